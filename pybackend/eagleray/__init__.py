@@ -1,0 +1,1 @@
+"""Eagleray: debugging and profiling of distributed training on Ray."""

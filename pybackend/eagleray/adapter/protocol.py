@@ -1,0 +1,148 @@
+"""The control protocol of the adapter: JSON lines over a Unix socket in the private run folder.
+
+A request is one line `{"id": 1, "op": "attach", "params": {…}}`; its answer is one line
+`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail"}}`.
+After `subscribe` the adapter also sends `{"event": "workers", "workers": [WorkerState, …]}` whenever the
+set or a state changes.  Answers may come in another order than the requests.  A line is at most 4 MB.
+
+The socket is `<run folder>/adapter-<version>.sock`; each attached worker has a DAP socket of its own
+beside it, named by `AttachResult.socket`.  The adapter knows no cluster, only debug ports and a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+PROTOCOL = 1
+MAX_LINE = 4 * 2**20
+
+HELLO = "hello"  # {} -> Hello
+ATTACH = "attach"  # AttachParams -> AttachResult
+WORKERS = "workers"  # {} -> {"workers": [WorkerState]}
+CONTINUE = "continue"  # WorkerKey -> {}; attached or held worker runs on, the connection stays if an editor is there, else it is released
+RELEASE = "release"  # WorkerKey -> {}; lets the worker run on and closes the connection
+SET_MAPPINGS = "set_mappings"  # SetMappings -> {}; applied at once, an editor that is there is told by an `invalidated` event
+READ_FILE = "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
+IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
+SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState]}, then events
+SHUTDOWN = "shutdown"  # {} -> {}; refused with code "in-use" while workers are attached or held
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Who answers."""
+
+    protocol: int
+    version: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """`remote` (a folder or file of the worker) is `local`."""
+
+    remote: str
+    local: str
+
+
+@dataclass(frozen=True)
+class WorkerKey:
+    """A worker for life: `session` is Ray's session name, so that a restarted cluster is another one."""
+
+    session: str
+    worker_id: str
+
+
+@dataclass(frozen=True)
+class AttachParams:
+    """Attach to the debugger of a worker at `host:port` through `route`.
+
+    `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
+    `cluster` is handed back in `WorkerState` and not looked at.  `quiet` attaches without waiting for a
+    stop longer than `timeout_s`.
+    """
+
+    session: str
+    worker_id: str
+    cluster: str
+    name: str
+    host: str
+    port: int
+    mappings: list[Mapping] = field(default_factory=list)
+    timeout_s: float = 15.0
+    route: Literal["direct"] = "direct"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a worker stands, as the worker names the file.  `reason` is DAP's; `exception` "ValueError: …" or ""."""
+
+    reason: str
+    path: str
+    line: int
+    function: str
+    exception: str
+    thread_id: int
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """What the adapter knows of an attached or held worker.
+
+    `editor`: an editor is connected now.  `held_s`: seconds since the worker stands with no editor, 0.0
+    otherwise.  `rank` is RANK of the worker's environment, "" when it has none.
+    """
+
+    session: str
+    worker_id: str
+    cluster: str
+    name: str
+    pid: int
+    state: Literal["attaching", "stopped", "running", "gone"]
+    editor: bool
+    held_s: float
+    rank: str
+    stop: Stop | None
+    socket: str
+
+
+@dataclass(frozen=True)
+class AttachResult:
+    """The DAP socket of the worker and its state: "stopped", or "running" if it ran on."""
+
+    socket: str
+    worker: WorkerState
+
+
+@dataclass(frozen=True)
+class SetMappings:
+    """New mappings of one worker, in the order in which they are tried."""
+
+    session: str
+    worker_id: str
+    mappings: list[Mapping]
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A file as the worker sees it."""
+
+    session: str
+    worker_id: str
+    path: str
+
+
+@dataclass(frozen=True)
+class IgnoreParams:
+    """Run on at `path:line` (paths of the worker) in every worker of `session`; `ignore=False` takes it back."""
+
+    session: str
+    path: str
+    line: int
+    ignore: bool = True
+
+
+def to_json(value: Any) -> dict[str, Any]:
+    """A dataclass of this module as plain JSON values."""
+    return asdict(value)

@@ -1,0 +1,1 @@
+"""The `eagleray` command, a thin face over the features."""

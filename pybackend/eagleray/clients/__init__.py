@@ -1,0 +1,1 @@
+"""One module per outside world; a foreign error is mapped to the catalogue here, once."""

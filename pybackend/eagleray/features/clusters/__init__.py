@@ -1,0 +1,1 @@
+"""Ray clusters: found, added, watched, and why one of them shows nothing."""

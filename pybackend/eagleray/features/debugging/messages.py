@@ -1,0 +1,90 @@
+"""Wire types of the feature `debugging`, the single source of `extension/features/debugging/messages.ts`."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+ATTACH = "eagleray/debugging/attach"  # Attach -> Attached, with $/progress and cancellation
+CONTINUE = "eagleray/debugging/continue"  # Workers -> Outcome
+CONTINUE_OTHERS = "eagleray/debugging/continueOthers"  # Workers (those to leave stopped) -> Outcome
+RELEASE = "eagleray/debugging/release"  # Workers -> Outcome
+IGNORE = "eagleray/debugging/ignore"  # Workers -> Outcome
+IGNORED = "eagleray/debugging/ignored"  # {} -> IgnoredBreakpoints
+FORGET_IGNORED = "eagleray/debugging/forgetIgnored"  # IgnoredBreakpoint -> {}
+HELD_LONG = "eagleray/debugging/heldLong"  # notification to the editor: HeldLong
+
+
+@frozen
+class Attach:
+    """`worker` is a worker id or an unambiguous beginning of one, or a name of the list."""
+
+    cluster: str
+    worker: str
+    workspace_folders: list[str]
+
+
+@frozen
+class Attached:
+    """The Unix socket on which any DAP client can now speak to the worker, and where it stands."""
+
+    socket: str
+    cluster: str
+    worker_id: str
+    name: str
+    rank: int | None
+    path: str
+    line: int
+    local: str
+
+
+@frozen
+class Workers:
+    """Some workers of one cluster, by worker id."""
+
+    cluster: str
+    worker_ids: list[str]
+
+
+@frozen
+class Failure:
+    """One worker for which an action failed, with the sentence of the catalogue."""
+
+    worker_id: str
+    name: str
+    code: str
+    message: str
+    next_step: str
+
+
+@frozen
+class Outcome:
+    """What an action on several workers came to: how many were done, and each failure."""
+
+    done: int
+    failures: list[Failure]
+
+
+@frozen
+class IgnoredBreakpoint:
+    """A breakpoint() that no worker of the cluster stops at any more."""
+
+    cluster: str
+    path: str
+    line: int
+
+
+@frozen
+class IgnoredBreakpoints:
+    """All breakpoints that are ignored, so that each can be taken back."""
+
+    ignored: list[IgnoredBreakpoint]
+
+
+@frozen
+class HeldLong:
+    """A worker that has been held for a long time, said once per hold."""
+
+    cluster: str
+    worker_id: str
+    name: str
+    minutes: int

@@ -1,0 +1,1 @@
+"""Which local file a path of a worker is."""

@@ -1,0 +1,102 @@
+"""Wire types of the feature `source_mapping`, the single source of `extension/features/source_mapping/messages.ts`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import frozen
+
+RESOLVE = "eagleray/sourceMapping/resolve"  # Resolve -> Resolution
+SET_FOLDER = "eagleray/sourceMapping/setFolder"  # SetFolder -> Mappings
+MAPPINGS = "eagleray/sourceMapping/mappings"  # ClusterOf -> Mappings
+CONFIGURE = "eagleray/sourceMapping/configure"  # Configure -> {}
+COMPARE = "eagleray/sourceMapping/compare"  # WorkerFile -> Comparison
+WORKER_FILE = "eagleray/sourceMapping/workerFile"  # WorkerFile -> FileText
+
+
+@frozen
+class Mapping:
+    """`remote` (a folder of the worker) is `local` (a folder of this machine)."""
+
+    remote: str
+    local: str
+
+
+@frozen
+class Mappings:
+    """The mappings of one cluster, in the order in which they are tried."""
+
+    cluster: str
+    mappings: list[Mapping]
+
+
+@frozen
+class Configure:
+    """The person's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every cluster."""
+
+    mappings: dict[str, list[Mapping]]
+
+
+@frozen
+class ClusterOf:
+    """A cluster by its id."""
+
+    cluster: str
+
+
+@frozen
+class Resolve:
+    """Asks which local file the place is where an attached worker stopped."""
+
+    cluster: str
+    worker_id: str
+    path: str
+    workspace_folders: list[str]
+
+
+@frozen
+class Resolution:
+    """What came of it.
+
+    `how` names the rule that decided: "same-path", "setting", "working-dir", "suffix", or "none".
+    "ask" means that several local files fit or none does: put the one question to the person, whose
+    answer is a SetFolder.  `candidates` are local files that fit.
+    """
+
+    how: Literal["same-path", "setting", "working-dir", "suffix", "ask", "none"]
+    local: str
+    candidates: list[str]
+
+
+@frozen
+class SetFolder:
+    """The person's answer: the folder `remote` of the worker is `local`; applied to attached workers at once."""
+
+    cluster: str
+    remote: str
+    local: str
+
+
+@frozen
+class WorkerFile:
+    """A file of an attached worker, by the path that the worker uses; `local` the file that it is taken for."""
+
+    cluster: str
+    worker_id: str
+    path: str
+    local: str
+
+
+@frozen
+class Comparison:
+    """The worker's file against the local one, by hash."""
+
+    verdict: Literal["same", "different", "only-worker", "only-local", "unknown"]
+
+
+@frozen
+class FileText:
+    """The worker's version of a file."""
+
+    text: str
+    truncated: bool

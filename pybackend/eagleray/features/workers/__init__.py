@@ -1,0 +1,1 @@
+"""The workers of a cluster: paused ones, all of them, and their logs."""

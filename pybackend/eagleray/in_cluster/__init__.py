@@ -1,0 +1,1 @@
+"""Code that runs inside the cluster of the person: standard library only."""

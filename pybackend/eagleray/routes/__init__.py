@@ -1,0 +1,1 @@
+"""Connections into a cluster behind one `open_stream(host, port)`."""

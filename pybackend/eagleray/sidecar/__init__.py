@@ -1,0 +1,1 @@
+"""The language server that the editor talks to; the only place that knows pygls."""
