@@ -1,0 +1,28 @@
+// The rules of the TypeScript side; the layers of design are restricted imports at the end.
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["node_modules", "dist", "out", ".venv", "shared", "extension/features/*/messages.ts"] },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      eqeqeq: "error",
+      curly: "error",
+      "no-console": "error",
+      "@typescript-eslint/explicit-function-return-type": ["error", { allowExpressions: true }],
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
+  },
+  {
+    files: ["tests/**/*.ts"],
+    rules: {
+      "no-console": "off",
+      // node:test and mocha return promises from describe() and it() that nobody awaits.
+      "@typescript-eslint/no-floating-promises": "off",
+    },
+  },
+);
