@@ -1,1 +1,3 @@
 """Eagleray: debugging and profiling of distributed training on Ray."""
+
+__version__ = "0.1.0"

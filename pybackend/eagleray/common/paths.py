@@ -1,0 +1,140 @@
+"""Where Eagleray keeps its state and its sockets.
+
+State lies in the home, which many login nodes may share.  Sockets lie in the run folder, which belongs to
+this machine and this user alone: whoever can enter it can speak to the debuggers.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+from eagleray import __version__
+from eagleray.common.errors import unsafe_folder
+
+# The longest path that the kernel takes for a Unix socket (sun_path without its final zero).
+LONGEST_SOCKET_PATH = 107
+
+NETWORK_FILE_SYSTEMS = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "ceph",
+        "afs",
+        "9p",
+        "fuse.sshfs",
+        "panfs",
+        "wekafs",
+    }
+)
+
+
+def home() -> Path:
+    """The folder of our state: EAGLERAY_HOME or ~/.local/share/eagleray; made if it is missing."""
+    set_by_person = os.environ.get("EAGLERAY_HOME")
+    folder = Path(set_by_person) if set_by_person else Path.home() / ".local/share/eagleray"
+    folder = folder.expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise unsafe_folder(str(folder), f"it cannot be made ({error.strerror})") from error
+    return folder
+
+
+def run_folder() -> Path:
+    """The folder of our sockets, made if it is missing and checked every time.
+
+    1. EAGLERAY_HOME is set: `$EAGLERAY_HOME/run/<host>`, whatever its file system: the person said so.
+    2. XDG_RUNTIME_DIR is a private local folder of this user: `eagleray` in it.
+    3. Otherwise `/tmp/eagleray-<uid>`.
+    """
+    if os.environ.get("EAGLERAY_HOME"):
+        _check_not_writable_by_others(home())
+        private_folder(home() / "run")
+        return private_folder(home() / "run" / _host())
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and _is_private(Path(runtime)) and not is_network_folder(Path(runtime)):
+        return private_folder(Path(runtime) / "eagleray")
+    return private_folder(Path("/tmp") / f"eagleray-{os.getuid()}")  # noqa: S108 (checked by private_folder)
+
+
+def adapter_socket(version: str = __version__) -> Path:
+    """The control socket of the adapter of that version."""
+    return run_folder() / f"adapter-{version}.sock"
+
+
+def adapter_sockets() -> dict[str, Path]:
+    """The control sockets of all versions that lie in the run folder, by version; some may be stale."""
+    found = run_folder().glob("adapter-*.sock")
+    return {
+        path.name.removeprefix("adapter-").removesuffix(".sock"): path for path in sorted(found)
+    }
+
+
+def private_folder(path: Path) -> Path:
+    """`path` as a folder that only this user can enter: made with 0700, or checked and refused."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        seen = path.lstat()
+    except FileExistsError as error:
+        raise unsafe_folder(str(path), "it is not a folder") from error
+    except OSError as error:
+        raise unsafe_folder(str(path), f"it cannot be made ({error.strerror})") from error
+    if stat.S_ISLNK(seen.st_mode):
+        raise unsafe_folder(str(path), "it is a symbolic link")
+    if seen.st_uid != os.getuid():
+        raise unsafe_folder(str(path), "it belongs to another user")
+    if seen.st_mode & 0o077:
+        raise unsafe_folder(str(path), "other users can enter it")
+    return path
+
+
+def is_network_folder(path: Path, mounts: str | None = None) -> bool:
+    """Whether `path` lies on a network file system, by the text of /proc/self/mounts."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text(errors="replace")
+        except OSError:
+            return False
+    best, best_type = "", ""
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = fields[1].replace("\\040", " ")
+        # A later mount of the same place hides the earlier one, hence >=.
+        if _contains(point, str(path)) and len(point) >= len(best):
+            best, best_type = point, fields[2]
+    return best_type in NETWORK_FILE_SYSTEMS
+
+
+def _contains(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _is_private(path: Path) -> bool:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and not seen.st_mode & 0o077
+
+
+def _check_not_writable_by_others(path: Path) -> None:
+    seen = path.stat()
+    if seen.st_uid != os.getuid():
+        raise unsafe_folder(str(path), "it belongs to another user")
+    if seen.st_mode & 0o022:
+        raise unsafe_folder(str(path), "other users can write in it")
+
+
+def _host() -> str:
+    name = socket.gethostname()
+    return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)[:40].lstrip(".") or "host"
