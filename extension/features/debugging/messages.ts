@@ -1,0 +1,71 @@
+// Printed from pybackend/eagleray/features/debugging/messages.py by `npm run messages`; do not edit.
+import { notification, request, type Nothing } from "../../common/wire";
+
+export const ATTACH = request<Attach, Attached>("eagleray/debugging/attach");
+export const CONTINUE = request<Workers, Outcome>("eagleray/debugging/continue");
+export const CONTINUE_OTHERS = request<Workers, Outcome>("eagleray/debugging/continueOthers");
+export const RELEASE = request<Workers, Outcome>("eagleray/debugging/release");
+export const IGNORE = request<Workers, Outcome>("eagleray/debugging/ignore");
+export const IGNORED = request<Nothing, IgnoredBreakpoints>("eagleray/debugging/ignored");
+export const FORGET_IGNORED = request<IgnoredBreakpoint, Nothing>("eagleray/debugging/forgetIgnored");
+export const HELD_LONG = notification<HeldLong>("eagleray/debugging/heldLong");
+
+/** `worker` is a worker id or an unambiguous beginning of one, or a name of the list. */
+export interface Attach {
+  readonly cluster: string;
+  readonly worker: string;
+  readonly workspace_folders: readonly string[];
+}
+
+/** The Unix socket on which any DAP client can now speak to the worker, and where it stands. */
+export interface Attached {
+  readonly socket: string;
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly name: string;
+  readonly rank: number | null;
+  readonly path: string;
+  readonly line: number;
+  readonly local: string;
+}
+
+/** Some workers of one cluster, by worker id. */
+export interface Workers {
+  readonly cluster: string;
+  readonly worker_ids: readonly string[];
+}
+
+/** One worker for which an action failed, with the sentence of the catalogue. */
+export interface Failure {
+  readonly worker_id: string;
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
+}
+
+/** What an action on several workers came to: how many were done, and each failure. */
+export interface Outcome {
+  readonly done: number;
+  readonly failures: readonly Failure[];
+}
+
+/** A breakpoint() that no worker of the cluster stops at any more. */
+export interface IgnoredBreakpoint {
+  readonly cluster: string;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** All breakpoints that are ignored, so that each can be taken back. */
+export interface IgnoredBreakpoints {
+  readonly ignored: readonly IgnoredBreakpoint[];
+}
+
+/** A worker that has been held for a long time, said once per hold. */
+export interface HeldLong {
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly name: string;
+  readonly minutes: number;
+}

@@ -1,0 +1,87 @@
+// Printed from pybackend/eagleray/features/source_mapping/messages.py by `npm run messages`; do not edit.
+import { request, type Nothing } from "../../common/wire";
+
+export const RESOLVE = request<Resolve, Resolution>("eagleray/sourceMapping/resolve");
+export const SET_FOLDER = request<SetFolder, Mappings>("eagleray/sourceMapping/setFolder");
+export const MAPPINGS = request<ClusterOf, Mappings>("eagleray/sourceMapping/mappings");
+export const CONFIGURE = request<Configure, Nothing>("eagleray/sourceMapping/configure");
+export const COMPARE = request<WorkerFile, Comparison>("eagleray/sourceMapping/compare");
+export const WORKER_FILE = request<WorkerFile, FileText>("eagleray/sourceMapping/workerFile");
+
+/** `remote` (a folder of the worker) is `local` (a folder of this machine). */
+export interface Mapping {
+  readonly remote: string;
+  readonly local: string;
+}
+
+/** The mappings of one cluster, in the order in which they are tried. */
+export interface Mappings {
+  readonly cluster: string;
+  readonly mappings: readonly Mapping[];
+}
+
+/**
+ * The person's own mappings (setting `eagleray.pathMappings`): cluster id, or "*" for every
+ * cluster.
+ */
+export interface Configure {
+  readonly mappings: Readonly<Record<string, readonly Mapping[]>>;
+}
+
+/** A cluster by its id. */
+export interface ClusterOf {
+  readonly cluster: string;
+}
+
+/** Asks which local file the place is where an attached worker stopped. */
+export interface Resolve {
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly path: string;
+  readonly workspace_folders: readonly string[];
+}
+
+/**
+ * What came of it.
+ *
+ * `how` names the rule that decided: "same-path", "setting", "working-dir", "suffix", or "none".
+ * "ask" means that several local files fit or none does: put the one question to the person, whose
+ * answer is a SetFolder.  `candidates` are local files that fit.
+ */
+export interface Resolution {
+  readonly how: "same-path" | "setting" | "working-dir" | "suffix" | "ask" | "none";
+  readonly local: string;
+  readonly candidates: readonly string[];
+}
+
+/**
+ * The person's answer: the folder `remote` of the worker is `local`; applied to attached workers
+ * at once.
+ */
+export interface SetFolder {
+  readonly cluster: string;
+  readonly remote: string;
+  readonly local: string;
+}
+
+/**
+ * A file of an attached worker, by the path that the worker uses; `local` the file that it is
+ * taken for.
+ */
+export interface WorkerFile {
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly path: string;
+  readonly local: string;
+}
+
+/** The worker's file against the local one, by hash. */
+export interface Comparison {
+  readonly verdict: "same" | "different" | "only-worker" | "only-local" | "unknown";
+}
+
+/** The worker's version of a file. */
+export interface FileText {
+  readonly text: string;
+  readonly truncated: boolean;
+}
