@@ -1,0 +1,71 @@
+/** The catalogue of errors as it reaches the editor: code, what happened, what to do next. */
+
+/** An error of the catalogue, from the sidecar or about the sidecar itself. */
+export class EaglerayError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly nextStep = "",
+    readonly detail = "",
+  ) {
+    super(message);
+    this.name = "EaglerayError";
+  }
+
+  get sentence(): string {
+    return `${this.message} ${this.nextStep}`.trim();
+  }
+}
+
+export function sidecarLost(): EaglerayError {
+  return new EaglerayError(
+    "sidecar-lost",
+    "Eagleray’s sidecar ended before it answered.",
+    "It is started again by itself; try again.",
+  );
+}
+
+export function sidecarNotStarted(detail: string): EaglerayError {
+  return new EaglerayError(
+    "sidecar-not-started",
+    "Eagleray’s sidecar could not be started.",
+    "The log says why; “Restart” tries again.",
+    detail,
+  );
+}
+
+export function noPython(detail: string): EaglerayError {
+  return new EaglerayError(
+    "no-python",
+    "Eagleray found no Python (3.10 to 3.14) that it can use.",
+    "Choose one with “Select Python”; the log says why each candidate was passed over.",
+    detail,
+  );
+}
+
+export function unsupportedPlatform(): EaglerayError {
+  return new EaglerayError(
+    "unsupported-platform",
+    "Eagleray does not run on Windows itself.",
+    "Open the folder on the Linux machine where you work with Ray, with Remote-SSH or WSL.",
+  );
+}
+
+/** Whether `error` only says that the person changed their mind. */
+export function isCancellation(error: unknown): boolean {
+  return error instanceof EaglerayError && error.code === "cancelled";
+}
+
+/** Any error as one of the catalogue; what is not of it is an internal one. */
+export function asEaglerayError(error: unknown): EaglerayError {
+  if (error instanceof EaglerayError) {
+    return error;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new EaglerayError(
+    "internal",
+    "Something in Eagleray went wrong.",
+    "“Show Logs” has the details; a report of them helps us mend it.",
+    detail,
+  );
+}

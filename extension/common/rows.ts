@@ -1,0 +1,76 @@
+/** The rows of the views, as commands get them from context menus, keys and inline buttons. */
+
+import type { Cluster, Problem } from "../features/clusters/messages";
+import type { PausedWorker, Worker } from "../features/workers/messages";
+
+/** Paused workers that run the same thing. */
+export interface GroupRow {
+  readonly row: "group";
+  readonly cluster: string;
+  readonly title: string;
+  readonly workers: readonly PausedWorker[];
+}
+
+/** One paused, held or attached worker; `group` is the row that it stands under. */
+export interface WorkerRow {
+  readonly row: "worker";
+  readonly worker: PausedWorker;
+  readonly group: GroupRow;
+}
+
+/** What an empty Paused Workers view says of a cluster. */
+export interface EmptyRow {
+  readonly row: "empty";
+  readonly cluster: Cluster;
+}
+
+export interface ClusterRow {
+  readonly row: "cluster";
+  readonly cluster: Cluster;
+}
+
+/** Something that stands in the way; `cluster` is "" for what belongs to none. */
+export interface ProblemRow {
+  readonly row: "problem";
+  readonly cluster: string;
+  readonly problem: Problem;
+}
+
+/** Workers of the All Workers view that have the class or the node in common. */
+export interface AnyGroupRow {
+  readonly row: "anyGroup";
+  readonly cluster: string;
+  readonly title: string;
+  readonly workers: readonly Worker[];
+}
+
+/** A worker of the All Workers view, paused or not. */
+export interface AnyWorkerRow {
+  readonly row: "anyWorker";
+  readonly worker: Worker;
+}
+
+/**
+ * The paused workers that a command is meant for: those of the row it was called on and of the rows
+ * selected with it, else of the selection; each once.  Rows of other kinds give none.
+ */
+export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
+  const found = new Map<string, PausedWorker>();
+  for (const row of rows) {
+    const workers = row.row === "group" ? row.workers : row.row === "worker" ? [row.worker] : [];
+    for (const worker of workers) {
+      found.set(`${worker.cluster} ${worker.worker_id}`, worker);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
+export function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && "row" in value;
+}
+
+export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
+export type ClustersRow = ClusterRow | ProblemRow;
+export type AllRow = ClusterRow | AnyGroupRow | AnyWorkerRow | ProblemRow;
+export type Row = PausedRow | ClustersRow | AllRow;

@@ -1,0 +1,106 @@
+/** The ids of everything that package.json contributes; a test holds both against each other. */
+
+/** Every command; package.json gives its title, its menus and its keys. */
+export const COMMANDS = {
+  // The extension itself
+  showLogs: "eagleray.showLogs",
+  restart: "eagleray.restart",
+  selectPython: "eagleray.selectPython",
+  showPanel: "eagleray.showPanel",
+  // Clusters
+  addCluster: "eagleray.addCluster",
+  removeCluster: "eagleray.removeCluster",
+  refresh: "eagleray.refresh",
+  setToken: "eagleray.setToken",
+  copyNextStep: "eagleray.copyNextStep",
+  // Workers
+  groupByClass: "eagleray.groupByClass",
+  groupByNode: "eagleray.groupByNode",
+  copyWorkerId: "eagleray.copyWorkerId",
+  openLog: "eagleray.openLog",
+  openErrorLog: "eagleray.openErrorLog",
+  followLog: "eagleray.followLog",
+  stopFollowing: "eagleray.stopFollowing",
+  searchLogs: "eagleray.searchLogs",
+  // Debugging
+  attach: "eagleray.attach",
+  attachNext: "eagleray.attachNext",
+  continue: "eagleray.continue",
+  continueGroup: "eagleray.continueGroup",
+  continueOthers: "eagleray.continueOthers",
+  release: "eagleray.release",
+  ignore: "eagleray.ignore",
+  forgetIgnored: "eagleray.forgetIgnored",
+  // Source mapping
+  setLocalFolder: "eagleray.setLocalFolder",
+  openWorkerFile: "eagleray.openWorkerFile",
+  compareWithWorker: "eagleray.compareWithWorker",
+} as const;
+
+export type CommandId = (typeof COMMANDS)[keyof typeof COMMANDS];
+
+/** The views of the panel, from top to bottom. */
+export const VIEWS = {
+  paused: "eagleray.pausedWorkers",
+  clusters: "eagleray.clusters",
+  all: "eagleray.allWorkers",
+} as const;
+
+export const VIEW_CONTAINER = "eagleray";
+
+/** Where the worker's side of a path lies on this machine. */
+export interface PathMapping {
+  readonly remote: string;
+  readonly local: string;
+}
+
+/** The settings, without the prefix `eagleray.`, and the type of each. */
+export interface Settings {
+  readonly python: string;
+  readonly discovery: "own" | "off";
+  readonly autoAttach: "off" | "first" | "rank0";
+  readonly pathMappings: Readonly<Record<string, readonly PathMapping[]>>;
+}
+
+/** The default of each setting, the same as in package.json. */
+export const SETTINGS: Settings = {
+  python: "",
+  discovery: "own",
+  autoAttach: "off",
+  pathMappings: {},
+};
+
+/** Context keys that `when` clauses of package.json read, and their values. */
+export interface ContextKeys {
+  /** How the sidecar does: decides which welcome text stands in an empty view. */
+  readonly "eagleray.sidecar":
+    "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
+  /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
+  readonly "eagleray.hasPaused": boolean;
+  /** Some log is being followed. */
+  readonly "eagleray.following": boolean;
+  /** How the view All Workers is grouped. */
+  readonly "eagleray.allWorkersBy": "class" | "node";
+}
+
+export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
+  "eagleray.sidecar",
+  "eagleray.hasPaused",
+  "eagleray.following",
+  "eagleray.allWorkersBy",
+];
+
+/**
+ * `contextValue` of the rows of the views, which the menus of package.json match.
+ * A worker's is `worker.<state>`: worker.paused, worker.held, worker.attached, worker.running.
+ */
+export const ROWS = {
+  cluster: { own: "cluster.own", added: "cluster.added" },
+  problem: "problem",
+  group: "group",
+  worker: "worker",
+  anyWorker: "anyWorker",
+  anyGroup: "anyGroup",
+} as const;
+
+export const DEBUG_TYPE = "eagleray";

@@ -1,0 +1,34 @@
+/** What a feature gets when it registers itself. */
+
+import type { ExtensionContext, LogOutputChannel } from "vscode";
+
+import type { Readable } from "./common/readable";
+import type { Row } from "./common/rows";
+import type { Clusters } from "./features/clusters/messages";
+import type { Snapshot } from "./features/workers/messages";
+import type { ErrorMessages } from "./sidecar/error_messages";
+import type { Sidecar } from "./sidecar/sidecar";
+
+/**
+ * Built once in main.ts.  A feature is a folder whose index.ts has one function,
+ * `register(parts: Parts): Disposable[]`; what it returns ends with the extension.
+ */
+export interface Parts {
+  readonly context: ExtensionContext;
+  readonly log: LogOutputChannel;
+  readonly sidecar: Sidecar;
+  readonly errors: ErrorMessages;
+  /** The newest lists that the sidecar sent. */
+  readonly clusters: Readable<Clusters>;
+  readonly paused: Readable<Snapshot>;
+  /** What is selected in the view that the person used last: for commands that come by a key. */
+  readonly selection: Selection;
+}
+
+/** What is selected in the view that was used last. */
+export interface Selection {
+  readonly rows: readonly Row[];
+  set(rows: readonly Row[]): void;
+  /** The rows that a command is meant for, from the arguments that the editor called it with. */
+  of(args: readonly unknown[]): readonly Row[];
+}

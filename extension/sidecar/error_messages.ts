@@ -1,0 +1,48 @@
+/** Shows errors of the catalogue to the person, each with a way to the log. */
+
+import * as vscode from "vscode";
+
+import { asEaglerayError, isCancellation } from "../common/errors";
+import { plain } from "../common/texts";
+
+/** A further button of a message. */
+export interface Action {
+  readonly title: string;
+  run(): unknown;
+}
+
+const SHOW_LOGS = "Show Logs";
+
+export class ErrorMessages {
+  constructor(private readonly log: vscode.LogOutputChannel) {}
+
+  /** Logs `error` and shows its sentence; a cancellation is neither.  Waits for no answer. */
+  show(error: unknown, doing: string, ...actions: readonly Action[]): void {
+    if (isCancellation(error)) {
+      return;
+    }
+    const known = asEaglerayError(error);
+    this.log.error(`${doing}: ${known.code}: ${known.sentence} ${known.detail}`.trim());
+    void this.ask(known.sentence, actions);
+  }
+
+  /** Runs `work`; what it throws is shown.  For commands, whose callers have no use for an error. */
+  async shown<T>(doing: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.show(error, doing);
+      return undefined;
+    }
+  }
+
+  private async ask(sentence: string, actions: readonly Action[]): Promise<void> {
+    const titles = [...actions.map((action) => action.title), SHOW_LOGS];
+    const answer = await vscode.window.showErrorMessage(plain(sentence, 600), ...titles);
+    if (answer === SHOW_LOGS) {
+      this.log.show();
+    } else {
+      actions.find((action) => action.title === answer)?.run();
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** What the features see of the sidecar: requests, notifications, and how it does. */
+
+import type { CancellationToken } from "vscode";
+
+import type { Disposable } from "../common/disposables";
+import type { Readable } from "../common/readable";
+
+export type SidecarState =
+  | "idle" // nobody has needed it yet
+  | "starting"
+  | "ready"
+  | "no-python"
+  | "failed" // it ended or did not start; it is tried again after a while
+  | "unsupported"; // this platform
+
+/** A report of long work: a sentence, and how much is done where that is known. */
+export interface Progress {
+  readonly message?: string;
+  readonly percentage?: number;
+}
+
+export interface RequestOptions {
+  /** Cancels the request; it then rejects with the catalogue's "cancelled". */
+  readonly cancel?: CancellationToken;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/**
+ * The connection that all features share.  Listeners outlive restarts of the process.
+ * Whatever `request` rejects with is an `EaglerayError` of the catalogue.
+ */
+export interface Sidecar {
+  readonly state: Readable<SidecarState>;
+  /** Sends a request; starts the process first if nobody has needed it yet. */
+  request<R>(method: string, params: object, options?: RequestOptions): Promise<R>;
+  /** Sends a request only if the process runs; otherwise `undefined`: for what a start sends anyway. */
+  requestIfReady<R>(method: string, params: object): Promise<R | undefined>;
+  onNotification<T>(method: string, listener: (value: T) => void): Disposable;
+  /** Called after each start of the process, before anybody's own request: to tell it what it must know. */
+  onStarted(listener: () => void | Promise<void>): Disposable;
+  /** Starts it if it does not run; does not reject. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+}
