@@ -2,7 +2,9 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules", "dist", "out", ".venv", "shared", "extension/features/*/messages.ts"] },
+  {
+    ignores: ["node_modules", "dist", "out", ".venv", "shared", "extension/features/*/messages.ts"],
+  },
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],

@@ -1,0 +1,138 @@
+// The Python environments of developing: each is made from one lock file, and made anew when it changes.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { cache, root, venv } from "./places.mjs";
+import { must, retry, run } from "./run.mjs";
+
+const UV = "0.13.9";
+const TORCH = "torch==2.13.0";
+
+/** What can be asked for; `python` is the version it needs, where not any from 3.10 on will do. */
+export const environments = {
+  dev: { folder: venv, lock: "dev.txt", editable: true },
+  "old-ray": { folder: join(cache, "old-ray"), lock: "old-ray.txt", python: "3.11" },
+  proofs: { folder: join(cache, "proofs"), lock: "proofs.txt", python: "3.11", pip: [TORCH] },
+};
+
+/** The interpreter of an environment, whether it is made yet or not. */
+export function interpreter(name) {
+  return join(environments[name].folder, "bin", "python");
+}
+
+/** Makes the environment `name` unless it is there already; returns its interpreter. */
+export async function makeEnvironment(name, log = console.log) {
+  const wanted = environments[name];
+  const stamp = join(wanted.folder, ".eagleray-made-from");
+  const mark = fingerprint(wanted);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === mark) return interpreter(name);
+  const { uv, python } = await bootstrap(log);
+  log(`making the Python environment ${name}`);
+  rmSync(stamp, { force: true });
+  const base = wanted.python === undefined ? python : await pythonOf(wanted.python, python);
+  // Links into the shared cache are made only on the same file system; copies are right always.
+  const env = {
+    UV_CACHE_DIR: join(cache, "uv"),
+    UV_LINK_MODE: "copy",
+    UV_PYTHON_DOWNLOADS: "never",
+  };
+  await must(uv, ["venv", "--clear", "--quiet", "--python", base, wanted.folder], { env });
+  const lock = join(root, "requirements", wanted.lock);
+  const target = ["--python", interpreter(name)];
+  await retry(
+    `installing ${wanted.lock}`,
+    () => must(uv, ["pip", "sync", "--quiet", "--require-hashes", ...target, lock], { env }),
+    log,
+  );
+  for (const requirement of wanted.pip ?? []) {
+    // By pip and not by uv: only pip knows where this machine keeps its builds of torch.
+    await retry(
+      `installing ${requirement}`,
+      () => must(interpreter(name), ["-m", "pip", "install", "--quiet", requirement]),
+      log,
+    );
+  }
+  if (wanted.editable) {
+    await must(
+      uv,
+      [
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        ...target,
+        "--editable",
+        root,
+      ],
+      { env },
+    );
+  }
+  writeFileSync(stamp, mark);
+  return interpreter(name);
+}
+
+function fingerprint({ lock, editable, pip = [] }) {
+  const hash = createHash("sha256").update(readFileSync(join(root, "requirements", lock)));
+  if (editable) hash.update(readFileSync(join(root, "pyproject.toml")));
+  return hash.update(pip.join(" ")).digest("hex");
+}
+
+let bootstrapped;
+
+/** The pinned uv in an environment of its own, and the Python that it was made with. */
+export function bootstrap(log = console.log) {
+  bootstrapped ??= makeBootstrap(log);
+  return bootstrapped;
+}
+
+async function makeBootstrap(log) {
+  const folder = join(cache, `uv-${UV}`);
+  const uv = join(folder, "bin", "uv");
+  const python = await findPython();
+  if (!existsSync(join(folder, ".complete"))) {
+    log(`installing uv ${UV}`);
+    mkdirSync(cache, { recursive: true });
+    await must(python, ["-m", "venv", "--clear", folder]);
+    await retry(
+      "installing uv",
+      () => must(join(folder, "bin", "pip"), ["install", "--quiet", `uv==${UV}`]),
+      log,
+    );
+    writeFileSync(join(folder, ".complete"), "");
+  }
+  return { uv, python };
+}
+
+/** The first Python from 3.10 to 3.14 that really starts; 3.11 first, since every suite runs on it. */
+async function findPython() {
+  const names = ["python3.11", "python3.12", "python3.13", "python3", "python3.10", "python3.14"];
+  for (const name of [process.env.EAGLERAY_DEV_PYTHON, ...names]) {
+    const found = name && (await asPython(name));
+    if (found && found.minor >= 10 && found.minor <= 14) return found.executable;
+  }
+  throw new Error(
+    "No Python 3.10 to 3.14 is on the PATH. Install one, or name it in EAGLERAY_DEV_PYTHON.",
+  );
+}
+
+async function pythonOf(version, first) {
+  for (const name of [first, `python${version}`, process.env.EAGLERAY_DEV_PYTHON]) {
+    const found = name && (await asPython(name));
+    if (found && `3.${found.minor}` === version) return found.executable;
+  }
+  throw new Error(`This environment needs Python ${version} on the PATH.`);
+}
+
+async function asPython(name) {
+  const ask = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)";
+  try {
+    const { code, output } = await run(name, ["-I", "-c", ask]);
+    const [major, minor, ...path] = output.trim().split(" ");
+    if (code === 0 && major === "3") return { minor: Number(minor), executable: path.join(" ") };
+  } catch {
+    // Not on the PATH: the next name is tried.
+  }
+  return undefined;
+}

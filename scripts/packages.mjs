@@ -1,0 +1,64 @@
+// What is installed from npm and Debian, and the parts that are built from it.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { root } from "./places.mjs";
+import { must, retry, run } from "./run.mjs";
+
+/** node_modules as the lock file says; install scripts are not run, none is needed. */
+export async function makeNodePackages(log = console.log) {
+  const stamp = join(root, "node_modules", ".eagleray-made-from");
+  const mark = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === mark) return;
+  log("installing the npm packages");
+  const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  await retry("npm ci", () => must("npm", args, { cwd: root, limitMs: 300_000 }), log);
+  writeFileSync(stamp, mark);
+}
+
+/** Chromium and a font for the tests in a browser. */
+export async function makeBrowser(log = console.log) {
+  const missing = [];
+  if (!existsSync("/usr/bin/chromium")) missing.push("chromium");
+  if (!existsSync("/usr/share/fonts/truetype/dejavu")) missing.push("fonts-dejavu-core");
+  if (missing.length === 0) return;
+  const words = ["apt-get", "install", "-y", "--no-install-recommends", ...missing];
+  if (process.getuid() !== 0) throw new Error(`Please run: sudo ${words.join(" ")}`);
+  log(`installing ${missing.join(" and ")}`);
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  await retry(
+    "apt-get",
+    async () => {
+      await must("apt-get", ["update", "-q"], { env, limitMs: 300_000 });
+      await must(words[0], words.slice(1), { env, limitMs: 600_000 });
+    },
+    log,
+  );
+}
+
+/** The editor of one version, a code-server in the developer's cache. */
+export async function makeEditor(version, log = console.log) {
+  const script = join(root, "tests", "vscode", "harness", "install.mjs");
+  await retry(
+    `installing the editor ${version}`,
+    () => must("node", [script, version], { cwd: root, limitMs: 600_000 }),
+    log,
+  );
+}
+
+/** dist/extension.js */
+export async function makeBundle() {
+  await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
+}
+
+/** Whether a command can be started at all. */
+export async function isThere(command) {
+  try {
+    return (await run(command, ["--version"])).code === 0;
+  } catch {
+    return false;
+  }
+}

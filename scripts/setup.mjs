@@ -1,0 +1,24 @@
+// Sets up what developing needs: npm packages, .venv with the `eagleray` command, and the bundle.
+// `npm run setup -- --all` adds what only some suites need: the editors, a browser, an old Ray, the proofs.
+import { environments, makeEnvironment } from "./environments.mjs";
+import { makeBrowser, makeBundle, makeEditor, makeNodePackages } from "./packages.mjs";
+import { endWithChildren } from "./run.mjs";
+
+endWithChildren();
+const all = process.argv.includes("--all");
+
+await Promise.all([
+  makeNodePackages().then(makeBundle),
+  all
+    ? Object.keys(environments).reduce(
+        (before, name) => before.then(() => makeEnvironment(name)),
+        Promise.resolve(),
+      )
+    : makeEnvironment("dev"),
+]);
+if (all) {
+  await makeBrowser();
+  await makeEditor("1.139");
+  await makeEditor("1.105");
+}
+console.log("Ready. The command line is .venv/bin/eagleray; `npm run demo` shows the rest.");
