@@ -1,0 +1,197 @@
+"""Fixtures over scripts/ray_cluster.py: real Ray clusters, and programs that run on them.
+
+A module that needs one asks for `ray_cluster` (one per module, started at its first use); one that needs
+a special one calls `start_cluster(...)`.  Everything ends with its owner, also when pytest is killed, since
+the script ends its cluster when its stdin is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SCRIPT = REPOSITORY / "scripts" / "ray_cluster.py"
+PROGRAMS = REPOSITORY / "tests" / "programs"
+PATIENCE_S = 90.0  # Continuous integration is slow and noisy; only a hang should end a wait.
+PAUSED = (
+    "/api/v0/workers?detail=1&limit=10000"
+    "&filter_keys=num_paused_threads&filter_predicates=%21%3D&filter_values=0"
+    "&filter_keys=is_alive&filter_predicates=%3D&filter_values=True"
+)
+T = TypeVar("T")
+
+
+def wait_for(what: str, ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+    """The first true answer of `ask`."""
+    deadline = time.monotonic() + patience_s
+    while not (answer := ask()):
+        if time.monotonic() > deadline:
+            raise AssertionError(
+                f"waited {patience_s:g} s in vain for {what}; last answer: {answer!r}"
+            )
+        time.sleep(0.1)
+    return answer
+
+
+@dataclass(frozen=True)
+class Program:
+    """A running driver; it ends with its cluster at the latest."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def wait_output(self, text: str) -> str:
+        return wait_for(
+            f"“{text}” in {self.output()[-3000:]}", lambda: text in self.output() and self.output()
+        )
+
+    def wait(self, patience_s: float = PATIENCE_S) -> int:
+        return self.process.wait(timeout=patience_s)
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(timeout=30)
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """A running cluster: `address` of the dashboard, `gcs_address` for `ray.init`."""
+
+    address: str
+    gcs_address: str
+    session: str
+    folder: Path
+    mark: str
+    token: str
+    python: str
+
+    def program_env(self, **more: str) -> dict[str, str]:
+        """The environment in which a program finds this cluster and no other."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        env |= {
+            "EAGLERAY_RAY_CLUSTER": self.mark,
+            "RAY_ADDRESS": self.gcs_address,
+            "RAY_AUTH_MODE": "token" if self.token else "disabled",
+            "PYTHONUNBUFFERED": "1",
+        }
+        if self.token:
+            env["RAY_AUTH_TOKEN"] = self.token
+        return env | more
+
+    def eagleray_env(self, home: Path, **more: str) -> dict[str, str]:
+        """The environment in which Eagleray finds this cluster and no other, with a state of its own."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        env |= {
+            "EAGLERAY_RAY_CLUSTER": self.mark,
+            "EAGLERAY_HOME": str(home),
+            "EAGLERAY_DISCOVERY": "off",
+            "RAY_API_SERVER_ADDRESS": self.address,
+        }
+        if self.token:
+            env["RAY_AUTH_TOKEN"] = self.token
+        return env | more
+
+    def run(self, program: Path | str, *arguments: str, **env: str) -> Program:
+        """Starts a driver: a path, or a name within tests/programs."""
+        path = PROGRAMS / program
+        log = Path(tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".log", dir=self.folder)[1])
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [self.python, str(path), *arguments],
+                env=self.program_env(**env),
+                cwd=path.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        return Program(process, log)
+
+    def get(self, path: str) -> Any:
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        request = urllib.request.Request(self.address + path, headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def paused(self) -> list[dict[str, Any]]:
+        """What Ray itself lists: workers that wait in breakpoint() or post-mortem with no client."""
+        rows: list[dict[str, Any]] = self.get(PAUSED)["data"]["result"]["result"]
+        return rows
+
+    def wait_paused(self, count: int) -> list[dict[str, Any]]:
+        return (
+            wait_for(
+                f"{count} paused workers", lambda: len(rows := self.paused()) >= count and rows
+            )
+            or []
+        )
+
+
+def end_processes(variable: str, value: str) -> None:
+    """Kills all processes of ours that carry `variable=value` in their environment."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(variable) == value and process.pid != os.getpid():
+                process.kill()
+
+
+@contextlib.contextmanager
+def start_cluster(
+    *,
+    python: str = sys.executable,
+    token: str = "",
+    profiling: bool = False,
+    env: dict[str, str] | None = None,
+) -> Iterator[RayCluster]:
+    """A cluster for the length of the `with`."""
+    command = [sys.executable, str(SCRIPT), "--python", python, f"--token={token}"]
+    command += ["--profiling"] if profiling else []
+    command += [f"--env={name}={value}" for name, value in (env or {}).items()]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdin and process.stdout
+        try:
+            said = json.loads(process.stdout.readline() or "null")
+            assert said, "Ray did not start; what it said stands on stderr."
+            said["folder"] = Path(said["folder"])
+            yield RayCluster(token=token, python=python, **said)
+        finally:
+            process.stdin.close()
+            process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def ray_cluster() -> Iterator[RayCluster]:
+    """One cluster for all tests of a module; each test ends its own programs."""
+    with start_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def eagleray_home() -> Iterator[Path]:
+    """A short-lived home of Eagleray (its sockets need a short path); what runs from it ends with the test."""
+    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    yield home
+    end_processes("EAGLERAY_HOME", str(home))
+    shutil.rmtree(home, ignore_errors=True)
