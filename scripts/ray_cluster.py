@@ -191,7 +191,7 @@ def main() -> None:
     cluster = Cluster(arguments())
     try:
         print(json.dumps(cluster.start()), flush=True)
-        while not select.select([sys.stdin], [], [], 3600)[0] or sys.stdin.buffer.read1(4096):
+        while not select.select([sys.stdin], [], [], 3600)[0] or os.read(0, 4096):
             pass
     finally:
         # A second signal must not stop the ending half-way.

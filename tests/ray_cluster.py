@@ -60,9 +60,8 @@ class Program:
         return self.log.read_text(errors="replace")
 
     def wait_output(self, text: str) -> str:
-        return wait_for(
-            f"“{text}” in {self.output()[-3000:]}", lambda: text in self.output() and self.output()
-        )
+        wait_for(f"“{text}” in the output of {self.log}", lambda: text in self.output())
+        return self.output()
 
     def wait(self, patience_s: float = PATIENCE_S) -> int:
         return self.process.wait(timeout=patience_s)
