@@ -1,0 +1,34 @@
+/** Connects a debug session of the editor to the socket on which the adapter serves its worker. */
+
+import { existsSync } from "node:fs";
+
+import * as vscode from "vscode";
+
+import { EaglerayError } from "../../common/errors";
+
+/**
+ * Gives out the sockets that an attach has named in this window, and no other: a launch.json could name
+ * any socket of this machine.
+ */
+export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
+  private readonly known = new Set<string>();
+
+  allow(socket: string): void {
+    this.known.add(socket);
+  }
+
+  createDebugAdapterDescriptor(session: vscode.DebugSession): vscode.DebugAdapterDescriptor {
+    const socket: unknown = session.configuration["socket"];
+    if (typeof socket !== "string" || !this.known.has(socket)) {
+      throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
+    }
+    if (!existsSync(socket)) {
+      throw new EaglerayError(
+        "adapter-lost",
+        "Eagleray’s debug adapter has let go of this worker.",
+        "Attach again when it is listed as paused.",
+      );
+    }
+    return new vscode.DebugAdapterNamedPipeServer(socket);
+  }
+}

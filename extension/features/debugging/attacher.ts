@@ -1,0 +1,40 @@
+/** Starts the editor's debug session for a worker. */
+
+import * as vscode from "vscode";
+
+import { DEBUG_TYPE } from "../../contributions";
+import type { Parts } from "../../parts";
+import { keyOf, type Target } from "./model";
+
+/** One attach per worker at a time: a double click is one. */
+export class Attacher {
+  private readonly underWay = new Map<string, Promise<boolean>>();
+
+  constructor(private readonly parts: Parts) {}
+
+  /** Whether the session began; a failure has been shown. */
+  attach(target: Target): Promise<boolean> {
+    const key = keyOf(target);
+    const present = this.underWay.get(key);
+    if (present) {
+      return present;
+    }
+    const started = this.start(target).finally(() => this.underWay.delete(key));
+    this.underWay.set(key, started);
+    return started;
+  }
+
+  private async start(target: Target): Promise<boolean> {
+    const started = await this.parts.errors.shown("starting a debug session", () =>
+      Promise.resolve(
+        vscode.debug.startDebugging(
+          vscode.workspace.workspaceFolders?.[0],
+          { type: DEBUG_TYPE, request: "attach", name: "Ray worker", ...target },
+          // The worker runs the code that it was started with: saving files would change nothing.
+          { suppressSaveBeforeStart: true },
+        ),
+      ),
+    );
+    return started ?? false;
+  }
+}

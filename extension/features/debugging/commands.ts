@@ -1,0 +1,147 @@
+/** The commands of the debugging feature. */
+
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import { plain } from "../../common/texts";
+import { pausedWorkersOf, type Row } from "../../common/rows";
+import type { RequestMethod } from "../../common/wire";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import {
+  CONTINUE,
+  CONTINUE_OTHERS,
+  FORGET_IGNORED,
+  IGNORE,
+  IGNORED,
+  RELEASE,
+  type Outcome,
+  type Workers,
+} from "./messages";
+import { nextWaiting, targetOf, type Target } from "./model";
+import { actOn } from "./outcomes";
+import { pickWaiting } from "./pick";
+import type { Sessions } from "./sessions";
+import type { Attacher } from "./attacher";
+
+type Handler = (...args: readonly unknown[]) => Promise<unknown>;
+
+export function registerCommands(
+  parts: Parts,
+  attacher: Attacher,
+  sessions: Sessions,
+): vscode.Disposable[] {
+  const commands: Record<string, Handler> = {
+    [COMMANDS.attach]: (...args) => attach(parts, attacher, args),
+    [COMMANDS.attachNext]: () => attachNext(parts, attacher, sessions),
+    [COMMANDS.continue]: (...args) => act(parts, "continuing", CONTINUE, args),
+    [COMMANDS.continueGroup]: (...args) => act(parts, "continuing", CONTINUE, args),
+    [COMMANDS.continueOthers]: (...args) =>
+      act(parts, "continuing others than", CONTINUE_OTHERS, args),
+    [COMMANDS.release]: (...args) => act(parts, "releasing", RELEASE, args),
+    [COMMANDS.ignore]: (...args) => act(parts, "ignoring", IGNORE, args),
+    [COMMANDS.forgetIgnored]: () => forgetIgnored(parts),
+  };
+  return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
+}
+
+/** The workers that a command is meant for, from rows of any view or plain `{cluster, worker}` objects. */
+function targets(parts: Parts, args: readonly unknown[]): Target[] {
+  if (isTarget(args[0])) {
+    return [args[0]];
+  }
+  const rows = parts.selection.of(args);
+  return [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows)];
+}
+
+function isTarget(value: unknown): value is Target {
+  const { cluster, worker } = (value ?? {}) as Partial<Record<keyof Target, unknown>>;
+  return typeof cluster === "string" && typeof worker === "string";
+}
+
+/** Paused workers among rows of All Workers. */
+function listedElsewhere(rows: readonly Row[]): Target[] {
+  return rows
+    .flatMap((row) => (row.row === "anyWorker" && row.worker.paused ? [row.worker] : []))
+    .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
+}
+
+/** One after another: each session that begins takes the focus, and the last one keeps it. */
+async function attach(
+  parts: Parts,
+  attacher: Attacher,
+  args: readonly unknown[],
+): Promise<boolean> {
+  const wanted = targets(parts, args);
+  if (wanted.length === 0) {
+    const picked = await pickWaiting(nothing(parts));
+    return picked ? await attacher.attach(picked) : false;
+  }
+  let all = true;
+  for (const target of wanted) {
+    all = (await attacher.attach(target)) && all;
+  }
+  return all;
+}
+
+function nothing(parts: Parts): ReturnType<typeof pausedWorkersOf> {
+  return parts.paused.value.groups.flatMap((group) =>
+    group.workers.filter((worker) => worker.state === "paused" || worker.state === "held"),
+  );
+}
+
+async function attachNext(parts: Parts, attacher: Attacher, sessions: Sessions): Promise<boolean> {
+  const next = nextWaiting(parts.paused.value, sessions.last);
+  if (!next) {
+    void vscode.window.showInformationMessage("No worker is paused.");
+    return false;
+  }
+  return await attacher.attach(targetOf(next));
+}
+
+/** Sends `method` once per cluster, since a request is for workers of one cluster. */
+async function act(
+  parts: Parts,
+  doing: string,
+  method: RequestMethod<Workers, Outcome>,
+  args: readonly unknown[],
+): Promise<void> {
+  let wanted = targets(parts, args);
+  if (wanted.length === 0) {
+    const picked = await pickWaiting(nothing(parts));
+    wanted = picked ? [picked] : [];
+  }
+  for (const cluster of new Set(wanted.map((target) => target.cluster))) {
+    const workers = wanted.filter((target) => target.cluster === cluster);
+    await actOn(
+      parts,
+      doing,
+      method,
+      cluster,
+      workers.map((target) => target.worker),
+    );
+  }
+}
+
+async function forgetIgnored(parts: Parts): Promise<void> {
+  await parts.errors.shown("taking back an ignored breakpoint()", async () => {
+    const { ignored } = await parts.sidecar.request(IGNORED, {});
+    if (ignored.length === 0) {
+      void vscode.window.showInformationMessage("No breakpoint() is ignored.");
+      return;
+    }
+    const items = ignored.map((one) => ({
+      label: plain(`${basename(one.path)}:${one.line}`),
+      description: plain(one.path),
+      detail: plain(one.cluster),
+      one,
+    }));
+    const picked = await vscode.window.showQuickPick(items, {
+      placeHolder: "Which breakpoint() stops workers again?",
+    });
+    if (picked) {
+      await parts.sidecar.request(FORGET_IGNORED, picked.one);
+    }
+  });
+}

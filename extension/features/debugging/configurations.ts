@@ -1,0 +1,121 @@
+/** Debug configurations of the type `eagleray`: completes them, and attaches to the worker they name. */
+
+import * as vscode from "vscode";
+
+import { EaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { DEBUG_TYPE } from "../../contributions";
+import type { Parts } from "../../parts";
+import type { AdapterFactory } from "./adapter_factory";
+import { attachRequest } from "./attach_request";
+import type { Attached } from "./messages";
+import { sessionName, targetOf, waiting, type Target } from "./model";
+import { pickWaiting } from "./pick";
+
+type Configuration = vscode.DebugConfiguration;
+
+/**
+ * Every session goes through here, from a click and from launch.json alike.
+ *
+ * The adapter attaches to the worker before the editor's session begins, so a failure is told in words
+ * of the catalogue and the worker waits on; a session that does not come about leaves it held.
+ */
+export class Configurations implements vscode.DebugConfigurationProvider {
+  constructor(
+    private readonly parts: Parts,
+    private readonly factory: AdapterFactory,
+  ) {}
+
+  /** F5 without a launch.json: attaches to a paused worker if there is one. */
+  resolveDebugConfiguration(
+    _folder: vscode.WorkspaceFolder | undefined,
+    config: Configuration,
+  ): Configuration | undefined {
+    if (config.type) {
+      return config;
+    }
+    return waiting(this.parts.paused.value).length > 0
+      ? { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" }
+      : undefined;
+  }
+
+  async resolveDebugConfigurationWithSubstitutedVariables(
+    _folder: vscode.WorkspaceFolder | undefined,
+    config: Configuration,
+  ): Promise<Configuration | undefined> {
+    return await this.parts.errors.shown("attaching", async () => {
+      const target = await this.target(config);
+      if (!target) {
+        return undefined;
+      }
+      const attached = await attachRequest(this.parts, target);
+      this.factory.allow(attached.socket);
+      return configurationOf(config, attached);
+    });
+  }
+
+  /** What "Select and Start Debugging" offers: the workers that wait now. */
+  provideDebugConfigurations(): Configuration[] {
+    return waiting(this.parts.paused.value).map((worker) => ({
+      type: DEBUG_TYPE,
+      request: "attach",
+      name: plain(`Ray: ${sessionName(worker.name, worker.rank)}`),
+      ...targetOf(worker),
+    }));
+  }
+
+  /**
+   * 1. Both are named.  2. Only the worker: the cluster that lists it, else the only cluster there is.
+   * 3. No worker: the person picks one.
+   */
+  private async target(config: Configuration): Promise<Target | undefined> {
+    const cluster = text(config["cluster"]);
+    const worker = text(config["worker"]);
+    if (cluster && worker) {
+      return { cluster, worker };
+    }
+    if (worker) {
+      return { cluster: this.clusterOf(worker), worker };
+    }
+    const listed = waiting(this.parts.paused.value);
+    return await pickWaiting(cluster ? listed.filter((one) => one.cluster === cluster) : listed);
+  }
+
+  private clusterOf(worker: string): string {
+    const listed = waiting(this.parts.paused.value).filter(
+      (one) => one.worker_id.startsWith(worker) || one.name === worker,
+    );
+    const named = new Set(listed.map((one) => one.cluster));
+    const clusters =
+      named.size > 0 ? [...named] : this.parts.clusters.value.clusters.map((one) => one.id);
+    const [only] = clusters;
+    if (only === undefined || clusters.length > 1) {
+      throw new EaglerayError(
+        "unknown-cluster",
+        "The configuration does not say which cluster the worker belongs to.",
+        "Add “cluster”, the address of its dashboard.",
+      );
+    }
+    return only;
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value.trim() : "";
+}
+
+/** What a session of ours carries: other features read `path`, `line` and `local` from it. */
+function configurationOf(config: Configuration, attached: Attached): Configuration {
+  return {
+    ...config,
+    type: DEBUG_TYPE,
+    request: "attach",
+    name: plain(sessionName(attached.name, attached.rank)),
+    cluster: attached.cluster,
+    worker: attached.worker_id,
+    socket: attached.socket,
+    path: attached.path,
+    line: attached.line,
+    local: attached.local,
+  };
+}

@@ -1,0 +1,122 @@
+/** What the debugging feature decides, without the editor: whom to attach to, and what to say. */
+
+import { count } from "../../common/texts";
+import type { PausedWorker, Snapshot } from "../workers/messages";
+import type { Failure, Outcome } from "./messages";
+
+/** A worker by the two names that every request needs. */
+export interface Target {
+  readonly cluster: string;
+  readonly worker: string;
+}
+
+export function targetOf(worker: PausedWorker): Target {
+  return { cluster: worker.cluster, worker: worker.worker_id };
+}
+
+export function keyOf(target: Target): string {
+  return `${target.cluster} ${target.worker}`;
+}
+
+/** Whether somebody can be attached to it now: a relay's children stand for it, so it is not one. */
+function waits(worker: PausedWorker): boolean {
+  return worker.state === "paused" || worker.state === "held";
+}
+
+/** Every worker that waits for a person, in the order of the panel. */
+export function waiting(snapshot: Snapshot): PausedWorker[] {
+  return snapshot.groups.flatMap((group) => group.workers.filter(waits));
+}
+
+/**
+ * The worker for "Attach to Next Paused Worker".
+ *
+ * 1. The first that waits below the one attached to last, so that pressing the key walks down the panel.
+ * 2. Else the first that waits at all.
+ */
+export function nextWaiting(
+  snapshot: Snapshot,
+  last: Target | undefined,
+): PausedWorker | undefined {
+  const all = snapshot.groups.flatMap((group) => group.workers);
+  const at = last ? all.findIndex((worker) => keyOf(targetOf(worker)) === keyOf(last)) : -1;
+  return all.slice(at + 1).find(waits) ?? all.find(waits);
+}
+
+/**
+ * The worker that is attached to by itself, if any.
+ *
+ * 1. "off": none; and none while a session is open, so that a person at work is not moved away.
+ * 2. Only paused ones: one that is held was left on purpose.
+ * 3. None that was attached to before in this window: who disconnected wants it to run.
+ * 4. "rank0": the first whose rank is 0; "first": the first.
+ */
+export function autoAttachChoice(
+  setting: "off" | "first" | "rank0",
+  snapshot: Snapshot,
+  seen: ReadonlySet<string>,
+  sessions: number,
+): PausedWorker | undefined {
+  if (setting === "off" || sessions > 0) {
+    return undefined;
+  }
+  const fresh = snapshot.groups
+    .flatMap((group) => group.workers)
+    .filter((worker) => worker.state === "paused" && !seen.has(keyOf(targetOf(worker))));
+  return setting === "first" ? fresh[0] : fresh.find((worker) => worker.rank === 0);
+}
+
+/** The name of a session in the Call Stack: what tells it from the others comes first. */
+export function sessionName(name: string, rank: number | null): string {
+  return rank === null ? name : `r${rank} ${name}`;
+}
+
+/** How the editor left a worker, as far as the person has to be asked. */
+export function asksToStop(message: unknown): boolean {
+  const {
+    type,
+    command,
+    arguments: args,
+  } = message as {
+    type?: string;
+    command?: string;
+    arguments?: { terminateDebuggee?: boolean; restart?: boolean };
+  };
+  return (
+    type === "request" &&
+    command === "disconnect" &&
+    args?.terminateDebuggee === true &&
+    args.restart !== true
+  );
+}
+
+/** One sentence for what failed of an action on several workers, or undefined when nothing did. */
+export function failureSentence(outcome: Outcome): string | undefined {
+  const [first] = outcome.failures;
+  if (!first) {
+    return undefined;
+  }
+  const more = outcome.failures.length - 1;
+  const rest =
+    more > 0 ? ` The same or worse for ${count(more, "other worker")}; the log names each.` : "";
+  return `${first.message} ${first.next_step}${rest}`.trim();
+}
+
+/** A failure as a line of the log. */
+export function failureLine(failure: Failure): string {
+  return `${failure.name} (${failure.worker_id}): ${failure.code}: ${failure.message} ${failure.next_step}`;
+}
+
+/** What is said at the start about workers that are held since the last window. */
+export function heldSentence(snapshot: Snapshot): string | undefined {
+  const held = snapshot.groups.flatMap((group) =>
+    group.workers.filter((worker) => worker.state === "held"),
+  );
+  const [first] = held;
+  if (!first) {
+    return undefined;
+  }
+  return held.length === 1
+    ? `${first.name} is held where you left it.`
+    : `${count(held.length, "worker")} are held where you left them.`;
+}

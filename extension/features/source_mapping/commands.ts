@@ -1,0 +1,134 @@
+/** The commands of the source-mapping feature. */
+
+import * as vscode from "vscode";
+
+import { EaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { showDifference } from "./differences";
+import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
+import { workerPath } from "./model";
+import { askFolder } from "./question";
+import { localOf, placeOf } from "./sessions";
+import { WORKER_SCHEME, workerUri } from "./worker_files";
+
+export function registerCommands(parts: Parts): vscode.Disposable[] {
+  const command = (
+    id: string,
+    doing: string,
+    run: (args: unknown[]) => Promise<void>,
+  ): vscode.Disposable =>
+    vscode.commands.registerCommand(id, (...args: unknown[]) =>
+      parts.errors.shown(doing, () => run(args)),
+    );
+  return [
+    command(COMMANDS.setLocalFolder, "setting the local folder", (args) =>
+      setLocalFolder(parts, args),
+    ),
+    command(COMMANDS.openWorkerFile, "opening the worker’s file", () => openWorkerFile(parts)),
+    command(COMMANDS.compareWithWorker, "comparing with the worker", async () => {
+      await showDifference(await fileInView(parts));
+    }),
+  ];
+}
+
+/**
+ * 1. The file at which the session in focus stopped, when its worker is of the cluster: its folder is asked for.
+ * 2. Else a folder of the worker that the person types in.
+ */
+async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<void> {
+  const cluster = await clusterFor(parts, args);
+  if (cluster === undefined) {
+    return;
+  }
+  const session = vscode.debug.activeDebugSession;
+  const place = session && placeOf(session.configuration);
+  const pair =
+    place && place.cluster === cluster && place.path !== ""
+      ? await askFolder(place.path)
+      : await typedPair(parts, cluster);
+  if (pair) {
+    await parts.sidecar.request(SET_FOLDER, { cluster, ...pair });
+    void vscode.window.showInformationMessage(
+      plain(`${pair.remote} of the worker is ${pair.local}.`),
+    );
+  }
+}
+
+async function typedPair(
+  parts: Parts,
+  cluster: string,
+): Promise<{ remote: string; local: string } | undefined> {
+  const { mappings } = await parts.sidecar.request(MAPPINGS, { cluster });
+  const remote = await vscode.window.showInputBox({
+    title: "Folder of the worker",
+    prompt: "The folder as the worker names it; its local counterpart is asked for next.",
+    value: mappings[0]?.remote ?? "",
+    validateInput: (text) => (text.startsWith("/") ? undefined : "Write an absolute path."),
+  });
+  if (remote === undefined) {
+    return undefined;
+  }
+  const [local] =
+    (await vscode.window.showOpenDialog({
+      canSelectFolders: true,
+      canSelectFiles: false,
+      openLabel: "Use This Folder",
+      title: plain(`The folder that is ${remote} of the worker`),
+    })) ?? [];
+  return local && { remote, local: local.fsPath };
+}
+
+async function clusterFor(parts: Parts, args: readonly unknown[]): Promise<string | undefined> {
+  for (const row of parts.selection.of(args)) {
+    const found =
+      row.row === "cluster" ? row.cluster.id : row.row === "worker" ? row.worker.cluster : "";
+    if (found !== "") {
+      return found;
+    }
+  }
+  const session = vscode.debug.activeDebugSession;
+  const place = session && placeOf(session.configuration);
+  const { clusters } = parts.clusters.value;
+  if (place ?? clusters.length < 2) {
+    return place?.cluster ?? clusters[0]?.id;
+  }
+  const items = clusters.map((one) => ({ label: plain(one.name), description: one.id }));
+  return (await vscode.window.showQuickPick(items, { placeHolder: "Of which cluster?" }))
+    ?.description;
+}
+
+async function openWorkerFile(parts: Parts): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(workerUri(await fileInView(parts)));
+  await vscode.window.showTextDocument(document, { preview: true });
+}
+
+/**
+ * The file that a command without a row is meant for.
+ *
+ * 1. A document of a worker: itself.  2. With a session in focus: the local file in the editor, by the mappings.
+ * 3. No file in the editor: the one at which the session stopped.
+ */
+async function fileInView(parts: Parts): Promise<WorkerFile> {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  if (uri?.scheme === WORKER_SCHEME) {
+    return { ...(JSON.parse(uri.query) as WorkerFile), path: uri.path };
+  }
+  const session = vscode.debug.activeDebugSession;
+  const place = session && placeOf(session.configuration);
+  if (!place) {
+    throw new EaglerayError(
+      "no-session",
+      "No worker is attached, so there is no worker’s file to show.",
+      "Attach to a worker first.",
+    );
+  }
+  const { cluster, worker: worker_id } = place;
+  const stopLocal = localOf(session.configuration);
+  if (uri?.scheme !== "file" || uri.fsPath === stopLocal) {
+    return { cluster, worker_id, path: place.path, local: stopLocal };
+  }
+  const { mappings } = await parts.sidecar.request(MAPPINGS, { cluster });
+  return { cluster, worker_id, path: workerPath(uri.fsPath, mappings), local: uri.fsPath };
+}

@@ -1,0 +1,68 @@
+/** Says when the worker runs another version of a file than the local one, and shows both. */
+
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import { COMPARE, type WorkerFile } from "./messages";
+import { localOf, placeOf } from "./sessions";
+import { workerUri } from "./worker_files";
+
+const SHOW = "Show Difference";
+
+/** Compares the file of a session's first stop when the session begins; each pair of files is said once. */
+export function sayDifferences(parts: Parts): Disposable {
+  const said = new Set<string>();
+  return vscode.debug.onDidStartDebugSession((session) => {
+    const place = placeOf(session.configuration);
+    const local = localOf(session.configuration);
+    if (!place || local === "") {
+      return;
+    }
+    const file = {
+      cluster: place.cluster,
+      worker_id: place.worker,
+      path: place.path,
+      local,
+    };
+    const key = `${place.cluster} ${place.path} ${local}`;
+    if (!said.has(key)) {
+      void compare(parts, file).then((different) => different && said.add(key));
+    }
+  });
+}
+
+/** A comparison that fails is no reason to disturb: the person is looking at their stop. */
+async function compare(parts: Parts, file: WorkerFile): Promise<boolean> {
+  try {
+    const { verdict } = await parts.sidecar.request(COMPARE, file);
+    parts.log.info(`${file.path} of the worker and ${file.local}: ${verdict}`);
+    if (verdict === "different") {
+      void warn(parts, file);
+    }
+    return verdict === "different";
+  } catch (error) {
+    parts.log.warn(`comparing ${file.path}: ${String(error)}`);
+    return false;
+  }
+}
+
+async function warn(parts: Parts, file: WorkerFile): Promise<void> {
+  const sentence = `The worker runs another version of ${basename(file.local)}: lines may not agree.`;
+  const answer = await vscode.window.showWarningMessage(plain(sentence), SHOW);
+  if (answer === SHOW) {
+    await parts.errors.shown("showing the difference", () => showDifference(file));
+  }
+}
+
+export async function showDifference(file: WorkerFile): Promise<void> {
+  await vscode.commands.executeCommand(
+    "vscode.diff",
+    workerUri(file),
+    vscode.Uri.file(file.local),
+    plain(`${basename(file.local)} (worker ↔ yours)`),
+  );
+}

@@ -1,0 +1,177 @@
+/** Installs an editor from npm into the cache of the developer's machine, once. */
+
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { VERSIONS } from "./versions.mjs";
+
+/** The folder that survives a fresh checkout: EAGLERAY_DEV_CACHE or ~/.cache/eagleray-dev. */
+export function cacheFolder() {
+  return process.env.EAGLERAY_DEV_CACHE || path.join(os.homedir(), ".cache", "eagleray-dev");
+}
+
+/**
+ * Makes sure that the editor `version` stands in the cache and returns where:
+ * `{ version, server, node }`, the folder of VS Code's server and the Node to run it with.
+ */
+export async function install(version, say = () => {}) {
+  const wanted = VERSIONS[version];
+  if (!wanted)
+    throw new Error(`no editor ${version}; there are ${Object.keys(VERSIONS).join(", ")}`);
+  const folder = path.join(cacheFolder(), `code-server-${wanted.codeServer}`);
+  const found = {
+    version,
+    server: path.join(folder, "node_modules", "code-server", "lib", "vscode"),
+    node: wanted.node ? nodeBinary(folder) : process.execPath,
+  };
+  if (!fs.existsSync(path.join(folder, "complete"))) {
+    await oneAtATime(folder, async () => {
+      if (fs.existsSync(path.join(folder, "complete"))) return;
+      say(`installing VS Code ${version} (code-server ${wanted.codeServer})`);
+      await installInto(folder, wanted, found);
+      fs.writeFileSync(path.join(folder, "complete"), "");
+    });
+  }
+  return found;
+}
+
+async function installInto(folder, wanted, found) {
+  fs.writeFileSync(path.join(folder, "package.json"), '{"private":true}\n');
+  const quiet = ["--no-audit", "--no-fund", "--ignore-scripts"];
+  if (wanted.node) {
+    await run("npm", ["install", `node@${wanted.node}`, "--no-audit", "--no-fund"], folder, "node");
+  }
+  await run(
+    "npm",
+    ["install", `code-server@${wanted.codeServer}`, "--legacy-peer-deps", ...quiet],
+    folder,
+    "code-server",
+  );
+  takeWatcherFromRegistry(found.server);
+  await run("npm", ["install", "--omit=dev", ...quiet], found.server, "server", folder);
+  for (const name of wanted.native) await buildNative(found, name, folder);
+}
+
+/** A native module that cannot be built (no compiler, no headers) is missed only in the logs. */
+async function buildNative(found, name, folder) {
+  const prefix = path.dirname(path.dirname(found.node));
+  const gyp = path.join(npmFolder(), "node_modules", "node-gyp", "bin", "node-gyp.js");
+  const env = {
+    ...process.env,
+    npm_config_nodedir: prefix,
+    PATH: `${path.dirname(found.node)}:${process.env.PATH}`,
+  };
+  const where = path.join(found.server, "node_modules", name);
+  await run(found.node, [gyp, "rebuild"], where, `build-${path.basename(name)}`, folder, env).catch(
+    () => {},
+  );
+}
+
+/** The older build names a watcher on GitHub; the registry has the same one. */
+function takeWatcherFromRegistry(server) {
+  for (const name of ["package.json", "npm-shrinkwrap.json"]) {
+    const file = path.join(server, name);
+    if (!fs.existsSync(file)) continue;
+    const json = JSON.parse(fs.readFileSync(file, "utf8"));
+    const own = name === "package.json" ? json : json.packages[""];
+    if (
+      !/^(git|github|https?):/.test(own.dependencies["@parcel/watcher"] ?? "") &&
+      !/\//.test(own.dependencies["@parcel/watcher"] ?? "")
+    )
+      continue;
+    own.dependencies["@parcel/watcher"] = "2.5.1";
+    if (json.packages) delete json.packages["node_modules/@parcel/watcher"];
+    fs.writeFileSync(file, JSON.stringify(json));
+  }
+}
+
+function nodeBinary(folder) {
+  const cpu = process.arch === "arm64" ? "arm64" : "x64";
+  return path.join(
+    folder,
+    "node_modules",
+    "node",
+    "node_modules",
+    `node-${process.platform}-${cpu}`,
+    "bin",
+    "node",
+  );
+}
+
+function npmFolder() {
+  const found = (process.env.PATH ?? "")
+    .split(":")
+    .map((dir) => path.join(dir, "npm"))
+    .find((file) => fs.existsSync(file));
+  if (!found) throw new Error("npm is not on PATH");
+  return path.dirname(path.dirname(fs.realpathSync(found)));
+}
+
+/** Two runs that start at once must not install into the same folder: the second waits for the first. */
+async function oneAtATime(folder, work) {
+  fs.mkdirSync(folder, { recursive: true });
+  const lock = path.join(folder, "lock");
+  const until = Date.now() + 15 * 60_000;
+  for (;;) {
+    try {
+      fs.writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      if (!alive(Number(read(lock)))) fs.rmSync(lock, { force: true });
+      else if (Date.now() > until) throw new Error(`${lock} is held by process ${read(lock)}`);
+      else await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+  try {
+    await work();
+  } finally {
+    fs.rmSync(lock, { force: true });
+  }
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function alive(pid) {
+  if (!pid) return true; // Just created and not written yet.
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/** Runs a command with its output in a log file; a failure shows the end of that file. */
+function run(command, args, cwd, name, logFolder = cwd, env = process.env) {
+  const file = path.join(logFolder, `install-${name}.log`);
+  const log = fs.openSync(file, "w");
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", log, log] });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      fs.closeSync(log);
+      if (code === 0) resolve();
+      else
+        reject(
+          new Error(`${command} ${args.join(" ")} ended with ${code}:\n${read(file).slice(-2000)}`),
+        );
+    });
+  });
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) {
+  for (const version of process.argv.slice(2).length
+    ? process.argv.slice(2)
+    : Object.keys(VERSIONS)) {
+    const found = await install(version, console.log);
+    console.log(`VS Code ${version}: ${found.server}`);
+  }
+}

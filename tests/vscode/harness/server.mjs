@@ -1,0 +1,224 @@
+/** Starts an editor's server on a loopback port with folders of its own, and ends it with all its children. */
+
+import { randomBytes } from "node:crypto";
+import { spawn, execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as net from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { install } from "./install.mjs";
+import { until } from "./until.mjs";
+import { NEWEST } from "./versions.mjs";
+
+const QUIET = {
+  "security.workspace.trust.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "workbench.startupEditor": "none",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "extensions.ignoreRecommendations": true,
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "update.mode": "none",
+  "chat.disableAIFeatures": true,
+  "chat.commandCenter.enabled": false,
+  "git.enabled": false,
+  "remote.autoForwardPorts": false,
+  "files.autoSave": "off",
+  "workbench.tips.enabled": false,
+};
+
+/**
+ * Starts the editor and returns `{ url(folder, options), port, token, folders, logs(), stop() }`.
+ *
+ * `version`: a key of VERSIONS.  `extensionDir`: the extension is run from that folder (development mode);
+ * `vsix`: it is installed from that file.  `folder`: what the window opens.  `settings` are added to the
+ * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
+ * out the random token that the address otherwise carries.  `home` keeps the editor's folders, else they
+ * are temporary and go with `stop()`.
+ */
+export async function start(options = {}) {
+  const {
+    version = NEWEST,
+    extensionDir,
+    vsix,
+    folder,
+    settings = {},
+    env = {},
+    auth = true,
+    say,
+  } = options;
+  const found = await install(version, say);
+  const home = options.home ?? fs.mkdtempSync(path.join(os.tmpdir(), "er-editor-"));
+  const folders = layOut(home, settings);
+  const token = auth ? randomBytes(24).toString("hex") : "";
+  const port = options.port ?? (await freePort());
+  const childEnv = { ...process.env, ...env };
+  delete childEnv.NODE_OPTIONS;
+  if (vsix) await installExtension(found, folders, vsix, childEnv);
+  const child = spawn(found.node, serverArgs(found, folders, port, token), {
+    cwd: folders.home,
+    env: childEnv,
+    detached: true,
+    stdio: ["ignore", fs.openSync(folders.log, "a"), fs.openSync(folders.log, "a")],
+  });
+  const server = {
+    version,
+    port,
+    token,
+    folders,
+    pid: child.pid,
+    url: (opened = folder, more = {}) => address({ port, token, extensionDir, ...more }, opened),
+    logs: () => collectLogs(folders),
+    stop: async () => {
+      await endGroup(child);
+      if (!options.home)
+        fs.rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
+    },
+  };
+  try {
+    await until(
+      () => child.exitCode !== null || answers(port),
+      "the editor's server answers",
+      60_000,
+    );
+    if (child.exitCode !== null)
+      throw new Error(`the editor's server ended with ${child.exitCode}`);
+  } catch (error) {
+    const log = fs.readFileSync(folders.log, "utf8").slice(-3000);
+    await server.stop();
+    throw new Error(`${error.message}\n${log}`);
+  }
+  return server;
+}
+
+function layOut(home, settings) {
+  const folders = {
+    home,
+    user: path.join(home, "user"),
+    data: path.join(home, "data"),
+    extensions: path.join(home, "extensions"),
+    log: path.join(home, "server.log"),
+    token: path.join(home, "token"),
+  };
+  fs.mkdirSync(path.join(folders.user, "User"), { recursive: true });
+  fs.mkdirSync(folders.extensions, { recursive: true });
+  fs.chmodSync(home, 0o700);
+  writeSettings(folders, settings);
+  return folders;
+}
+
+/** Settings of the user as the server keeps them; the window takes them up while it runs. */
+export function writeSettings(folders, settings) {
+  const file = path.join(folders.user, "User", "settings.json");
+  fs.writeFileSync(`${file}.new`, JSON.stringify({ ...QUIET, ...settings }, null, 2));
+  fs.renameSync(`${file}.new`, file);
+}
+
+function dirs(folders) {
+  return [
+    "--user-data-dir",
+    folders.user,
+    "--server-data-dir",
+    folders.data,
+    "--extensions-dir",
+    folders.extensions,
+  ];
+}
+
+function serverArgs(found, folders, port, token) {
+  // The token stands in a file, since arguments can be read by every user of the machine.
+  if (token) fs.writeFileSync(folders.token, token, { mode: 0o600 });
+  const access = token
+    ? ["--connection-token-file", folders.token]
+    : ["--without-connection-token"];
+  return [
+    path.join(found.server, "out", "server-main.js"),
+    ...["--host", "127.0.0.1", "--port", String(port), ...access],
+    ...["--accept-server-license-terms", "--telemetry-level", "off", "--enable-smoke-test-driver"],
+    ...dirs(folders),
+  ];
+}
+
+async function installExtension(found, folders, vsix, env) {
+  const args = [
+    path.join(found.server, "out", "server-main.js"),
+    ...dirs(folders),
+    "--accept-server-license-terms",
+  ];
+  const { stdout, stderr } = await promisify(execFile)(
+    found.node,
+    [...args, "--install-extension", vsix],
+    { env },
+  );
+  if (!/successfully installed/.test(stdout))
+    throw new Error(`${vsix} was not installed:\n${stdout}${stderr}`);
+}
+
+/** The window's address; `testsPath` runs that module in the extension host. */
+function address({ port, token, extensionDir, testsPath }, folder) {
+  const remote = (file) => `vscode-remote://127.0.0.1:${port}${encodeURI(file)}`;
+  const query = new URLSearchParams();
+  if (token) query.set("tkn", token);
+  if (folder) query.set("folder", folder);
+  else query.set("ew", "true");
+  const payload = [];
+  if (extensionDir) payload.push(["extensionDevelopmentPath", remote(extensionDir)]);
+  if (testsPath) payload.push(["extensionTestsPath", remote(testsPath)]);
+  if (payload.length) query.set("payload", JSON.stringify(payload));
+  return `http://127.0.0.1:${port}/?${query}`;
+}
+
+function answers(port) {
+  return fetch(`http://127.0.0.1:${port}/version`, { signal: AbortSignal.timeout(5000) }).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** What the server, its extension hosts and the extension wrote. */
+function collectLogs(folders) {
+  const found = [folders.log];
+  const visit = (dir) => {
+    for (const entry of fs.existsSync(dir) ? fs.readdirSync(dir, { withFileTypes: true }) : []) {
+      const file = path.join(dir, entry.name);
+      if (entry.isDirectory()) visit(file);
+      else if (/eagleray|exthost|remoteagent/i.test(file) && file.endsWith(".log"))
+        found.push(file);
+    }
+  };
+  visit(path.join(folders.data, "data", "logs"));
+  visit(path.join(folders.user, "logs"));
+  return found
+    .map((file) => `--- ${file}\n${fs.readFileSync(file, "utf8").slice(-6000)}`)
+    .join("\n");
+}
+
+async function endGroup(child) {
+  if (child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  signalGroup(child.pid, "SIGTERM");
+  const slow = setTimeout(() => signalGroup(child.pid, "SIGKILL"), 10_000);
+  await ended;
+  clearTimeout(slow);
+  signalGroup(child.pid, "SIGKILL");
+}
+
+function signalGroup(pid, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,22 @@
+/** Waits for conditions, with their names in the message when a limit is passed. */
+
+/** Waits until `condition()` is truthy and returns its value; an exception counts as "not yet". */
+export async function until(condition, what, limitMs = 90_000, everyMs = 100) {
+  const end = Date.now() + limitMs;
+  let last;
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value) return value;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > end) {
+      throw new Error(
+        `waited ${limitMs / 1000} s until ${what}${last ? ` (${last.message.split("\n")[0]})` : ""}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
