@@ -1,5 +1,7 @@
-// The rules of the TypeScript side; the layers of design are restricted imports at the end.
+// The rules of the TypeScript side; the layers stand in eslint.layers.mjs.
 import tseslint from "typescript-eslint";
+
+import layers from "./eslint.layers.mjs";
 
 export default tseslint.config(
   {
@@ -19,6 +21,7 @@ export default tseslint.config(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
   },
+  ...layers,
   {
     files: ["tests/**/*.ts"],
     rules: {

@@ -1,0 +1,47 @@
+// Everything that is read and not run: formats, lints, types, layers, printed files, the documents.
+// Prints one line per step and the full output of the ones that fail; `--fix` mends what can be mended.
+import { join } from "node:path";
+
+import { interpreter, makeEnvironment } from "./environments.mjs";
+import { makeNodePackages } from "./packages.mjs";
+import { root, venv } from "./places.mjs";
+import { endWithChildren, run } from "./run.mjs";
+
+endWithChildren();
+const fix = process.argv.includes("--fix");
+const inVenv = (name) => join(venv, "bin", name);
+const inNode = (name) => join(root, "node_modules", ".bin", name);
+
+const steps = [
+  ["ruff", inVenv("ruff"), ["check", ...(fix ? ["--fix"] : []), "."]],
+  ["ruff format", inVenv("ruff"), ["format", ...(fix ? [] : ["--check"]), "."]],
+  ["mypy", inVenv("mypy"), []],
+  ["import-linter", inVenv("lint-imports"), []],
+  [
+    "messages",
+    interpreter("dev"),
+    ["pybackend/eagleray_start.py", "print-messages", ...(fix ? [] : ["--check"])],
+  ],
+  ["tsc", inNode("tsc"), ["-p", "."]],
+  ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],
+  ["prettier", inNode("prettier"), [fix ? "--write" : "--check", "--log-level=warn", "."]],
+  ["layers", interpreter("dev"), ["-m", "pytest", "-q", "--no-header", "tests/layers"]],
+  ["layers (ts) and manifest", process.execPath, ["scripts/unit.mjs", "layers", "manifest"]],
+  ["documents", interpreter("dev"), ["-m", "pytest", "-q", "--no-header", "tests/documents"]],
+];
+
+await Promise.all([makeNodePackages(), makeEnvironment("dev")]);
+const env = { FORCE_COLOR: "0", NO_COLOR: "1", PYTHONPATH: join(root, "pybackend") };
+const failed = [];
+for (const [name, command, args] of steps) {
+  const start = Date.now();
+  const { code, output } = await run(command, args, { cwd: root, env, limitMs: 300_000 });
+  console.log(
+    `${code === 0 ? "ok    " : "FAILED"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`,
+  );
+  if (code !== 0) failed.push(`---- ${name}\n${output}`);
+}
+for (const text of failed) console.log(text);
+if (failed.length > 0) console.log("`npm run check -- --fix` mends what a tool can mend.");
+console.log(`${steps.length - failed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,59 @@
+// Bundles the TypeScript unit tests and runs them with node:test.
+// Arguments choose files by a part of their path; `--junit FILE` keeps the results.
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+
+import { build } from "esbuild";
+
+import { out, root } from "./places.mjs";
+import { endWithChildren, run } from "./run.mjs";
+
+endWithChildren();
+const words = process.argv.slice(2);
+const at = words.indexOf("--junit");
+const junit = at === -1 ? undefined : words.splice(at, 2)[1];
+
+const folder = join(out, "unit");
+const vscode = join(root, "tests", "fakes", "vscode.ts");
+// tests/vscode runs inside the real editor and is started by its own scripts.
+const files = readdirSync(join(root, "tests"), { recursive: true })
+  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("vscode"))
+  .map((file) => join(root, "tests", file))
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
+
+rmSync(folder, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: files.map((file) => relative(root, file)),
+  outbase: "tests",
+  outdir: folder,
+  bundle: true,
+  packages: "external",
+  format: "cjs",
+  platform: "node",
+  target: "node20",
+  sourcemap: "inline",
+  logLevel: "warning",
+  plugins: [
+    {
+      name: "vscode",
+      setup(plugins) {
+        if (!existsSync(vscode)) return;
+        plugins.onResolve({ filter: /^vscode$/ }, () => ({ path: vscode }));
+      },
+    },
+  ],
+});
+const built = readdirSync(folder, { recursive: true })
+  .filter((file) => file.endsWith(".test.js"))
+  .map((file) => join(folder, file));
+const reporters = ["--test-reporter=spec", "--test-reporter-destination=stdout"];
+if (junit !== undefined) {
+  reporters.push("--test-reporter=junit", `--test-reporter-destination=${junit}`);
+}
+const args = ["--enable-source-maps", "--test", "--test-concurrency=2", ...reporters, ...built];
+const { code } = await run(process.execPath, args, {
+  cwd: root,
+  onText: (text) => process.stdout.write(text),
+});
+process.exitCode = code;

@@ -1,0 +1,41 @@
+// Every rule of eslint.layers.mjs catches an import that is planted, and lets its neighbour pass.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { ESLint } from "eslint";
+
+const root = process.cwd();
+
+/** file, import that is refused there, import that is allowed there */
+const CASES: readonly (readonly [string, string, string])[] = [
+  ["extension/main.ts", "vscode-languageclient/node", "vscode"],
+  ["extension/common/planted.ts", "vscode", "./texts"],
+  ["extension/common/planted.ts", "../features/workers/model", "../features/workers/messages"],
+  ["extension/common/planted.ts", "../sidecar/launch", "./events"],
+  ["extension/sidecar/planted.ts", "../features/workers/view", "vscode-languageclient/node"],
+  ["extension/features/workers/planted.ts", "node:child_process", "vscode"],
+  ["extension/features/workers/planted.ts", "../clusters/view", "../clusters/messages"],
+  ["extension/features/debugging/deep/planted.ts", "../../workers/view", "../model"],
+  ["extension/features/clusters/planted.ts", "vscode-languageclient", "../../sidecar/sidecar"],
+  ["extension/features/clusters/model.ts", "vscode", "./messages"],
+];
+
+async function refusals(file: string, from: string): Promise<readonly string[]> {
+  const { default: parser } = await import("typescript-eslint");
+  const eslint = new ESLint({
+    cwd: root,
+    overrideConfigFile: join(root, "eslint.layers.mjs"),
+    baseConfig: [{ files: ["**/*.ts"], languageOptions: { parser: parser.parser } }],
+  });
+  const text = `import * as planted from "${from}";\nexport default planted;\n`;
+  const results = await eslint.lintText(text, { filePath: join(root, file) });
+  return results.flatMap((result) => result.messages.map((message) => message.message));
+}
+
+for (const [file, refused, allowed] of CASES) {
+  test(`${file} may import ${allowed}, not ${refused}`, async () => {
+    assert.equal((await refusals(file, refused)).length, 1);
+    assert.deepEqual(await refusals(file, allowed), []);
+  });
+}

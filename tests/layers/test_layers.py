@@ -1,0 +1,67 @@
+"""Each contract of import-linter breaks when its rule is broken, and names the planted module."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# The contract's name, the module that is planted, and the import that it holds.
+PLANTS = [
+    ("Layers", "common/planted_layer.py", "import eagleray.clients"),
+    ("Layers", "clients/planted_layer.py", "import eagleray.features.workers"),
+    ("Layers", "routes/planted_layer.py", "import eagleray.clients"),
+    ("Layers", "features/clusters/planted_layer.py", "import eagleray.sidecar"),
+    ("Features", "features/clusters/planted_feature.py", "import eagleray.features.workers"),
+    ("Only sidecar", "features/clusters/planted_pygls.py", "import pygls"),
+    ("Nothing outside", "features/workers/planted_ray.py", "import ray"),
+    ("Nothing outside", "adapter/planted_torch.py", "import torch"),
+    ("adapter/", "adapter/planted_client.py", "import eagleray.clients"),
+    ("Of the adapter", "clients/planted_adapter.py", "import eagleray.adapter.planted_client"),
+    ("in_cluster/", "in_cluster/planted_common.py", "import eagleray.common"),
+    (
+        "Of a feature",
+        "features/workers/planted_wire.py",
+        "import eagleray.features.workers.messages",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What import-linter says of a copy with every plant in it: text by the contract's name."""
+    folder = tmp_path_factory.mktemp("planted")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(ROOT / "pybackend", folder / "pybackend")
+    for _, file, line in PLANTS:
+        planted = folder / "pybackend" / "eagleray" / file
+        planted.write_text(f'"""Planted."""\n\n{line}\n')
+    environment = {**os.environ, "PYTHONPATH": str(folder / "pybackend")}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    _, _, broken = done.stdout.partition("Broken contracts")
+    parts = re.split(r"\n(?=[^\n]+\n-{10,}\n)", broken)
+    return {part.splitlines()[0]: part for part in parts if part.strip()}
+
+
+@pytest.mark.parametrize(("contract", "file", "line"), PLANTS)
+def test_a_planted_import_is_caught(
+    report: dict[str, str], contract: str, file: str, line: str
+) -> None:
+    module = "eagleray." + file.removesuffix(".py").replace("/", ".")
+    told = [text for name, text in report.items() if name.startswith(contract)]
+    assert any(module in text for text in told), f"{module} was not caught in:\n{told or report}"
