@@ -60,7 +60,8 @@ class Resolution:
 
     `how` names the rule that decided: "same-path", "setting", "working-dir", "suffix", or "none".
     "ask" means that several local files fit or none does: put the one question to the person, whose
-    answer is a SetFolder.  `candidates` are local files that fit.
+    answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own file) or Ray's
+    copy of an uploaded package on this machine.  `candidates` are local files that fit.
     """
 
     how: Literal["same-path", "setting", "working-dir", "suffix", "ask", "none"]
@@ -70,7 +71,11 @@ class Resolution:
 
 @frozen
 class SetFolder:
-    """The person's answer: the folder `remote` of the worker is `local`; applied to attached workers at once."""
+    """The person's answer: the folder `remote` of the worker is `local`; applied to attached workers at once.
+
+    `remote` may be a file (….py): then `local` is that file or a folder that holds it at any depth, and the
+    folders that correspond are worked out.
+    """
 
     cluster: str
     remote: str

@@ -1,0 +1,116 @@
+"""Decides which local file the worker's file is.
+
+The rules, in this order; each says in the log what it chose:
+
+1. setting: a mapping of the person (setting or answer) leads to a local file.  It is first since it is the
+   only thing that the person said.
+2. same-path: there is a local file of this path, and it is not Ray's copy of an uploaded package.  If the
+   workspace knows the file by another name (links), it is that one.
+3. working-dir: it lies in an uploaded working_dir or py_modules, and exactly one file of the workspace has
+   its path within the package (of several, the one with the same content).
+4. suffix: exactly one file of the workspace agrees with the longest end of the path (of several, the one
+   with the same content; if only the name agrees, it must have the same content).
+5. none: an installed library, code made at run time, or no workspace to look in.  Ray's copy of a package
+   that nothing in the workspace fits stands for itself when it lies on this machine.
+6. ask: several fit, or none does.
+"""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+from collections.abc import Callable
+from typing import Literal
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import Mapping
+from eagleray.features.source_mapping import local_files, places
+
+log = logging.getLogger(__name__)
+
+How = Literal["same-path", "setting", "working-dir", "suffix", "ask", "none"]
+MOST_CANDIDATES = 20
+
+
+@frozen
+class Decision:
+    """The rule that decided, the local file or "", the files that fit, and the mapping to tell the adapter."""
+
+    how: How
+    local: str = ""
+    candidates: tuple[str, ...] = ()
+    mapping: Mapping | None = None
+
+
+def decide(
+    path: str, mappings: list[Mapping], folders: list[str], remote_hash: Callable[[], str]
+) -> Decision:
+    """Blocks while it looks through the workspace; `remote_hash` is asked only where content decides."""
+    decision = (
+        _setting(path, mappings)
+        or _same_path(path, folders)
+        or _searched(path, folders, remote_hash)
+        or _fallback(path, folders)
+    )
+    log.info("%s is %s by rule %s", path, decision.local or "no local file", decision.how)
+    return decision
+
+
+def _setting(path: str, mappings: list[Mapping]) -> Decision | None:
+    if not places.is_file_name(path):
+        return None
+    for mapping in sorted(mappings, key=lambda one: -len(one.remote)):
+        local = places.apply(mapping, path)
+        if local and local_files.is_file(local):
+            return Decision("setting", local, mapping=places.concrete(mapping, path))
+    return None
+
+
+def _same_path(path: str, folders: list[str]) -> Decision | None:
+    if not places.is_file_name(path) or places.package_root(path) or not local_files.is_file(path):
+        return None
+    known_as = local_files.in_workspace(path, folders)
+    if known_as and known_as != path:
+        mapping = places.mapping_between(path, known_as, folders)
+        return Decision("same-path", known_as, mapping=mapping)
+    return Decision("same-path", path)
+
+
+def _searched(path: str, folders: list[str], remote_hash: Callable[[], str]) -> Decision | None:
+    """Rules 3 and 4, or the question when several files fit equally well."""
+    if not places.is_file_name(path) or places.is_installed(path) or not folders:
+        return None
+    root = places.package_root(path)
+    tail = path.removeprefix(root).lstrip("/") if root else path.lstrip("/")
+    files = local_files.named(posixpath.basename(path), folders)
+    best = max((places.common_suffix(tail, file) for file in files), default=0)
+    fitting = [file for file in files if places.common_suffix(tail, file) == best]
+    whole_package_path = bool(root) and best == len(tail.split("/"))
+    if root and whole_package_path:
+        fitting = _nearest(fitting, tail, folders)
+    certain = best > 1 or whole_package_path
+    if len(fitting) > 1 or (fitting and not certain):
+        wanted = remote_hash()
+        same = [file for file in fitting if wanted and local_files.sha256(file) == wanted]
+        if len(same) != 1:
+            return Decision("ask", candidates=tuple(fitting[:MOST_CANDIDATES]))
+        fitting = same
+    if not fitting:
+        return None
+    mapping = places.mapping_between(path, fitting[0], folders)
+    return Decision("working-dir" if whole_package_path else "suffix", fitting[0], mapping=mapping)
+
+
+def _nearest(files: list[str], tail: str, folders: list[str]) -> list[str]:
+    """A package is mostly a folder of the workspace itself: such a file comes before deeper ones."""
+    direct = [file for file in files if any(file == f"{f.rstrip('/')}/{tail}" for f in folders)]
+    return direct or files
+
+
+def _fallback(path: str, folders: list[str]) -> Decision:
+    if places.package_root(path) and local_files.is_file(path):
+        return Decision("none", path)
+    if not places.is_file_name(path) or places.is_installed(path) or not folders:
+        return Decision("none")
+    return Decision("ask")

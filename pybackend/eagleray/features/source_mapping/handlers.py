@@ -1,0 +1,65 @@
+"""The panel's requests about source mapping: wire types in, wire types out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.adapter import protocol
+from eagleray.features.source_mapping import messages as wire
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+
+if TYPE_CHECKING:
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Requests
+
+
+def register(server: Requests, parts: Parts) -> None:
+    handlers = Handlers(parts.source_mapping)
+    server.answer(wire.RESOLVE, wire.Resolve, handlers.resolve)
+    server.answer(wire.SET_FOLDER, wire.SetFolder, handlers.set_folder)
+    server.answer(wire.MAPPINGS, wire.ClusterOf, handlers.mappings)
+    server.answer(wire.CONFIGURE, wire.Configure, handlers.configure)
+    server.answer(wire.COMPARE, wire.WorkerFile, handlers.compare)
+    server.answer(wire.WORKER_FILE, wire.WorkerFile, handlers.worker_file)
+
+
+class Handlers:
+    """One method per request."""
+
+    def __init__(self, mapping: SourceMapping) -> None:
+        self._mapping = mapping
+
+    async def resolve(self, asked: wire.Resolve) -> wire.Resolution:
+        decision = await self._mapping.resolve(
+            asked.cluster, asked.worker_id, asked.path, asked.workspace_folders
+        )
+        return wire.Resolution(decision.how, decision.local, list(decision.candidates))
+
+    async def set_folder(self, said: wire.SetFolder) -> wire.Mappings:
+        mappings = await self._mapping.set_folder(said.cluster, said.remote, said.local)
+        return _mappings(said.cluster, mappings)
+
+    async def mappings(self, asked: wire.ClusterOf) -> wire.Mappings:
+        return _mappings(asked.cluster, self._mapping.known(asked.cluster))
+
+    async def configure(self, said: wire.Configure) -> None:
+        self._mapping.configure(
+            {
+                cluster: [protocol.Mapping(one.remote, one.local) for one in mappings]
+                for cluster, mappings in said.mappings.items()
+            }
+        )
+
+    async def compare(self, asked: wire.WorkerFile) -> wire.Comparison:
+        verdict = await self._mapping.compare(
+            asked.cluster, asked.worker_id, asked.path, asked.local
+        )
+        return wire.Comparison(verdict)
+
+    async def worker_file(self, asked: wire.WorkerFile) -> wire.FileText:
+        file = await self._mapping.worker_file(asked.cluster, asked.worker_id, asked.path)
+        return wire.FileText(file.text, file.truncated)
+
+
+def _mappings(cluster: str, mappings: list[protocol.Mapping]) -> wire.Mappings:
+    return wire.Mappings(cluster, [wire.Mapping(one.remote, one.local) for one in mappings])

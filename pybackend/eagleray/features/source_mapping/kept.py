@@ -1,0 +1,54 @@
+"""The person's answers: which folder of a cluster is which folder here, kept in the home."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+from eagleray.adapter.protocol import Mapping
+
+log = logging.getLogger(__name__)
+
+
+class KeptMappings:
+    """One JSON file, `{cluster id: [{"remote", "local"}]}`; read anew each time, since several windows share it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def of(self, cluster: str) -> list[Mapping]:
+        return self._read().get(cluster, [])
+
+    def add(self, cluster: str, mapping: Mapping) -> None:
+        """The newest answer comes first and replaces an older one about the same folder."""
+        mappings = self._read()
+        older = [one for one in mappings.get(cluster, []) if one.remote != mapping.remote]
+        mappings[cluster] = [mapping, *older]
+        self._write(mappings)
+
+    def _read(self) -> dict[str, list[Mapping]]:
+        try:
+            said = json.loads(self._file.read_text(encoding="utf-8"))
+            return {
+                str(cluster): [Mapping(str(one["remote"]), str(one["local"])) for one in mappings]
+                for cluster, mappings in said.items()
+            }
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            log.warning("%s cannot be read and is taken for empty: %s", self._file, error)
+            return {}
+
+    def _write(self, mappings: dict[str, list[Mapping]]) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        plain = {
+            cluster: [{"remote": one.remote, "local": one.local} for one in of_cluster]
+            for cluster, of_cluster in mappings.items()
+        }
+        descriptor, name = tempfile.mkstemp(dir=self._file.parent, prefix=self._file.name)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            json.dump(plain, out, indent=1)
+        Path(name).replace(self._file)

@@ -1,0 +1,184 @@
+"""Source mapping: the core that finds, keeps and applies which local file a worker's file is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import posixpath
+from pathlib import Path
+from typing import Literal, Protocol
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import Mapping, WorkerState
+from eagleray.common.errors import EaglerayError, not_a_folder, unknown_worker
+from eagleray.features.source_mapping import local_files, places
+from eagleray.features.source_mapping.decision import Decision, decide
+from eagleray.features.source_mapping.kept import KeptMappings
+
+EVERY_CLUSTER = "*"
+Verdict = Literal["same", "different", "only-worker", "only-local", "unknown"]
+
+log = logging.getLogger(__name__)
+
+
+class WorkerFileText(Protocol):
+    """What the adapter reads of a worker's file: `sha256` is of all its bytes, also if `truncated`."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+class AttachedWorkers(Protocol):
+    """The part of `clients.adapter.Adapters` that is used here."""
+
+    async def workers(self) -> list[WorkerState]: ...
+    async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None: ...
+    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFileText: ...
+
+
+@frozen
+class ReadText:
+    """The worker's version of a file."""
+
+    text: str
+    truncated: bool
+
+
+class SourceMapping:
+    """Shared by the panel and the command line; used from one event loop.
+
+    It owns the mappings: those of the setting, the kept answers, and those that it found itself, which
+    are remembered as long as it lives so that the next worker of the cluster is attached with them.
+    """
+
+    def __init__(self, attached: AttachedWorkers, home: Path) -> None:
+        self._attached = attached
+        self._kept = KeptMappings(home / "source_mappings.json")
+        self._settings: dict[str, list[Mapping]] = {}
+        self._found: dict[str, list[Mapping]] = {}
+
+    def configure(self, mappings: dict[str, list[Mapping]]) -> None:
+        """The person's setting: by cluster id, or "*" for every cluster."""
+        self._settings = {
+            cluster: [Mapping(one.remote, local_files.absolute(one.local)) for one in of_cluster]
+            for cluster, of_cluster in mappings.items()
+        }
+
+    def known(self, cluster: str) -> list[Mapping]:
+        """All mappings of a cluster, in the order in which they are tried."""
+        return self._said(cluster) + self._found.get(cluster, [])
+
+    async def resolve(
+        self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
+    ) -> Decision:
+        """Finds the local file of `path`; an attached worker's editor shows it from now on."""
+        loop = asyncio.get_running_loop()
+        folders = [local_files.absolute(folder) for folder in workspace_folders]
+
+        def remote_hash() -> str:
+            return asyncio.run_coroutine_threadsafe(
+                self._remote_hash(cluster, worker_id, path), loop
+            ).result()
+
+        decision = await asyncio.to_thread(decide, path, self._said(cluster), folders, remote_hash)
+        if decision.mapping is not None:
+            self._remember(cluster, decision.mapping)
+            await self._tell(cluster, worker_id)
+        return decision
+
+    async def set_folder(self, cluster: str, remote: str, local: str) -> list[Mapping]:
+        """The person's answer, kept for the cluster and applied to its attached workers at once.
+
+        `remote` may be a file: then the folders that correspond are worked out from `local`, which is the
+        file itself or a folder that holds it at any depth.
+        """
+        mapping = await asyncio.to_thread(_answer, remote, local)
+        self._kept.add(cluster, mapping)
+        self._found.pop(cluster, None)
+        self._remember(cluster, mapping)
+        await self._tell(cluster)
+        return self.known(cluster)
+
+    async def compare(self, cluster: str, worker_id: str, path: str, local: str) -> Verdict:
+        """The worker's file against the local one, by hash."""
+        ours = await asyncio.to_thread(local_files.sha256, local) if local else ""
+        theirs = await self._remote_hash(cluster, worker_id, path)
+        if ours and theirs:
+            return "same" if ours == theirs else "different"
+        if theirs:
+            return "only-worker"
+        return "only-local" if ours and await self._find(cluster, worker_id) else "unknown"
+
+    async def worker_file(self, cluster: str, worker_id: str, path: str) -> ReadText:
+        """The text of the file as an attached worker sees it."""
+        worker = await self._find(cluster, worker_id)
+        if worker is None:
+            raise unknown_worker(worker_id)
+        file = await self._attached.read_file(worker.session, worker_id, path)
+        return ReadText(file.text, file.truncated)
+
+    def _said(self, cluster: str) -> list[Mapping]:
+        """What the person said: the setting of this cluster, the answers, the setting of every cluster."""
+        return [
+            *self._settings.get(cluster, []),
+            *self._kept.of(cluster),
+            *self._settings.get(EVERY_CLUSTER, []),
+        ]
+
+    def _remember(self, cluster: str, mapping: Mapping) -> None:
+        found = self._found.setdefault(cluster, [])
+        if mapping not in self.known(cluster):
+            found.insert(0, mapping)
+
+    async def _tell(self, cluster: str, worker_id: str = "") -> None:
+        """Gives the mappings to an attached worker, or to all of the cluster."""
+        for worker in await self._attached.workers():
+            if worker.cluster == cluster and worker_id in ("", worker.worker_id):
+                mappings = self._for_worker(cluster, worker)
+                try:
+                    await self._attached.set_mappings(worker.session, worker.worker_id, mappings)
+                except EaglerayError as error:
+                    # It ended meanwhile; the others are still to be told.
+                    log.info("no new mappings for %s: %s", worker.worker_id, error)
+
+    def _for_worker(self, cluster: str, worker: WorkerState) -> list[Mapping]:
+        """The adapter knows plain prefixes only, so mappings of packages are said for the worker's own upload."""
+        path = worker.stop.path if worker.stop else ""
+        return [places.concrete(mapping, path) for mapping in self.known(cluster)]
+
+    async def _find(self, cluster: str, worker_id: str) -> WorkerState | None:
+        for worker in await self._attached.workers():
+            if (worker.cluster, worker.worker_id) == (cluster, worker_id):
+                return worker
+        return None
+
+    async def _remote_hash(self, cluster: str, worker_id: str, path: str) -> str:
+        """The hash of the worker's file, or "" if it cannot be read."""
+        try:
+            worker = await self._find(cluster, worker_id)
+            if worker is None:
+                return ""
+            return (await self._attached.read_file(worker.session, worker_id, path)).sha256
+        except EaglerayError as error:
+            log.info("%s of %s cannot be read: %s", path, worker_id, error)
+            return ""
+
+
+def _answer(remote: str, local: str) -> Mapping:
+    """The mapping that the person means by `remote` is `local`; blocks while it looks at files."""
+    chosen = local_files.absolute(local)
+    if local_files.is_file(chosen):
+        return places.mapping_between(remote, chosen, [])
+    if not Path(chosen).is_dir():
+        raise not_a_folder(local)
+    if not remote.endswith(".py"):
+        return Mapping(remote.rstrip("/") or "/", chosen)
+    for tail in places.suffixes(remote):
+        if local_files.is_file(f"{chosen}/{tail}"):
+            return Mapping(remote.removesuffix(f"/{tail}") or "/", chosen)
+    return Mapping(posixpath.dirname(remote), chosen)
