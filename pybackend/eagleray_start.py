@@ -1,13 +1,15 @@
 """The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|cli|print-messages …`.
 
 It needs nothing but the standard library and its own folder, so that it runs isolated (`python -I -S`),
-when neither the folder of the script nor site-packages are on the path; `--libs` names the folders of
-our libraries instead.
+when neither the folder of the script nor site-packages are on the path.  Our libraries are then found
+in the packaged `_libs` beside our folder, or where `--libs` says.
 """
 
 import sys
+from pathlib import Path
 
-# The oldest Python that the code is written for; below it even importing fails with a syntax error.
+# The oldest Python that the code is written for; below it even importing fails with a syntax error,
+# which is why this file keeps to what any Python 3 can read.
 OLDEST = (3, 10)
 
 
@@ -20,23 +22,37 @@ def main() -> int:
     while arguments[:1] == ["--libs"]:
         libs.append(arguments[1])
         del arguments[:2]
-    # Path objects would cost an import; the adapter's start is waited for by a person.
-    sys.path[:0] = [__file__.rpartition("/")[0] or ".", *libs]
-    what = arguments.pop(0) if arguments else ""
+    here = Path(__file__).resolve().parent
+    sys.path[:0] = [str(here), *(libs or packaged_libs(here.parent / "_libs"))]
+    return run(arguments[0] if arguments else "", arguments[1:])
+
+
+def packaged_libs(folder: Path) -> "list[str]":
+    """The libraries of a packaged extension: those of any Python, and those compiled for this one."""
+    ours = "cp{}{}".format(*sys.version_info)
+    return [str(folder / name) for name in ("any", ours) if (folder / name).is_dir()]
+
+
+def run(what: str, arguments: "list[str]") -> int:
+    """Imports only what is asked for, since a person waits for its start."""
     if what == "sidecar":
-        from eagleray.sidecar.main import main as run
-    elif what == "adapter":
-        from eagleray.adapter.main import main as run
-    elif what == "cli":
-        from eagleray.cli.main import main as run
-    elif what == "print-messages":
-        from eagleray.sidecar.typescript import main as run
-    else:
-        sys.stderr.write(
-            "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|cli|print-messages\n"
-        )
-        return 2
-    return run(arguments)
+        from eagleray.sidecar.main import main as sidecar
+
+        return sidecar(arguments)
+    if what == "adapter":
+        from eagleray.adapter.main import main as adapter
+
+        return adapter(arguments)
+    if what == "cli":
+        from eagleray.cli.main import main as cli
+
+        return cli(arguments)
+    if what == "print-messages":
+        from eagleray.sidecar.typescript import main as print_messages
+
+        return print_messages(arguments)
+    sys.stderr.write("usage: eagleray_start.py [--libs DIR]… sidecar|adapter|cli|print-messages\n")
+    return 2
 
 
 if __name__ == "__main__":

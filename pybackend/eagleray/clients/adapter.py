@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
+from eagleray.adapter import protocol
 from eagleray.adapter.protocol import (
     AttachParams,
     AttachResult,
     IgnoreParams,
     Mapping,
+    Stop,
     WorkerState,
 )
+from eagleray.clients import adapter_process
+from eagleray.clients.adapter_connection import AdapterConnection
+from eagleray.common.errors import EaglerayError, adapter_lost, unknown_worker
+from eagleray.common.paths import adapter_socket, adapter_sockets
+
+# How often the run folder is looked at for adapters that others started.
+_LOOK_S = 1.0
+
+Listener = Callable[[list[WorkerState]], None]
+
+log = logging.getLogger(__name__)
 
 
 @frozen
@@ -27,46 +45,178 @@ class FileOfWorker:
 class Adapters:
     """All adapters of this user on this machine: ours, and other versions' that still hold sessions.
 
-    Owned by the sidecar or one run of the command line; `close` ends its connections, never an adapter.
-    All methods raise errors of the catalogue only; one whose adapter is not there sees no workers.
+    Owned by the sidecar or one run of the command line, on one event loop; `close` ends its
+    connections, never an adapter.  All methods raise errors of the catalogue only; an adapter that is
+    not there has no workers.
     """
+
+    def __init__(self, start: bool = True) -> None:
+        self._may_start = start
+        self._connections: dict[Path, AdapterConnection] = {}
+        self._states: dict[Path, list[WorkerState]] = {}
+        self._listeners: list[Listener] = []
+        self._watching: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
 
     async def workers(self) -> list[WorkerState]:
         """Every worker that is attached or held, of all adapters; starts none."""
-        raise NotImplementedError
+        return [state for _, state in await self._workers()]
 
-    def watch(self) -> AsyncIterator[list[WorkerState]]:
-        """The workers of all adapters, again whenever one changes; never ends by itself."""
-        raise NotImplementedError
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Calls `listener` with all workers whenever one changes, on the loop; the answer ends that.
+
+        Adapters that others start are found within a second.
+        """
+        self._listeners.append(listener)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), name="adapters")
+        return lambda: self._listeners.remove(listener)
+
+    async def watch(self) -> AsyncIterator[list[WorkerState]]:
+        """What a listener is told, as an iterator that begins with what is known and never ends by itself."""
+        changed = asyncio.Event()
+        changed.set()
+        end = self.listen(lambda _: changed.set())
+        try:
+            while True:
+                await changed.wait()
+                changed.clear()
+                yield self.known()
+        finally:
+            end()
 
     def known(self) -> list[WorkerState]:
-        """What `watch` saw last, without asking; [] before its first answer."""
-        raise NotImplementedError
+        """What a listener was told last, without asking; [] while nobody listens."""
+        return [state for states in self._states.values() for state in states]
 
     async def attach(self, params: AttachParams) -> AttachResult:
         """Attaches through the adapter that has the worker already, else through ours, starting it."""
-        raise NotImplementedError
+        having = await self._having(params.session, params.worker_id)
+        connection = having or await self._ours()
+        result = await connection.request(protocol.ATTACH, protocol.to_json(params))
+        return AttachResult(socket=str(result["socket"]), worker=worker_state(result["worker"]))
 
     async def continue_(self, session: str, worker_id: str) -> None:
-        """Lets an attached or held worker run on; `unknown_worker` if no adapter has it."""
-        raise NotImplementedError
+        """Lets an attached or held worker run on; `unknown-worker` if no adapter has it."""
+        await self._ask_having(protocol.CONTINUE, session, worker_id)
 
     async def release(self, session: str, worker_id: str) -> None:
-        """Lets a worker run on and gives it up; `unknown_worker` if no adapter has it."""
-        raise NotImplementedError
+        """Lets a worker run on and gives it up; `unknown-worker` if no adapter has it."""
+        await self._ask_having(protocol.RELEASE, session, worker_id)
 
     async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None:
         """New mappings of one worker, at once."""
-        raise NotImplementedError
+        listed = [protocol.to_json(mapping) for mapping in mappings]
+        await self._ask_having(protocol.SET_MAPPINGS, session, worker_id, mappings=listed)
 
     async def read_file(self, session: str, worker_id: str, path: str) -> FileOfWorker:
-        """A file as an attached worker sees it; `no_worker_file` if it cannot read it."""
-        raise NotImplementedError
+        """A file as an attached worker sees it; `no-worker-file` if it cannot read it."""
+        said = await self._ask_having(protocol.READ_FILE, session, worker_id, path=path)
+        return FileOfWorker(str(said["text"]), bool(said["truncated"]), str(said["sha256"]))
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Tells every adapter which breakpoint() of a cluster is (not) to stop at."""
-        raise NotImplementedError
+        for connection in await self._reachable():
+            await connection.request(protocol.IGNORE, protocol.to_json(params))
 
     async def close(self) -> None:
         """Ends the connections."""
-        raise NotImplementedError
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        connections = list(self._connections.values())
+        self._connections.clear()
+        await asyncio.gather(*(connection.close() for connection in connections))
+
+    async def _ask_having(
+        self, op: str, session: str, worker_id: str, **more: object
+    ) -> dict[str, Any]:
+        connection = await self._having(session, worker_id)
+        if connection is None:
+            raise unknown_worker(worker_id)
+        return await connection.request(op, {"session": session, "worker_id": worker_id, **more})
+
+    async def _having(self, session: str, worker_id: str) -> AdapterConnection | None:
+        """The adapter that has the worker, if one has it."""
+        for connection, state in await self._workers():
+            if (state.session, state.worker_id) == (session, worker_id) and state.state != "gone":
+                return connection
+        return None
+
+    async def _workers(self) -> list[tuple[AdapterConnection, WorkerState]]:
+        connections = await self._reachable()
+        answers = await asyncio.gather(
+            *(connection.request(protocol.WORKERS) for connection in connections),
+            return_exceptions=True,
+        )
+        return [
+            (connection, worker_state(said))
+            for connection, answer in zip(connections, answers, strict=True)
+            if isinstance(answer, dict)
+            for said in answer["workers"]
+        ]
+
+    async def _reachable(self) -> list[AdapterConnection]:
+        for path in adapter_sockets().values():
+            await self._open(path)
+        return [c for c in self._connections.values() if not c.lost.is_set()]
+
+    async def _ours(self) -> AdapterConnection:
+        """Our version's adapter, started if it is not there."""
+        path = adapter_socket()
+        found = await self._open(path)
+        if found is None and not self._may_start:
+            raise adapter_lost()
+        if found is None:
+            started: AdapterConnection = await adapter_process.start(path, lambda: self._open(path))
+            return started
+        return found
+
+    async def _open(self, path: Path) -> AdapterConnection | None:
+        async with self._opening:
+            known = self._connections.get(path)
+            if known is not None and not known.lost.is_set():
+                return known
+            opened = await AdapterConnection.open(path, lambda event: self._on_event(path, event))
+            if opened is None:
+                self._connections.pop(path, None)
+            else:
+                self._connections[path] = opened
+                if self._watching is not None:
+                    await self._subscribe(path, opened)
+            return opened
+
+    async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
+        with contextlib.suppress(EaglerayError):
+            self._on_event(path, await connection.request(protocol.SUBSCRIBE))
+
+    def _on_event(self, path: Path, said: dict[str, Any]) -> None:
+        self._set_states(path, [worker_state(worker) for worker in said["workers"]])
+
+    def _set_states(self, path: Path, states: list[WorkerState]) -> None:
+        self._states[path] = states
+        for listener in list(self._listeners):
+            listener(self.known())
+
+    async def _watch(self) -> None:
+        """Keeps a subscription at every adapter there is, and forgets those that are gone."""
+        for path, connection in list(self._connections.items()):
+            await self._subscribe(path, connection)
+        while True:
+            try:
+                await self._reachable()
+            except EaglerayError as error:
+                log.warning("%s", error)
+            for path, states in list(self._states.items()):
+                having = self._connections.get(path)
+                if states and (having is None or having.lost.is_set()):
+                    self._set_states(path, [])
+            await asyncio.sleep(_LOOK_S)
+
+
+def worker_state(said: dict[str, Any]) -> WorkerState:
+    """A worker as an adapter says it; keys of newer versions are left out."""
+    known = {key: said[key] for key in WorkerState.__dataclass_fields__ if key in said}
+    stop = said.get("stop")
+    known["stop"] = stop and Stop(**{k: stop[k] for k in Stop.__dataclass_fields__})
+    return WorkerState(**known)

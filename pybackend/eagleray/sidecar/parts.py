@@ -2,31 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from attrs import frozen
 
-if TYPE_CHECKING:
-    from eagleray.clients.adapter import Adapters
+from eagleray.clients.adapter import Adapters
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.paths import home
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.debugging.debugging import Debugging
+from eagleray.features.debugging.needs import Target
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.features.workers.paused_workers import PausedWorkers
+from eagleray.features.workers.rows import Paused, everyone
 
 
 @frozen
 class Settings:
-    """What the editor (initializationOptions) or the environment says; `from_environment` in the CLI.
+    """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
 
-    `discovery` "off": only clusters that were added or named (EAGLERAY_DISCOVERY wins over the editor).
+    `discovery` "off": only clusters that were added or named.
     """
 
     discovery: Literal["own", "off"] = "own"
+
+    @staticmethod
+    def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
+        said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
+        return Settings("off" if said == "off" else "own")
 
 
 @frozen
 class Parts:
     """Every core object.  A feature's `register(server, parts)` takes from here what it needs.
 
-    `clusters`, `workers`, `debugging`, `source_mapping` are the core objects of the features of these
-    names.  What one feature needs of another is given to its constructor as a plain callable by
-    `build`, so that features do not import one another.
+    What one feature needs of another is given to its constructor by `build`, so that features do not
+    import one another.
     """
 
+    settings: Settings
     adapters: Adapters
+    watch: ClusterWatch
+    clusters: Clusters
+    workers: PausedWorkers
+    debugging: Debugging
+    source_mapping: SourceMapping
+
+    async def close(self) -> None:
+        """Ends every connection; workers that are held stay held."""
+        await self.workers.close()
+        await self.clusters.close()
+        await self.watch.close()
+        await self.adapters.close()
+
+
+def build(settings: Settings, clock: Clock | None = None) -> Parts:
+    """All parts, not yet asking anything; call it on the event loop that will use them."""
+    clock = clock or SystemClock()
+    adapters = Adapters()
+    watch = ClusterWatch()
+    source_mapping = SourceMapping(adapters, home())
+    workers = PausedWorkers(watch, adapters, clock=clock)
+
+    async def find(cluster: str, worker: str) -> Target:
+        return await workers.find(cluster, worker)
+
+    async def targets(cluster: str) -> Sequence[Target]:
+        return everyone(await workers.refresh([cluster]))
+
+    def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
+        return workers.on_change(lambda: update(_all(workers)))
+
+    return Parts(
+        settings=settings,
+        adapters=adapters,
+        watch=watch,
+        clusters=Clusters(watch, dict(os.environ), settings.discovery),
+        workers=workers,
+        debugging=Debugging(
+            adapters=adapters,
+            find=find,
+            targets=targets,
+            listen=listen,
+            maps=source_mapping,
+            clock=clock,
+            ignored_file=home() / "ignored_breakpoints.json",
+        ),
+        source_mapping=source_mapping,
+    )
+
+
+def _all(workers: PausedWorkers) -> list[Paused]:
+    return everyone(workers.groups())

@@ -1,0 +1,106 @@
+"""One connection to the control socket of one adapter: requests, their answers, and events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from eagleray.adapter.protocol import HELLO, MAX_LINE, PROTOCOL
+from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError, adapter_lost
+
+# An adapter answers `hello` from memory; one that does not within this time is stuck.
+_HELLO_S = 10.0
+
+Event = Callable[[dict[str, Any]], None]
+
+log = logging.getLogger(__name__)
+
+
+class AdapterConnection:
+    """Owns the socket and a reading task; `lost` is set when the adapter is gone."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, on_event: Event
+    ) -> None:
+        self.lost = asyncio.Event()
+        self._writer = writer
+        self._on_event = on_event
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._last_id = 0
+        self._reading = asyncio.create_task(self._read(reader))
+
+    @staticmethod
+    async def open(path: Path, on_event: Event = lambda _: None) -> AdapterConnection | None:
+        """A connection to the adapter at `path`; None when none answers there that speaks our protocol."""
+        try:
+            reader, writer = await private_socket.connect(path, limit=MAX_LINE)
+        except (OSError, EaglerayError) as error:
+            log.debug("no adapter at %s: %s", path, error)
+            return None
+        connection = AdapterConnection(reader, writer, on_event)
+        try:
+            hello = await asyncio.wait_for(connection.request(HELLO), _HELLO_S)
+            if hello.get("protocol") == PROTOCOL:
+                return connection
+            log.warning("the adapter at %s speaks protocol %s", path, hello.get("protocol"))
+        except (EaglerayError, asyncio.TimeoutError) as error:
+            log.warning("the adapter at %s does not answer: %s", path, type(error).__name__)
+        await connection.close()
+        return None
+
+    async def request(self, op: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The result of one request; raises the adapter's error, or `adapter-lost`."""
+        if self.lost.is_set():
+            raise adapter_lost()
+        self._last_id += 1
+        request_id = self._last_id
+        answer = self._answers[request_id] = asyncio.get_running_loop().create_future()
+        line = json.dumps({"id": request_id, "op": op, "params": params or {}})
+        self._writer.write(line.encode() + b"\n")
+        try:
+            result: dict[str, Any] = await answer
+            return result
+        finally:
+            self._answers.pop(request_id, None)
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while line := await reader.readline():
+                self._take(json.loads(line))
+        except (OSError, ValueError) as error:
+            log.warning("the adapter's answer cannot be read: %s", error)
+        finally:
+            self.lost.set()
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_exception(adapter_lost())
+            self._writer.close()
+            with contextlib.suppress(OSError):
+                await self._writer.wait_closed()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "event" in message:
+            self._on_event(message)
+            return
+        answer = self._answers.get(message.get("id", 0))
+        if answer is None or answer.done():
+            return
+        if error := message.get("error"):
+            answer.set_exception(_error(error))
+        else:
+            answer.set_result(message.get("result") or {})
+
+
+def _error(said: dict[str, Any]) -> EaglerayError:
+    fields = (str(said.get(key, "")) for key in ("code", "message", "next_step", "detail"))
+    return EaglerayError(*fields)

@@ -1,0 +1,110 @@
+"""Starting of the adapter: a process of its own that outlives us, one per user, machine and version."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from eagleray.common.errors import adapter_not_started
+from eagleray.common.paths import home, run_folder
+
+START_S = 20.0
+_LOOK_S = 0.01
+_LOG_LIMIT = 2**20
+
+T = TypeVar("T")
+
+
+async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
+    """Starts the adapter that listens at `socket`, unless somebody else just did; the answer of `reach`.
+
+    `reach` connects and answers None as long as nothing listens.  Of several callers on this machine
+    one starts, under a lock, and the others find it.
+    """
+    async with _alone(socket):
+        if found := await reach():
+            return found
+        with _log_file() as output:
+            offset = output.tell()
+            process = _spawned(output)
+        async for _ in _looks():
+            if found := await reach():
+                return found
+            if process.poll() is not None:
+                break
+    raise adapter_not_started(_tail(offset) or f"it ended with {process.poll()}")
+
+
+def command() -> list[str]:
+    """How the adapter is run: isolated, for it needs nothing but the standard library and our own code."""
+    entry = Path(__file__).resolve().parents[2] / "eagleray_start.py"
+    return [sys.executable, "-I", "-S", str(entry), "adapter"]
+
+
+def _spawned(output: BinaryIO) -> subprocess.Popen[bytes]:
+    try:
+        process = subprocess.Popen(
+            command(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            start_new_session=True,
+            close_fds=True,
+        )
+    except OSError as error:
+        raise adapter_not_started(str(error)) from error
+    # Somebody must wait for it, or it would stay as a zombie once it ends by itself.
+    threading.Thread(target=process.wait, daemon=True, name="adapter").start()
+    return process
+
+
+async def _looks() -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + START_S
+    while loop.time() < end:
+        await asyncio.sleep(_LOOK_S)
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _alone(socket: Path) -> AsyncIterator[None]:
+    fd = os.open(
+        run_folder() / f"{socket.stem}.starting", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+    )
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                await asyncio.sleep(_LOOK_S)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _log_path() -> Path:
+    return home() / f"adapter-{os.uname().nodename}.log"
+
+
+def _log_file() -> BinaryIO:
+    path = _log_path()
+    if path.exists() and path.stat().st_size > _LOG_LIMIT:
+        path.replace(path.with_suffix(".old.log"))
+    return path.open("ab")
+
+
+def _tail(offset: int) -> str:
+    with contextlib.suppress(OSError), _log_path().open("rb") as log:
+        log.seek(offset)
+        return log.read()[-2000:].decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,110 @@
+"""Actions on several workers at once: continue, continue all others, release, ignore."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from attrs import frozen
+
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import EaglerayError
+from eagleray.features.debugging.attaching import Attaching
+from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.features.debugging.needs import Find, ListTargets, Target
+
+# How many workers are attached to at a time when a group is continued.
+AT_ONCE = 16
+
+
+@frozen
+class Failed:
+    """One worker for which an action failed."""
+
+    worker_id: str
+    name: str
+    error: EaglerayError
+
+
+@frozen
+class Result:
+    """How many were done, and each failure."""
+
+    done: int
+    failed: tuple[Failed, ...]
+
+
+class Actions:
+    """What rows and groups can do without an editor being attached."""
+
+    def __init__(
+        self,
+        adapters: Adapters,
+        attaching: Attaching,
+        ignoring: Ignoring,
+        find: Find,
+        targets: ListTargets,
+    ) -> None:
+        self._adapters = adapters
+        self._attaching = attaching
+        self._ignoring = ignoring
+        self._find = find
+        self._targets = targets
+
+    async def continue_(self, cluster: str, worker_ids: list[str]) -> Result:
+        """Lets workers run on; one that nobody is attached to is attached to and released."""
+        return await self._each(cluster, worker_ids, self._continue)
+
+    async def continue_others(self, cluster: str, left: list[str]) -> Result:
+        """Lets all workers of the cluster run on that wait, except those `left`."""
+        waiting = [t for t in await self._targets(cluster) if t.state != "running"]
+        others = [t for t in waiting if t.worker_id not in left]
+        return await _gathered((t.worker_id, t.name, self._continue(t)) for t in others)
+
+    async def release(self, cluster: str, worker_ids: list[str]) -> Result:
+        """Lets held or attached workers run on and gives them up."""
+        return await self._each(cluster, worker_ids, self._release)
+
+    async def ignore(self, cluster: str, worker_ids: list[str]) -> Result:
+        """Ignores the breakpoint() at which each of them waits, for the life of the cluster, and lets them run on."""
+        return await self._each(cluster, worker_ids, self._ignore)
+
+    async def _each(
+        self, cluster: str, worker_ids: list[str], act: Callable[[Target], Awaitable[None]]
+    ) -> Result:
+        async def one(worker_id: str) -> None:
+            await act(await self._find(cluster, worker_id))
+
+        return await _gathered((w, w[:8], one(w)) for w in worker_ids)
+
+    async def _continue(self, target: Target) -> None:
+        if target.state == "paused":
+            await self._attaching.connect(target)
+        await self._adapters.continue_(target.session, target.worker_id)
+
+    async def _release(self, target: Target) -> None:
+        await self._adapters.release(target.session, target.worker_id)
+
+    async def _ignore(self, target: Target) -> None:
+        stop = (await self._attaching.connect(target)).worker.stop
+        if stop is not None:
+            seen = target.place.line if target.place and target.state == "paused" else 0
+            rule = Rule(target.cluster, target.session, stop.path, stop.line, seen)
+            await self._ignoring.ignore(rule)
+        await self._adapters.continue_(target.session, target.worker_id)
+
+
+async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> Result:
+    at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def one(worker_id: str, name: str, job: Awaitable[None]) -> Failed | None:
+        async with at_once:
+            try:
+                await job
+            except EaglerayError as error:
+                return Failed(worker_id, name, error)
+            return None
+
+    answers = await asyncio.gather(*(one(*job) for job in jobs))
+    failed = tuple(answer for answer in answers if answer is not None)
+    return Result(len(answers) - len(failed), failed)

@@ -1,0 +1,90 @@
+"""Attaching to a paused worker: from a row of the list to a socket that any DAP client can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import AttachParams, AttachResult
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import worker_ran_on
+from eagleray.features.debugging.needs import Find, Maps, Target
+
+Say = Callable[[str], None]
+
+
+@frozen
+class Attachment:
+    """An attached worker; `path` and `line` are where it stands in its own words, "" and 0 if it runs."""
+
+    socket: str
+    cluster: str
+    session: str
+    worker_id: str
+    name: str
+    rank: int | None
+    path: str
+    line: int
+    local: str
+
+
+class Attaching:
+    """Attaches through the adapter; lives as long as the sidecar or one command.
+
+    1. The worker is looked up in the list.
+    2. The adapter attaches with the mappings that are known, or finds that it has the worker.
+    3. A worker that ran on meanwhile is given up again: `worker-ran-on`.
+    4. The file where it stands is looked for on this machine.
+    """
+
+    def __init__(self, adapters: Adapters, find: Find, maps: Maps) -> None:
+        self._adapters = adapters
+        self._find = find
+        self._maps = maps
+
+    async def attach(self, cluster: str, worker: str, folders: list[str], say: Say) -> Attachment:
+        target = await self._find(cluster, worker)
+        say(f"Attaching to {target.name}")
+        result = await self.connect(target)
+        stop = result.worker.stop
+        local = ""
+        if stop is not None:
+            say("Looking for its file")
+            found = await self._maps.resolve(target.cluster, target.worker_id, stop.path, folders)
+            local = found.local
+        return Attachment(
+            socket=result.socket,
+            cluster=target.cluster,
+            session=target.session,
+            worker_id=target.worker_id,
+            name=target.name,
+            rank=_rank(target, result),
+            path=stop.path if stop else "",
+            line=stop.line if stop else 0,
+            local=local,
+        )
+
+    async def connect(self, target: Target) -> AttachResult:
+        """The adapter's connection to a worker that stands, or that an editor already lets run."""
+        result = await self._adapters.attach(
+            AttachParams(
+                session=target.session,
+                worker_id=target.worker_id,
+                cluster=target.cluster,
+                name=target.name,
+                host=target.node_ip,
+                port=target.port,
+                mappings=self._maps.known(target.cluster),
+            )
+        )
+        if result.worker.state == "running" and target.state == "paused":
+            await self._adapters.release(target.session, target.worker_id)
+            raise worker_ran_on(target.name)
+        return result
+
+
+def _rank(target: Target, result: AttachResult) -> int | None:
+    """RANK of the worker's own environment is the most certain, but a list may know a name's number."""
+    said = result.worker.rank
+    return int(said) if said.isdecimal() else target.rank

@@ -1,0 +1,59 @@
+"""The core of debugging: attaching, actions on workers, ignored breakpoints, the reminder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eagleray.clients.adapter import Adapters
+from eagleray.common.clock import Clock
+from eagleray.features.debugging.actions import Actions
+from eagleray.features.debugging.attaching import Attaching
+from eagleray.features.debugging.ignoring import Ignoring
+from eagleray.features.debugging.needs import Find, ListTargets, Maps, Target
+from eagleray.features.debugging.reminding import Held, Reminder
+
+# Calls back with all paused and held workers whenever they change; the answer ends that.
+ListenTargets = Callable[[Callable[[Sequence[Target]], None]], Callable[[], None]]
+
+
+class Debugging:
+    """What `handlers.py` and the command line use; owns nothing that must be closed."""
+
+    def __init__(
+        self,
+        adapters: Adapters,
+        find: Find,
+        targets: ListTargets,
+        listen: ListenTargets,
+        maps: Maps,
+        clock: Clock,
+        ignored_file: Path,
+    ) -> None:
+        self._clock = clock
+        self._listen = listen
+        self.attaching = Attaching(adapters, find, maps)
+        self.ignoring = Ignoring(adapters, ignored_file)
+        self.actions = Actions(adapters, self.attaching, self.ignoring, find, targets)
+
+    def reminder(self, say: Callable[[Held], None]) -> Reminder:
+        return Reminder(self._clock, say)
+
+    async def pass_ignored(self) -> None:
+        """Lets workers go by at ignored breakpoints until it is cancelled."""
+        changed = asyncio.Event()
+        latest: list[Sequence[Target]] = [()]
+
+        def update(targets: Sequence[Target]) -> None:
+            latest[0] = targets
+            changed.set()
+
+        end = self._listen(update)
+        try:
+            while True:
+                await changed.wait()
+                changed.clear()
+                await self.ignoring.pass_by(latest[0])
+        finally:
+            end()

@@ -1,0 +1,98 @@
+"""The wire face of debugging."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.adapter.protocol import WorkerState
+from eagleray.features.debugging import messages
+from eagleray.features.debugging.actions import Result
+from eagleray.features.debugging.attaching import Attachment
+from eagleray.features.debugging.reminding import Held
+
+if TYPE_CHECKING:
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Report, Requests
+
+
+def register(server: Requests, parts: Parts) -> None:
+    """Answers the methods of `messages`, and lets the reminder and the ignored breakpoints run."""
+    debugging = parts.debugging
+    actions = debugging.actions
+
+    async def attach(asked: messages.Attach, report: Report) -> messages.Attached:
+        return attached(
+            await debugging.attaching.attach(
+                asked.cluster, asked.worker, asked.workspace_folders, report
+            )
+        )
+
+    async def continue_(asked: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.continue_(asked.cluster, asked.worker_ids))
+
+    async def continue_others(asked: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.continue_others(asked.cluster, asked.worker_ids))
+
+    async def release(asked: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.release(asked.cluster, asked.worker_ids))
+
+    async def ignore(asked: messages.Workers) -> messages.Outcome:
+        return outcome(await actions.ignore(asked.cluster, asked.worker_ids))
+
+    async def ignored() -> messages.IgnoredBreakpoints:
+        rules = debugging.ignoring.rules()
+        listed = [messages.IgnoredBreakpoint(r.cluster, r.path, r.line) for r in rules]
+        return messages.IgnoredBreakpoints(listed)
+
+    async def forget(asked: messages.IgnoredBreakpoint) -> None:
+        await debugging.ignoring.forget(asked.cluster, asked.path, asked.line)
+
+    server.answer_reporting(messages.ATTACH, messages.Attach, attach)
+    server.answer(messages.CONTINUE, messages.Workers, continue_)
+    server.answer(messages.CONTINUE_OTHERS, messages.Workers, continue_others)
+    server.answer(messages.RELEASE, messages.Workers, release)
+    server.answer(messages.IGNORE, messages.Workers, ignore)
+    server.answer_plain(messages.IGNORED, ignored)
+    server.answer(messages.FORGET_IGNORED, messages.IgnoredBreakpoint, forget)
+
+    def say(held: Held) -> None:
+        said = messages.HeldLong(held.cluster, held.worker_id, held.name, held.minutes)
+        server.notify(messages.HELD_LONG, said)
+
+    async def remind() -> None:
+        reminder = debugging.reminder(say)
+
+        def update(states: list[WorkerState]) -> None:
+            reminder.update(states)
+
+        end = parts.adapters.listen(update)
+        try:
+            await reminder.run()
+        finally:
+            end()
+
+    server.in_background("reminder", remind)
+    server.in_background("ignored breakpoints", debugging.pass_ignored)
+
+
+def attached(attachment: Attachment) -> messages.Attached:
+    """An attachment as the panel and `attach --json` say it."""
+    return messages.Attached(
+        socket=attachment.socket,
+        cluster=attachment.cluster,
+        worker_id=attachment.worker_id,
+        name=attachment.name,
+        rank=attachment.rank,
+        path=attachment.path,
+        line=attachment.line,
+        local=attachment.local,
+    )
+
+
+def outcome(result: Result) -> messages.Outcome:
+    """A result with the sentences of the catalogue."""
+    failures = [
+        messages.Failure(f.worker_id, f.name, f.error.code, f.error.message, f.error.next_step)
+        for f in result.failed
+    ]
+    return messages.Outcome(result.done, failures)

@@ -1,0 +1,67 @@
+"""What debugging needs of the rest, as plain types: who the workers are and how their paths map."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from eagleray.adapter.protocol import Mapping
+
+
+class Place(Protocol):
+    """A line of a file as the worker names it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+
+
+class Target(Protocol):
+    """A paused or held worker.  `port` is 0 when only the adapter still knows it."""
+
+    @property
+    def cluster(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def worker_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def node_ip(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def place(self) -> Place | None: ...
+
+
+# Finds a worker of a cluster by its id, an unambiguous beginning of it, or its name.
+Find = Callable[[str, str], Awaitable[Target]]
+# All workers of a cluster that are paused, held or attached.
+ListTargets = Callable[[str], Awaitable[Sequence[Target]]]
+
+
+class Decision(Protocol):
+    """Which local file it is; `local` is "" when that is not known."""
+
+    @property
+    def local(self) -> str: ...
+
+
+class Maps(Protocol):
+    """How the files of workers are found on this machine."""
+
+    def known(self, cluster: str) -> list[Mapping]:
+        """The mappings that are known before a worker is attached."""
+        ...
+
+    async def resolve(
+        self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
+    ) -> Decision:
+        """Finds the local file of `path` of an attached worker, which is mapped there from now on."""
+        ...

@@ -1,0 +1,40 @@
+"""The sidecar's process: standard output is JSON-RPC and nothing else, the log is standard error."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+from eagleray.sidecar.server import Sidecar, run
+
+
+def main(arguments: list[str]) -> int:
+    """`sidecar [--log LEVEL]`: answers the editor until it leaves."""
+    level = arguments[1] if arguments[:1] == ["--log"] and len(arguments) > 1 else "info"
+    _start_log(level)
+    stdout = os.fdopen(os.dup(1), "wb")
+    # Whatever prints by accident, a library or a child process, must not end up between the messages.
+    os.dup2(2, 1)
+    run(Sidecar(_build), sys.stdin.buffer, stdout)
+    return 0
+
+
+def _build(options: dict[str, Any]) -> Any:
+    from eagleray.sidecar.features import registered
+    from eagleray.sidecar.parts import Settings
+
+    return registered(Settings.read(options, dict(os.environ)))
+
+
+def _start_log(level: str) -> None:
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=level.upper() if level in ("debug", "info", "warning", "error") else "INFO",
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    # pygls logs the params of requests, tokens among them, and every message that it sends.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
+    for noisy in ("asyncio", "aiohttp"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
