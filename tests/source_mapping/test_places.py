@@ -1,0 +1,92 @@
+"""Paths of a worker against paths of this machine, as tables and laws."""
+
+import pytest
+from eagleray.adapter.protocol import Mapping
+from eagleray.features.source_mapping import places
+from hypothesis import given
+from hypothesis import strategies as st
+
+RESOURCES = "/tmp/ray/session_2026-01-01_1_2/runtime_resources"
+WORKING_DIR = f"{RESOURCES}/working_dir_files/_ray_pkg_0a1b"
+MODULES = f"{RESOURCES}/py_modules_files/_ray_pkg_77"
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        (f"{WORKING_DIR}/pkg/a.py", WORKING_DIR),
+        (WORKING_DIR, WORKING_DIR),
+        (f"{MODULES}/mod/a.py", MODULES),
+        ("/home/me/pkg/a.py", ""),
+        ("/home/me/_ray_pkg_0a1b/a.py", ""),
+        ("<string>", ""),
+    ],
+)
+def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
+    assert places.package_root(path) == root
+
+
+@pytest.mark.parametrize(
+    ("mapping", "path", "local"),
+    [
+        (Mapping("/app", "/home/me/app"), "/app/x/a.py", "/home/me/app/x/a.py"),
+        (Mapping("/app/", "/home/me/app/"), "/app/x/a.py", "/home/me/app/x/a.py"),
+        (Mapping("/app", "/home/me/app"), "/application/a.py", ""),
+        (Mapping("/app/a.py", "/w/a.py"), "/app/a.py", "/w/a.py"),
+        (Mapping("/", "/mnt"), "/a.py", "/mnt/a.py"),
+        (Mapping(WORKING_DIR, "/w"), f"{WORKING_DIR.replace('0a1b', 'ffff')}/p/a.py", "/w/p/a.py"),
+        (
+            Mapping(f"{WORKING_DIR}/p", "/w"),
+            f"{WORKING_DIR.replace('0a1b', 'f')}/p/a.py",
+            "/w/a.py",
+        ),
+        (Mapping(WORKING_DIR, "/w"), f"{MODULES}/p/a.py", ""),
+    ],
+)
+def test_a_mapping_is_a_prefix_of_whole_names(mapping: Mapping, path: str, local: str) -> None:
+    assert places.apply(mapping, path) == local
+
+
+@pytest.mark.parametrize(
+    ("remote", "local", "folders", "mapping"),
+    [
+        ("/app/x/a.py", "/home/me/w/x/a.py", ["/home/me/w"], Mapping("/app", "/home/me/w")),
+        ("/root/w/x/a.py", "/me/w/x/a.py", ["/me/w"], Mapping("/root/w", "/me/w")),
+        ("/root/w/x/a.py", "/me/w/x/a.py", [], Mapping("/root", "/me")),
+        ("/x/a.py", "/me/x/a.py", [], Mapping("/x", "/me/x")),
+        (f"{WORKING_DIR}/x/a.py", "/me/w/x/a.py", ["/me"], Mapping(WORKING_DIR, "/me/w")),
+        ("/app/b.py", "/w/a.py", ["/w"], Mapping("/app/b.py", "/w/a.py")),
+    ],
+)
+def test_the_widest_mapping_within_the_workspace(
+    remote: str, local: str, folders: list[str], mapping: Mapping
+) -> None:
+    assert places.mapping_between(remote, local, folders) == mapping
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "c d", "é", "src"]), min_size=1, max_size=5)
+
+
+@given(NAMES, NAMES, NAMES)
+def test_a_found_mapping_leads_back_to_the_file(
+    remote: list[str], workspace: list[str], common: list[str]
+) -> None:
+    remote_path = "/" + "/".join([*remote, *common, "x.py"])
+    folder = "/" + "/".join(workspace)
+    local = "/".join([folder, *common, "x.py"])
+    mapping = places.mapping_between(remote_path, local, [folder])
+    assert places.apply(mapping, remote_path) == local
+    assert places.below(mapping.local, folder)
+
+
+@pytest.mark.parametrize(
+    "path", ["<string>", "/a/<frozen x>", "/a/../b.py", "/a\0b.py", "rel.py", ""]
+)
+def test_what_is_no_file(path: str) -> None:
+    assert not places.is_file_name(path)
+
+
+def test_installed_libraries() -> None:
+    assert places.is_installed("/opt/env/lib/python3.11/site-packages/verl/a.py")
+    assert places.is_installed("/usr/lib/python3.11/threading.py")
+    assert not places.is_installed("/home/me/python/a.py")
