@@ -7,11 +7,23 @@ Each method asks once and raises an error of the catalogue: `cluster-unreachable
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
+from eagleray.clients import ray_logs, ray_rows
+from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply, TokenSource
 from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
+from eagleray.common import errors
+from eagleray.common.errors import printable
 
-TokenSource = Callable[[], str | None]
+QUICK_SECONDS = 5.0
+LIST_SECONDS = 30.0
+# Ray answers 400 to a larger limit.
+MAX_ROWS = "10000"
+ALIVE = ("is_alive", "=", "True")
+
+T = TypeVar("T")
 
 
 class Dashboard:
@@ -24,60 +36,175 @@ class Dashboard:
 
     def __init__(self, address: str, token_source: TokenSource = lambda: None) -> None:
         self.address = address
+        self._http = RayHttp(address, token_source)
+        self._marks_logs: bool | None = None
 
     async def close(self) -> None:
-        raise NotImplementedError
+        await self._http.close()
 
     async def version(self) -> Version:
         """Who answers there; `not-ray` if it is something else."""
-        raise NotImplementedError
+        reply = await self._http.get("/api/version", seconds=QUICK_SECONDS, limit=2**20)
+        if reply.status >= 500:
+            raise self._failed(reply)
+        value = self._json(reply)
+        if not isinstance(value, dict) or not ray_rows.text(value, "ray_version"):
+            raise errors.not_ray(self.address, f"/api/version answers {reply.status}")
+        ray = printable(ray_rows.text(value, "ray_version"), 40)
+        self._marks_logs = ray_logs.is_marked(ray)
+        return Version(
+            ray=ray,
+            session=printable(ray_rows.text(value, "session_name"), 120),
+            commit=printable(ray_rows.text(value, "ray_commit"), 60),
+        )
 
     async def authentication_mode(self) -> str:
         """ "disabled", "token" or another mode of Ray; "disabled" for versions that know none."""
-        raise NotImplementedError
+        reply = await self._http.get("/api/authentication_mode", seconds=QUICK_SECONDS)
+        if reply.status == 404:
+            return "disabled"
+        value = self._json(self._good(reply))
+        return ray_rows.text(value, "authentication_mode") if isinstance(value, dict) else ""
 
     async def paused_workers(self) -> list[WorkerRow]:
         """Live workers of which a thread waits for a debugger: the one query that is polled (4 ms)."""
-        raise NotImplementedError
+        rows = await self._list(
+            "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=QUICK_SECONDS
+        )
+        # A worker that never paused has null, which some versions count as unequal to 0.
+        return [w for w in _each(ray_rows.worker, rows) if w.paused_threads > 0]
 
     async def all_workers(self) -> list[WorkerRow]:
         """Live workers and drivers, with their debug port if they have one."""
-        raise NotImplementedError
+        return _each(ray_rows.worker, await self._list("workers", [ALIVE]))
 
     async def running_tasks(self) -> list[TaskRow]:
         """Tasks and actor methods that run now."""
-        raise NotImplementedError
+        return _each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
 
     async def actors(self) -> list[ActorRow]:
         """Actors that are not dead; an actor and its worker share `(node_id, pid)`."""
-        raise NotImplementedError
+        return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
 
     async def nodes(self) -> list[NodeRow]:
         """All nodes that Ray knows, also dead ones."""
-        raise NotImplementedError
+        return _each(ray_rows.node, await self._list("nodes", []))
 
     async def jobs(self) -> list[JobRow]:
         """All jobs, also ended ones, each with its runtime_env."""
-        raise NotImplementedError
+        reply = self._good(await self._http.get("/api/jobs/", seconds=LIST_SECONDS))
+        value = self._json(reply)
+        if not isinstance(value, list):
+            raise errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
+        return _each(ray_rows.job, (row for row in value if isinstance(row, dict)))
 
     async def profiling_enabled(self) -> bool:
         """Whether `traceback` may be asked."""
-        raise NotImplementedError
+        reply = await self._http.get("/api/profiling_enabled", seconds=QUICK_SECONDS)
+        if reply.status == 404:
+            return True  # Versions without this question have no gate.
+        value = self._json(self._good(reply))
+        data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
+        return data.get("profilingEnabled") is True
 
     async def traceback(self, pid: int, node_ip: str) -> str:
         """py-spy's text of all stacks of a worker; check its title, old versions may answer for another node."""
-        raise NotImplementedError
+        query = [("pid", str(pid)), ("ip", node_ip)]
+        return self._good(
+            await self._http.get("/worker/traceback", query, seconds=LIST_SECONDS)
+        ).text
 
     async def log_files(self, node_id: str, pattern: str) -> list[str]:
         """Names of log files of a node that fit a glob, e.g. `worker-<worker id>-*.out`."""
-        raise NotImplementedError
+        query = [("node_id", node_id), ("glob", pattern)]
+        reply = self._good(await self._http.get("/api/v0/logs", query, seconds=LIST_SECONDS))
+        groups = self._result(reply)
+        if not isinstance(groups, dict):
+            raise errors.not_ray(self.address, "/api/v0/logs answers something else")
+        lists = (names for names in groups.values() if isinstance(names, list))
+        return [name for names in lists for name in names if isinstance(name, str)]
 
     async def log_file(self, node_id: str, filename: str, lines: int) -> str:
-        """The last `lines` lines of a log file (-1: all of it, as far as it fits)."""
-        raise NotImplementedError
+        """The last `lines` lines of a log file (-1: all of it; `answer-too-large` if it does not fit)."""
+        pieces: list[str] = []
+        size = 0
+        query = [("lines", str(lines))]
+        async with self._log("file", node_id, filename, query, LIST_SECONDS) as texts:
+            async for text in texts:
+                pieces.append(text)
+                size += len(text)
+                if size > MAX_ANSWER:
+                    raise errors.answer_too_large(self.address, MAX_ANSWER)
+        return "".join(pieces)
 
-    def log_stream(
+    async def log_stream(
         self, node_id: str, filename: str, lines: int = 0, interval_s: float = 0.25
     ) -> AsyncIterator[str]:
         """The last `lines` lines and then what is appended, until the caller closes the iterator or the node goes."""
-        raise NotImplementedError
+        query = [("lines", str(lines)), ("interval", str(interval_s))]
+        async with self._log("stream", node_id, filename, query, None) as texts:
+            async for text in texts:
+                yield text
+
+    @asynccontextmanager
+    async def _log(
+        self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
+    ) -> AsyncIterator[AsyncIterator[str]]:
+        if self._marks_logs is None:
+            await self.version()
+        query = [("node_id", node_id), ("filename", filename), ("format", "text"), *query]
+        async with self._http.open(f"/api/v0/logs/{how}", query, seconds=seconds) as answer:
+            if answer.status != 200:
+                raise self._no_log(await self._http.read(answer, 2**20), filename)
+            yield ray_logs.texts(answer, bool(self._marks_logs))
+
+    async def _list(
+        self, what: str, filters: list[tuple[str, str, str]], seconds: float = LIST_SECONDS
+    ) -> list[dict[str, Any]]:
+        query: list[tuple[str, str]] = [("detail", "1"), ("limit", MAX_ROWS)]
+        for key, predicate, value in filters:
+            query += [
+                ("filter_keys", key),
+                ("filter_predicates", predicate),
+                ("filter_values", value),
+            ]
+        reply = self._good(await self._http.get(f"/api/v0/{what}", query, seconds=seconds))
+        rows = self._result(reply)
+        listed = rows.get("result") if isinstance(rows, dict) else None
+        if not isinstance(listed, list):
+            raise errors.not_ray(self.address, f"/api/v0/{what} does not answer with a list")
+        return [row for row in listed if isinstance(row, dict)]
+
+    def _result(self, reply: Reply) -> Any:
+        """`data.result` of an answer of the state API."""
+        value = self._json(reply)
+        if not isinstance(value, dict) or "data" not in value:
+            raise errors.not_ray(self.address, "it answers in JSON, but not as Ray does")
+        if value.get("result") is not True:
+            raise self._failed(reply)
+        return ray_rows.mapping(value, "data").get("result")
+
+    def _good(self, reply: Reply) -> Reply:
+        if reply.status == 404:
+            raise errors.not_ray(self.address, "it does not know the paths of Ray's dashboard")
+        if reply.status != 200:
+            raise self._failed(reply)
+        return reply
+
+    def _json(self, reply: Reply) -> Any:
+        try:
+            return reply.json()
+        except ValueError as error:
+            raise errors.not_ray(self.address, f"no JSON: {printable(reply.text)}") from error
+
+    def _failed(self, reply: Reply) -> errors.EaglerayError:
+        return errors.dashboard_failed(self.address, reply.status, printable(reply.text, 2000))
+
+    def _no_log(self, reply: Reply, filename: str) -> errors.EaglerayError:
+        if reply.status in (404, 500) and "not found" in reply.text:
+            return errors.no_log(filename)
+        return self._failed(reply)
+
+
+def _each(parse: Callable[[dict[str, Any]], T | None], rows: Iterable[dict[str, Any]]) -> list[T]:
+    return [value for row in rows if (value := parse(row)) is not None]

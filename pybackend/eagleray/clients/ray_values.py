@@ -5,7 +5,7 @@ Every text comes from the cluster and is unchecked: it may hold markup, terminal
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import field, frozen
 
@@ -115,12 +115,3 @@ class JobRow:
     driver_node_id: str
     driver_pid: int
     runtime_env: RuntimeEnv
-
-
-@frozen
-class Listing:
-    """The rows of one list of the state API, as they came; `missing` says that some did not fit."""
-
-    rows: list[dict[str, Any]]
-    missing: bool
-    warning: str
