@@ -9,9 +9,13 @@ from attrs import frozen
 WATCH = "eagleray/workers/watch"  # Watch -> {}
 REFRESH = "eagleray/workers/refresh"  # {} -> Snapshot
 ALL = "eagleray/workers/all"  # AllWorkersOf -> AllWorkers
-SEARCH_LOGS = "eagleray/workers/searchLogs"  # SearchLogs -> LogMatches, with $/progress and cancellation
+SEARCH_LOGS = (
+    "eagleray/workers/searchLogs"  # SearchLogs -> LogMatches, with $/progress and cancellation
+)
 OPEN_LOG = "eagleray/workers/openLog"  # OpenLog -> LogText
-FOLLOW_LOG = "eagleray/workers/followLog"  # FollowLog -> {}; text comes as LOG_TEXT until STOP_FOLLOWING
+FOLLOW_LOG = (
+    "eagleray/workers/followLog"  # FollowLog -> {}; text comes as LOG_TEXT until STOP_FOLLOWING
+)
 STOP_FOLLOWING = "eagleray/workers/stopFollowing"  # StopFollowing -> {}
 CHANGED = "eagleray/workers/changed"  # notification to the editor: Snapshot
 LOG_TEXT = "eagleray/workers/logText"  # notification to the editor: LogText

@@ -1,0 +1,228 @@
+"""Asks a cluster who its paused workers are and what they run, only when there are new pauses."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from attrs import Factory, define, frozen
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.common.errors import EaglerayError
+from eagleray.features.workers.names import describe_worker
+from eagleray.features.workers.rows import Facts, Key
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Ray reports what a worker runs up to a second late: every new pause is asked about twice, and
+# again later while a worker has no task yet.
+AGAIN_S: tuple[float, ...] = (1.5, 2.0, 4.0)
+ALWAYS = 2
+
+
+@frozen
+class Wanted:
+    """Workers of one cluster that are to be described: their rows of the list, None for held ones, and their waits."""
+
+    session: str
+    rows: Mapping[str, WorkerRow | None]
+    waits: frozenset[int]
+
+
+@define(eq=False)
+class _Asked:
+    wanted: Wanted
+    wake: asyncio.Event = Factory(asyncio.Event)
+    answered: asyncio.Event = Factory(asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class Describer:
+    """Keeps `facts` and `homes` of all wanted workers; `on_change` is called when they became better.
+
+    One task per cluster, from its first paused worker until `forget` or `close`.
+    """
+
+    def __init__(
+        self,
+        dashboard_of: Callable[[str], Dashboard],
+        on_change: Callable[[], None],
+        again_s: Sequence[float] = AGAIN_S,
+    ) -> None:
+        self.facts: dict[Key, Facts] = {}
+        self.homes: dict[Key, WorkerRow] = {}
+        self._dashboard_of = dashboard_of
+        self._on_change = on_change
+        self._again_s = again_s
+        self._clusters: dict[str, _Asked] = {}
+
+    def want(self, cluster: str, wanted: Wanted) -> None:
+        """Says which workers of a cluster are shown now; asks if one of their waits is new."""
+        asked = self._clusters.get(cluster)
+        before = asked.wanted if asked else Wanted(wanted.session, {}, frozenset())
+        self._drop(before, wanted)
+        for worker_id, row in wanted.rows.items():
+            if row is not None:
+                self.homes[wanted.session, worker_id] = row
+        new = before.session != wanted.session or bool(wanted.waits - before.waits)
+        new = new or bool(wanted.rows.keys() - before.rows.keys())
+        if asked is None:
+            if not wanted.rows:
+                return
+            asked = self._clusters[cluster] = _Asked(wanted)
+            asked.task = asyncio.create_task(self._ask_on(cluster, asked))
+        elif new:
+            asked.answered.clear()
+            asked.wake.set()
+        asked.wanted = wanted
+
+    async def settled(self) -> None:
+        """Returns when every wanted worker has been asked about once."""
+        await asyncio.gather(*(asked.answered.wait() for asked in self._clusters.values()))
+
+    def forget(self, cluster: str) -> None:
+        """Ends the asking of a cluster that is not watched any more."""
+        asked = self._clusters.pop(cluster, None)
+        if asked is not None:
+            self._drop(asked.wanted, Wanted(asked.wanted.session, {}, frozenset()))
+            asked.answered.set()
+            if asked.task is not None:
+                asked.task.cancel()
+
+    async def close(self) -> None:
+        tasks = [asked.task for asked in self._clusters.values() if asked.task]
+        for cluster in list(self._clusters):
+            self.forget(cluster)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop(self, before: Wanted, now: Wanted) -> None:
+        kept = {(now.session, worker_id) for worker_id in now.rows}
+        for worker_id in before.rows:
+            if (before.session, worker_id) not in kept:
+                self.facts.pop((before.session, worker_id), None)
+                self.homes.pop((before.session, worker_id), None)
+
+    async def _ask_on(self, cluster: str, asked: _Asked) -> None:
+        round_ = 0
+        while True:
+            asked.wake.clear()
+            complete = await self._ask(cluster, asked.wanted)
+            if not asked.wake.is_set():
+                asked.answered.set()
+            self._on_change()
+            round_ += 1
+            done = (complete and round_ >= ALWAYS) or round_ > len(self._again_s)
+            delay = None if done else self._again_s[round_ - 1]
+            try:
+                await asyncio.wait_for(asked.wake.wait(), delay)
+                round_ = 0
+            except asyncio.TimeoutError:
+                continue
+
+    async def _ask(self, cluster: str, wanted: Wanted) -> bool:
+        """Stores what is known now; the answer is whether every worker has a task."""
+        if not wanted.rows:
+            return True
+        try:
+            lists = await ask_lists(self._dashboard_of(cluster), wanted)
+        except EaglerayError as error:
+            log.info("Names of paused workers of %s: %s %s", cluster, error, error.detail)
+            return False
+        complete = True
+        for worker_id, listed in wanted.rows.items():
+            row = listed or lists.home(worker_id)
+            facts = lists.describe(worker_id, row)
+            complete = complete and bool(facts.task_ids)
+            key = (wanted.session, worker_id)
+            if facts.task_ids or key not in self.facts:
+                self.facts[key] = facts
+            if row is not None:
+                self.homes[key] = row
+        return complete
+
+
+class Lists:
+    """The lists of one cluster, joined by worker."""
+
+    def __init__(
+        self,
+        tasks: Sequence[TaskRow],
+        actors: Sequence[ActorRow],
+        jobs: Sequence[JobRow],
+        workers: Sequence[WorkerRow],
+    ) -> None:
+        self._homes = {row.worker_id: row for row in workers}
+        self._jobs = {job.job_id: job for job in jobs if job.job_id}
+        self._drivers = {(job.driver_ip, job.driver_pid): job for job in jobs if job.driver_pid}
+        self._actors = {actor.actor_id: actor for actor in actors}
+        self._actor_at = {(actor.node_id, actor.pid): actor for actor in actors if actor.pid}
+        self._tasks: dict[str, list[TaskRow]] = defaultdict(list)
+        self._starting: dict[int, list[TaskRow]] = defaultdict(list)
+        for task in tasks:
+            if task.worker_id:
+                self._tasks[task.worker_id].append(task)
+            else:
+                self._starting[task.pid].append(task)
+
+    def home(self, worker_id: str) -> WorkerRow | None:
+        return self._homes.get(worker_id)
+
+    def tasks(self, worker_id: str, row: WorkerRow | None) -> list[TaskRow]:
+        """What it runs.  During an actor's __init__ Ray names only the pid, on whatever node."""
+        found = self._tasks.get(worker_id, [])
+        if found or row is None:
+            return found
+        return [
+            task for task in self._starting.get(row.pid, ()) if task.node_id in ("", row.node_id)
+        ]
+
+    def actor(self, row: WorkerRow | None, tasks: Sequence[TaskRow]) -> ActorRow | None:
+        ids = (task.actor_id for task in tasks if task.actor_id in self._actors)
+        actor_id = next(ids, None)
+        if actor_id is not None:
+            return self._actors[actor_id]
+        return self._actor_at.get((row.node_id, row.pid)) if row else None
+
+    def job(self, row: WorkerRow) -> JobRow | None:
+        """The job of a driver, by its process; Ray pads the job id to make the driver's worker id."""
+        found = self._drivers.get((row.node_ip, row.pid))
+        return found or self._jobs.get(row.worker_id[:8])
+
+    def describe(self, worker_id: str, row: WorkerRow | None) -> Facts:
+        if row is not None and row.kind == "driver":
+            return describe_worker(row, None, (), self.job(row))
+        tasks = self.tasks(worker_id, row)
+        return describe_worker(row, self.actor(row, tasks), tasks, None)
+
+
+async def ask_lists(dashboard: Dashboard, wanted: Wanted) -> Lists:
+    """The lists that describe `wanted`; a list that cannot be had is empty, unless it is that of the tasks."""
+    held = any(row is None for row in wanted.rows.values())
+    drivers = held or any(row is not None and row.kind == "driver" for row in wanted.rows.values())
+    no_actors: list[ActorRow] = []
+    no_jobs: list[JobRow] = []
+    no_workers: list[WorkerRow] = []
+    tasks, actors, jobs, workers = await asyncio.gather(
+        dashboard.running_tasks(),
+        _or(dashboard.actors(), no_actors),
+        _or(dashboard.jobs(), no_jobs) if drivers else _value(no_jobs),
+        _or(dashboard.all_workers(), no_workers) if held else _value(no_workers),
+    )
+    return Lists(tasks, actors, jobs, workers)
+
+
+async def _or(asked: Awaitable[T], otherwise: T) -> T:
+    try:
+        return await asked
+    except EaglerayError as error:
+        log.info("A list of a cluster could not be had: %s %s", error, error.detail)
+        return otherwise
+
+
+async def _value(value: T) -> T:
+    return value

@@ -1,0 +1,194 @@
+"""The panel's requests about workers and logs: wire types in, wire types out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from eagleray.common.errors import EaglerayError
+from eagleray.features.workers import log_search, messages
+from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.rows import Paused, PausedGroup, everyone
+
+if TYPE_CHECKING:
+    from eagleray.features.workers.paused_workers import PausedWorkers
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Report, Requests
+
+log = logging.getLogger(__name__)
+
+# A new row waits this long for its name, not for its line; and changes are told at most this often.
+NAMES_S = 0.3
+GAP_S = 0.2
+
+
+def register(server: Requests, parts: Parts) -> None:
+    """Answers all methods of this feature."""
+    panel = Panel(server, parts)
+    server.answer(messages.WATCH, messages.Watch, panel.watch)
+    server.answer_plain(messages.REFRESH, panel.refresh)
+    server.answer(messages.ALL, messages.AllWorkersOf, panel.all_workers)
+    server.answer(messages.OPEN_LOG, messages.OpenLog, panel.open_log)
+    server.answer(messages.FOLLOW_LOG, messages.FollowLog, panel.follow_log)
+    server.answer(messages.STOP_FOLLOWING, messages.StopFollowing, panel.stop_following)
+    server.answer_reporting(messages.SEARCH_LOGS, messages.SearchLogs, panel.search_logs)
+    server.in_background("paused workers", parts.workers.run)
+    server.in_background("rows of paused workers", panel.publish)
+
+
+class Panel:
+    """The handlers; owns the followers of logs, which end with `publish`."""
+
+    def __init__(self, server: Requests, parts: Parts) -> None:
+        self._server = server
+        self._workers: PausedWorkers = parts.workers
+        self._cluster_watch = parts.watch
+        self._logs = Logs(parts.watch.dashboard)
+        self._followers: dict[str, asyncio.Task[None]] = {}
+
+    async def watch(self, params: messages.Watch) -> None:
+        self._cluster_watch.set_visible(params.visible)
+
+    async def refresh(self) -> messages.Snapshot:
+        return snapshot(await self._workers.refresh())
+
+    async def publish(self) -> None:
+        """Sends the rows whenever they changed."""
+        changed = asyncio.Event()
+        changed.set()
+        end = self._workers.on_change(changed.set)
+        try:
+            while True:
+                await changed.wait()
+                await self._workers.described(NAMES_S)
+                changed.clear()
+                self._server.notify(messages.CHANGED, snapshot(self._workers.groups()))
+                await asyncio.sleep(GAP_S)
+        finally:
+            end()
+            for follower in self._followers.values():
+                follower.cancel()
+
+    async def all_workers(self, params: messages.AllWorkersOf) -> messages.AllWorkers:
+        live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
+        paused = {
+            worker.worker_id
+            for worker in everyone(self._workers.groups([params.cluster]))
+            if worker.state != "running"
+        }
+        return messages.AllWorkers(
+            [_wire_live(params.cluster, worker, worker.worker_id in paused) for worker in live]
+        )
+
+    async def open_log(self, params: messages.OpenLog) -> messages.LogText:
+        end = await self._logs.tail(params.cluster, params.worker_id, params.stream, params.lines)
+        return messages.LogText("", end.title, end.text, end.truncated, ended=True)
+
+    async def follow_log(self, params: messages.FollowLog) -> None:
+        await self.stop_following(messages.StopFollowing(params.follow_id))
+        self._followers[params.follow_id] = asyncio.create_task(self._follow(params))
+
+    async def stop_following(self, params: messages.StopFollowing) -> None:
+        follower = self._followers.pop(params.follow_id, None)
+        if follower is not None:
+            follower.cancel()
+            await asyncio.gather(follower, return_exceptions=True)
+
+    async def _follow(self, params: messages.FollowLog) -> None:
+        title, last = "", ""
+        try:
+            lines = self._logs.follow(params.cluster, params.worker_id, params.stream)
+            try:
+                async for part in lines:
+                    title = part.title
+                    self._send_log(params.follow_id, title, part.text)
+            finally:
+                await lines.aclose()
+        except EaglerayError as error:
+            log.info("Following of a log ended: %s %s", error, error.detail)
+            last = f"{error}\n"
+        self._followers.pop(params.follow_id, None)
+        self._send_log(params.follow_id, title, last, ended=True)
+
+    def _send_log(self, follow_id: str, title: str, text: str, ended: bool = False) -> None:
+        part = messages.LogText(follow_id, title, text, truncated=False, ended=ended)
+        self._server.notify(messages.LOG_TEXT, part)
+
+    async def search_logs(self, params: messages.SearchLogs, report: Report) -> messages.LogMatches:
+        fit = log_search.fits(params.pattern, params.regex, params.match_case)
+        live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
+
+        def progress(done: int, total: int, name: str) -> None:
+            report(f"{done} of {total}: {name}", 100 * done // total)
+
+        workers = log_search.choose(live, params.worker_ids)
+        found = await log_search.search(self._logs, params.cluster, workers, fit, progress)
+        matches = [
+            messages.LogMatch(
+                match.worker.worker_id,
+                match.worker.name,
+                match.stream,
+                match.line_number,
+                match.text,
+            )
+            for match in found.matches
+        ]
+        return messages.LogMatches(matches, found.truncated, list(found.unread))
+
+
+def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
+    """The rows as the editor gets them."""
+    states = [worker.state for worker in everyone(groups)]
+    return messages.Snapshot(
+        [
+            messages.Group(group.cluster, group.title, [wire_paused(w) for w in group.workers])
+            for group in groups
+        ],
+        paused=states.count("paused"),
+        held=states.count("held"),
+    )
+
+
+def wire_paused(worker: Paused) -> messages.PausedWorker:
+    """One row, with those that relay its error."""
+    place = worker.place
+    return messages.PausedWorker(
+        cluster=worker.cluster,
+        worker_id=worker.worker_id,
+        name=worker.name,
+        rank=worker.rank,
+        node_id=worker.node_id,
+        node_ip=worker.node_ip,
+        pid=worker.pid,
+        kind=worker.kind,
+        state=worker.state,
+        waiting_s=round(worker.waiting_s, 3),
+        location=messages.Location(place.path, place.line, place.function, place.local)
+        if place
+        else None,
+        exception=worker.exception,
+        threads=worker.threads,
+        attempt=worker.attempt,
+        children=[wire_paused(child) for child in worker.children],
+    )
+
+
+def _wire_live(cluster: str, worker: LiveWorker, paused: bool) -> messages.Worker:
+    return messages.Worker(
+        cluster=cluster,
+        worker_id=worker.worker_id,
+        name=worker.name,
+        kind=worker.kind,
+        class_name=worker.class_name,
+        rank=worker.rank,
+        state=worker.state,
+        running=worker.running,
+        node_id=worker.node_id,
+        node_ip=worker.node_ip,
+        pid=worker.pid,
+        job_id=worker.job_id,
+        actor_id=worker.actor_id,
+        paused=paused,
+    )

@@ -1,0 +1,114 @@
+"""All live workers of a cluster, paused or not: actors, workers of tasks, drivers and idle ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from attrs import frozen
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import ActorRow, TaskRow, WorkerRow
+from eagleray.features.workers.describing import Lists
+from eagleray.features.workers.names import clean, describe_worker, rank_of
+
+LiveKind = Literal["actor", "task", "driver", "idle"]
+
+
+@frozen
+class LiveWorker:
+    """A worker, or an actor that has none yet (`worker_id` "" and `pid` 0 then).
+
+    `state` is Ray's word for an actor ("ALIVE", "PENDING_CREATION"), "RUNNING" for tasks and drivers, else "idle".
+    """
+
+    worker_id: str
+    name: str
+    kind: LiveKind
+    class_name: str
+    rank: int | None
+    state: str
+    running: str
+    node_id: str
+    node_ip: str
+    pid: int
+    job_id: str
+    actor_id: str
+
+
+async def ask_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
+    """All live workers of one cluster; an error of any of its lists is raised."""
+    workers, tasks, actors, jobs = await asyncio.gather(
+        dashboard.all_workers(), dashboard.running_tasks(), dashboard.actors(), dashboard.jobs()
+    )
+    return live_workers(workers, actors, Lists(tasks, actors, jobs, workers))
+
+
+def live_workers(
+    workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: Lists
+) -> list[LiveWorker]:
+    """Sorted by kind, class, rank and name; actors that wait for a worker come with their class."""
+    found = [_live(row, lists) for row in workers if row.kind != "other"]
+    shown = {worker.actor_id for worker in found if worker.actor_id}
+    pending = [_pending(actor) for actor in actors if actor.actor_id not in shown]
+    return sorted([*found, *pending], key=_order)
+
+
+def _live(row: WorkerRow, lists: Lists) -> LiveWorker:
+    facts = lists.describe(row.worker_id, row)
+    tasks = lists.tasks(row.worker_id, row)
+    actor = lists.actor(row, tasks) if row.kind == "worker" else None
+    kind, state = _kind(row, actor, tasks)
+    job = lists.job(row) if kind == "driver" else None
+    running = ", ".join(facts.titles) if tasks else ""
+    return LiveWorker(
+        worker_id=row.worker_id,
+        name="idle" if kind == "idle" else facts.name,
+        kind=kind,
+        class_name=clean(actor.class_name) if actor else facts.titles[0] if tasks else kind,
+        rank=rank_of(facts, ""),
+        state=state,
+        running=clean(running),
+        node_id=row.node_id,
+        node_ip=row.node_ip,
+        pid=row.pid,
+        job_id=job.job_id
+        if job
+        else next((task.job_id for task in tasks), actor.job_id if actor else ""),
+        actor_id=actor.actor_id if actor else "",
+    )
+
+
+def _kind(
+    row: WorkerRow, actor: ActorRow | None, tasks: Collection[TaskRow]
+) -> tuple[LiveKind, str]:
+    if row.kind == "driver":
+        return "driver", "RUNNING"
+    if actor is not None:
+        return "actor", clean(actor.state)
+    return ("task", "RUNNING") if tasks else ("idle", "idle")
+
+
+def _pending(actor: ActorRow) -> LiveWorker:
+    facts = describe_worker(None, actor, (), None)
+    return LiveWorker(
+        worker_id="",
+        name=facts.name,
+        kind="actor",
+        class_name=clean(actor.class_name),
+        rank=rank_of(facts, ""),
+        state=clean(actor.state),
+        running="",
+        node_id=actor.node_id,
+        node_ip="",
+        pid=actor.pid,
+        job_id=actor.job_id,
+        actor_id=actor.actor_id,
+    )
+
+
+def _order(worker: LiveWorker) -> tuple[int, str, float, str, str]:
+    kinds = ("driver", "actor", "task", "idle")
+    rank = float("inf") if worker.rank is None else float(worker.rank)
+    return (kinds.index(worker.kind), worker.class_name, rank, worker.name, worker.worker_id)

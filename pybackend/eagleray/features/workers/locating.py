@@ -1,0 +1,147 @@
+"""Finds out where paused workers stand before anybody attaches: once per pause, few at a time, never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
+
+from eagleray.clients.processes import local_addresses
+from eagleray.clients.pyspy import PySpy, parse_text
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import WorkerRow
+from eagleray.common.errors import EaglerayError
+from eagleray.features.workers.rows import Key, Stand
+from eagleray.features.workers.stands import stand_of
+
+log = logging.getLogger(__name__)
+
+TRACES_AT_ONCE = 4
+
+
+@frozen
+class Pause:
+    """One wait of one worker, by the number that `Waits` gave it."""
+
+    cluster: str
+    session: str
+    row: WorkerRow
+    number: int
+
+    @property
+    def key(self) -> Key:
+        return (self.session, self.row.worker_id)
+
+
+class Locator:
+    """Keeps `stands` of the present pauses; `on_change` is called when one became known.
+
+    For each pause once, in this order:
+    1. The dashboard's trace endpoint, where it allows that.
+    2. py-spy, for a process of this user on this machine, also when 1 gave only a shortened path.
+    3. Else the pause stays unknown until somebody attaches.
+    """
+
+    def __init__(
+        self,
+        dashboard_of: Callable[[str], Dashboard],
+        spy: PySpy,
+        on_change: Callable[[], None],
+        addresses: Callable[[], frozenset[str]] = local_addresses,
+    ) -> None:
+        self.stands: dict[Key, Stand] = {}
+        self._dashboard_of = dashboard_of
+        self._spy = spy
+        self._on_change = on_change
+        self._addresses = addresses
+        self._traces = asyncio.Semaphore(TRACES_AT_ONCE)
+        self._numbers: dict[Key, int] = {}
+        self._tasks: dict[Key, asyncio.Task[None]] = {}
+        self._may_trace: dict[Key, asyncio.Task[bool]] = {}
+
+    def want(self, pauses: Iterable[Pause], waiting: Callable[[Key], int | None]) -> None:
+        """`pauses` are to be looked at; a known stand is kept as long as its wait lasts."""
+        for key in [key for key, number in self._numbers.items() if waiting(key) != number]:
+            self._forget(key)
+        for pause in pauses:
+            if pause.key not in self._numbers:
+                self._numbers[pause.key] = pause.number
+                self._tasks[pause.key] = asyncio.create_task(self._find(pause))
+
+    async def settled(self) -> None:
+        """Returns when every pause that is wanted now has been looked at."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+
+    async def close(self) -> None:
+        tasks = [*self._tasks.values(), *self._may_trace.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _forget(self, key: Key) -> None:
+        del self._numbers[key]
+        self.stands.pop(key, None)
+        task = self._tasks.pop(key, None)
+        if task is not None:
+            task.cancel()
+
+    async def _find(self, pause: Pause) -> None:
+        try:
+            stand = await self._locate(pause)
+        except EaglerayError as error:
+            log.info("Where worker %s stands: %s %s", pause.row.pid, error, error.detail)
+            stand = None
+        self._tasks.pop(pause.key, None)
+        if stand is not None:
+            self.stands[pause.key] = stand
+            self._on_change()
+
+    async def _locate(self, pause: Pause) -> Stand | None:
+        stand = await self._traced(pause)
+        shortened = stand is None or (stand.place and not stand.place.path.startswith("/"))
+        if shortened and pause.row.node_ip in self._addresses():
+            stand = await self._spied(pause) or stand
+        if stand is None:
+            log.info("Where worker %s stands: unknown until somebody attaches", pause.row.pid)
+        return stand
+
+    async def _traced(self, pause: Pause) -> Stand | None:
+        row = pause.row
+        try:
+            if not await self._tracing(pause.cluster, pause.session):
+                return None
+            async with self._traces:
+                text = await self._dashboard_of(pause.cluster).traceback(row.pid, row.node_ip)
+        except EaglerayError as error:
+            log.info("Trace of worker %s by the dashboard: %s %s", row.pid, error, error.detail)
+            return None
+        dump = parse_text(text)
+        if dump is None or dump.pid != row.pid:
+            log.info("Trace of worker %s by the dashboard: it is of another process", row.pid)
+            return None
+        stand = stand_of(dump, "" if row.kind == "driver" else "ray::")
+        log.info("Trace of worker %s by the dashboard: %s", row.pid, stand)
+        return stand
+
+    async def _tracing(self, cluster: str, session: str) -> bool:
+        """Whether the cluster allows traces, asked once per start of the cluster."""
+        key = (cluster, session)
+        if key not in self._may_trace:
+            dashboard = self._dashboard_of(cluster)
+            self._may_trace[key] = asyncio.create_task(dashboard.profiling_enabled())
+        asked = self._may_trace[key]
+        try:
+            # The others who wait for the same answer must not lose it when one of them is cancelled.
+            return await asyncio.shield(asked)
+        except EaglerayError:
+            self._may_trace.pop(key, None)
+            raise
+
+    async def _spied(self, pause: Pause) -> Stand | None:
+        dump = await self._spy.dump(pause.row.pid)
+        stand = stand_of(dump) if dump else None
+        log.info("Trace of worker %s by py-spy: %s", pause.row.pid, stand)
+        return stand

@@ -1,0 +1,119 @@
+"""Logs of workers: where they lie, their last lines, and what is appended to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from typing import Literal
+
+from attrs import frozen
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import JobRow, WorkerRow
+from eagleray.common.errors import no_log, unknown_worker
+from eagleray.features.workers.live_workers import LiveWorker
+from eagleray.features.workers.log_text import LineFeed, clean_text, last_lines
+
+Stream = Literal["out", "err"]
+
+_WORKER_ID = re.compile(r"[0-9a-fA-F]{8,64}")
+_SUBMISSION = re.compile(r"[0-9A-Za-z_-]{1,128}")
+
+
+@frozen
+class LogFile:
+    """A log file on a node of a cluster."""
+
+    node_id: str
+    filename: str
+
+
+@frozen
+class LogEnd:
+    """The end of a log; `truncated` when the log holds more."""
+
+    title: str
+    text: str
+    truncated: bool
+
+
+class Logs:
+    """Reads logs through the dashboards; keeps nothing."""
+
+    def __init__(self, dashboard_of: Callable[[str], Dashboard]) -> None:
+        self._dashboard_of = dashboard_of
+
+    async def tail(self, cluster: str, worker_id: str, stream: Stream, lines: int) -> LogEnd:
+        """The last `lines` lines of a worker's log."""
+        dashboard = self._dashboard_of(cluster)
+        file = await find_log(dashboard, await self._worker(dashboard, worker_id), stream)
+        # One line more than is shown, to know whether there is more.
+        text = await dashboard.log_file(file.node_id, file.filename, lines + 1)
+        shown, truncated = last_lines(clean_text(text), lines)
+        return LogEnd(file.filename, shown, truncated)
+
+    async def whole(
+        self, cluster: str, worker: WorkerRow | LiveWorker, stream: Stream, lines: int = -1
+    ) -> str:
+        """A worker's log as far as it can be had, clean."""
+        dashboard = self._dashboard_of(cluster)
+        file = await find_log(dashboard, worker, stream)
+        return clean_text(await dashboard.log_file(file.node_id, file.filename, lines))
+
+    async def follow(
+        self, cluster: str, worker_id: str, stream: Stream, lines: int = 1000
+    ) -> AsyncGenerator[LogEnd, None]:
+        """The last lines and then what is appended, until the caller closes the iterator or the log ends."""
+        dashboard = self._dashboard_of(cluster)
+        file = await find_log(dashboard, await self._worker(dashboard, worker_id), stream)
+        feed = LineFeed()
+        chunks = dashboard.log_stream(file.node_id, file.filename, lines)
+        try:
+            async for chunk in chunks:
+                if text := feed.feed(chunk):
+                    yield LogEnd(file.filename, text, False)
+        finally:
+            # Left to itself, the connection would stay open until the garbage is collected.
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
+        if text := feed.end():
+            yield LogEnd(file.filename, text, False)
+
+    async def _worker(self, dashboard: Dashboard, worker_id: str) -> WorkerRow:
+        for row in await dashboard.all_workers():
+            if row.worker_id == worker_id:
+                return row
+        raise unknown_worker(worker_id)
+
+
+async def find_log(dashboard: Dashboard, worker: WorkerRow | LiveWorker, stream: Stream) -> LogFile:
+    """The log file of a worker.
+
+    1. A driver that was submitted as a job writes one log, for both streams, on its node.
+    2. A driver that was started by hand writes to its terminal: `no_log`.
+    3. A worker writes two files on its node, named after its id.
+    """
+    if worker.kind == "driver":
+        job = _job_of(await dashboard.jobs(), worker)
+        if job is None or not _SUBMISSION.fullmatch(job.submission_id):
+            raise no_log(f"the driver (pid {worker.pid}), which writes to the terminal it runs in")
+        return LogFile(job.driver_node_id or worker.node_id, f"job-driver-{job.submission_id}.log")
+    # The id goes into a pattern of file names, so it must be nothing but an id.
+    if _WORKER_ID.fullmatch(worker.worker_id):
+        pattern = f"worker-{worker.worker_id}-*.{stream}"
+        names = await dashboard.log_files(worker.node_id, pattern)
+        own = [name for name in names if name.startswith(f"worker-{worker.worker_id}-")]
+        if own:
+            return LogFile(worker.node_id, sorted(own)[-1])
+    raise no_log(f"worker {worker.worker_id[:8]} (pid {worker.pid})")
+
+
+def _job_of(jobs: list[JobRow], worker: WorkerRow | LiveWorker) -> JobRow | None:
+    """The job of a driver; a submission and the driver that it started may be two rows of one job."""
+    same = [
+        job
+        for job in jobs
+        if (job.driver_pid and (job.driver_ip, job.driver_pid) == (worker.node_ip, worker.pid))
+        or (job.job_id and job.job_id == worker.worker_id[: len(job.job_id)])
+    ]
+    return next((job for job in same if job.submission_id), same[0] if same else None)

@@ -1,0 +1,139 @@
+"""One row per worker out of what Ray lists as paused and what the adapter holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import Stop, WorkerState
+from eagleray.clients.ray_values import WorkerRow
+from eagleray.common.errors import printable
+from eagleray.features.workers.names import clean, rank_of
+from eagleray.features.workers.rows import UNKNOWN, Facts, Key, Kind, Paused, Place, Stand, State
+from eagleray.features.workers.stands import PATH_LIMIT
+
+# debugpy adds a remark of its own to the name of an exception that was not handled.
+_REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
+
+
+@frozen
+class Listed:
+    """A worker that Ray lists as paused, with the cluster that lists it."""
+
+    cluster: str
+    session: str
+    row: WorkerRow
+
+
+@frozen
+class Known:
+    """What else is known of workers, by key: facts, home row (for held ones), stand, wait in seconds."""
+
+    facts: Mapping[Key, Facts]
+    homes: Mapping[Key, WorkerRow]
+    stands: Mapping[Key, Stand]
+    waiting: Callable[[Key], float]
+    to_local: Callable[[str, str], str]
+
+
+def merge(listed: Sequence[Listed], states: Sequence[WorkerState], known: Known) -> list[Paused]:
+    """Every worker once, in a stable order.
+
+    Ray stops listing a worker the moment the adapter attaches, and its list is older than the
+    adapter's: so what the adapter says wins, except about a worker that it calls gone.
+    """
+    attached = {
+        (state.session, state.worker_id): state for state in states if state.state != "gone"
+    }
+    paused = {(entry.session, entry.row.worker_id): entry for entry in listed}
+    rows = [_row(key, paused.get(key), attached.get(key), known) for key in {**paused, **attached}]
+    return sorted(rows, key=order)
+
+
+def order(worker: Paused) -> tuple[str, str, float, str, str]:
+    """By cluster, what runs, rank (those without one last), name and id."""
+    rank = float("inf") if worker.rank is None else float(worker.rank)
+    return (worker.cluster, worker.title, rank, worker.name, worker.worker_id)
+
+
+def waits(state: WorkerState) -> bool:
+    """Whether a worker that the adapter knows stands still."""
+    return state.state in ("attaching", "stopped")
+
+
+def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Known) -> Paused:
+    home = listed.row if listed else known.homes.get(key)
+    facts = known.facts.get(key) or _fallback(home, state)
+    stand = _stand(key, state, known)
+    held_s = state.held_s if state else 0.0
+    cluster = listed.cluster if listed else state.cluster if state else ""
+    place = stand.place
+    if place and not place.local:
+        place = _with_local(place, known.to_local(cluster, place.path))
+    return Paused(
+        cluster=cluster,
+        session=key[0],
+        worker_id=key[1],
+        name=facts.name,
+        title=_title(facts, stand),
+        rank=rank_of(facts, state.rank if state else ""),
+        node_id=home.node_id if home else "",
+        node_ip=home.node_ip if home else "",
+        port=home.debug_port if home else 0,
+        pid=home.pid if home else state.pid if state else 0,
+        kind=stand.kind,
+        state=_state(state),
+        waiting_s=max(known.waiting(key), held_s),
+        place=place,
+        exception=stand.exception,
+        threads=max(1, home.paused_threads if home else 1),
+        attempt=facts.attempt,
+        task_ids=facts.task_ids,
+        parent_ids=facts.parent_ids,
+    )
+
+
+def _state(state: WorkerState | None) -> State:
+    # Attaching is a matter of moments and nobody looks yet: the row stays as it was.
+    if state is None or state.state == "attaching":
+        return "paused"
+    if state.state == "running":
+        return "running"
+    return "attached" if state.editor else "held"
+
+
+def _stand(key: Key, state: WorkerState | None, known: Known) -> Stand:
+    before = known.stands.get(key, UNKNOWN)
+    if state is None or state.state == "attaching":
+        return before
+    if state.state == "running" or state.stop is None:
+        # What it stood at is over, but what kind of stop it was tells a relayed error from its cause.
+        return Stand(before.kind)
+    return stand_of_stop(state.stop)
+
+
+def stand_of_stop(stop: Stop) -> Stand:
+    """The adapter's word on where a worker stands, which is certain."""
+    kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
+    place = Place(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
+    return Stand(kind, place if stop.path else None, printable(_REMARK.sub("", stop.exception)))
+
+
+def _title(facts: Facts, stand: Stand) -> str:
+    """What the worker runs; of several coroutines or threads, the one that stands there."""
+    function = stand.place.function.rsplit(".", 1)[-1] if stand.place else ""
+    fitting = (title for title in facts.titles if title.rsplit(".", 1)[-1] == function)
+    return next(fitting, facts.titles[0])
+
+
+def _fallback(home: WorkerRow | None, state: WorkerState | None) -> Facts:
+    name = clean(state.name) if state and state.name else f"worker {home.pid}" if home else "worker"
+    if home and home.kind == "driver":
+        name = "driver"
+    return Facts(name, (name,))
+
+
+def _with_local(place: Place, local: str) -> Place:
+    return Place(place.path, place.line, place.function, local)

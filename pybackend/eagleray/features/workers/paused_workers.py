@@ -1,0 +1,204 @@
+"""All paused and held workers of all watched clusters: the one place that puts the parts together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from eagleray.adapter.protocol import WorkerState
+from eagleray.clients.cluster_watch import ClusterWatch, Seen
+from eagleray.clients.pyspy import PySpy
+from eagleray.clients.ray_values import WorkerRow
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.errors import ambiguous_worker, unknown_worker
+from eagleray.features.workers.describing import Describer, Wanted
+from eagleray.features.workers.grouping import group
+from eagleray.features.workers.locating import Locator, Pause
+from eagleray.features.workers.merging import Known, Listed, merge, waits
+from eagleray.features.workers.names import clean
+from eagleray.features.workers.rows import Key, Paused, PausedGroup, everyone
+from eagleray.features.workers.waits import Waits
+
+FACTS_LIMIT_S = 10.0
+
+
+class HeldWorkers(Protocol):
+    """What is needed of the adapters' client."""
+
+    async def workers(self) -> list[WorkerState]: ...
+
+    def watch(self) -> AsyncIterator[list[WorkerState]]: ...
+
+
+def local_file(cluster: str, path: str) -> str:
+    """A file of a worker that this machine has under the same path; "" otherwise."""
+    return path if path.startswith("/") and Path(path).is_file() else ""
+
+
+class PausedWorkers:
+    """Who is paused, held or attached; lives on one event loop, owns its lookups until `close`.
+
+    The sidecar keeps `run` going and listens; the command line calls `refresh` once.
+    """
+
+    def __init__(
+        self,
+        watch: ClusterWatch,
+        adapters: HeldWorkers,
+        spy: PySpy | None = None,
+        clock: Clock | None = None,
+        to_local: Callable[[str, str], str] = local_file,
+    ) -> None:
+        self._watch = watch
+        self._adapters = adapters
+        self._to_local = to_local
+        self._states: list[WorkerState] = []
+        self._waits = Waits(clock or SystemClock())
+        self._describer = Describer(watch.dashboard, self._changed)
+        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed)
+        self._listeners: list[Callable[[], None]] = []
+        self._clusters: set[str] = set()
+
+    def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
+        """What is known now, of all clusters or of some."""
+        known = Known(
+            self._describer.facts,
+            self._describer.homes,
+            self._locator.stands,
+            self._waits.seconds,
+            self._to_local,
+        )
+        states = [s for s in self._states if clusters is None or s.cluster in clusters]
+        return group(merge(self._listed(clusters), states, known))
+
+    def _adopt(self, states: list[WorkerState]) -> None:
+        """Keeps what the adapters said; a cluster may have been attached to under another address."""
+        seen = self._watch.all_seen()
+        ids = {one.cluster for one in seen}
+        sessions = {one.session: one.cluster for one in seen if one.session}
+        self._states = [
+            state
+            if state.cluster in ids
+            else replace(state, cluster=sessions.get(state.session, state.cluster))
+            for state in states
+        ]
+
+    async def refresh(
+        self, clusters: Collection[str] | None = None, locate_s: float = 0.0
+    ) -> tuple[PausedGroup, ...]:
+        """Asks everything anew; lines of paused workers are waited for at most `locate_s`."""
+        asked = [None] if clusters is None else list(clusters)
+        _, states = await asyncio.gather(
+            asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
+            self._adapters.workers(),
+        )
+        self._adopt(states)
+        self._update()
+        await self.described(FACTS_LIMIT_S)
+        if locate_s > 0:
+            await _at_most(self._locator.settled(), locate_s)
+        return self.groups(clusters)
+
+    async def described(self, limit_s: float) -> None:
+        """Waits until all workers have been asked about, but not longer than `limit_s`."""
+        await _at_most(self._describer.settled(), limit_s)
+
+    async def find(self, cluster: str, worker: str) -> Paused:
+        """The worker with this id, with this name, or whose id alone begins like this."""
+        found = _fitting(everyone(self.groups([cluster])), worker)
+        if not found:
+            found = _fitting(everyone(await self.refresh([cluster])), worker)
+        if not found:
+            raise unknown_worker(worker)
+        if len(found) > 1:
+            raise ambiguous_worker(worker, len(found))
+        return found[0]
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls `listener`, which must return quickly, whenever `groups` may have changed; the answer ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def run(self) -> None:
+        """Follows the watched clusters and the adapters until it is cancelled."""
+        end = self._watch.listen(self._seen)
+        try:
+            self._update()
+            async for states in self._adapters.watch():
+                self._adopt(states)
+                self._update()
+        finally:
+            end()
+
+    async def close(self) -> None:
+        await self._describer.close()
+        await self._locator.close()
+
+    def _seen(self, _seen: Seen) -> None:
+        self._update()
+
+    def _listed(self, clusters: Collection[str] | None = None) -> list[Listed]:
+        return [
+            Listed(seen.cluster, seen.session, row)
+            for seen in self._watch.all_seen()
+            if clusters is None or seen.cluster in clusters
+            for row in seen.paused
+        ]
+
+    def _update(self) -> None:
+        listed = self._listed()
+        states = {(s.session, s.worker_id): s for s in self._states if s.state != "gone"}
+        waiting = {(entry.session, entry.row.worker_id) for entry in listed}
+        waiting = {key for key in waiting if key not in states} | {
+            key for key, state in states.items() if waits(state)
+        }
+        self._waits.update(waiting)
+        self._describe(listed, states)
+        # A stand that the adapter knows is certain and must not be asked for.
+        self._locator.want(
+            (
+                Pause(entry.cluster, entry.session, entry.row, number)
+                for entry in listed
+                if (key := (entry.session, entry.row.worker_id)) not in states
+                and (number := self._waits.number(key)) is not None
+            ),
+            self._waits.number,
+        )
+        self._changed()
+
+    def _describe(self, listed: list[Listed], states: dict[Key, WorkerState]) -> None:
+        rows: dict[tuple[str, str], dict[str, WorkerRow | None]] = defaultdict(dict)
+        for (session, worker_id), state in states.items():
+            rows[state.cluster, session][worker_id] = None
+        for entry in listed:
+            rows[entry.cluster, entry.session][entry.row.worker_id] = entry.row
+        sessions = {seen.cluster: seen.session for seen in self._watch.all_seen()}
+        for cluster, session in sessions.items():
+            workers = rows.get((cluster, session), {})
+            numbers = (self._waits.number((session, worker_id)) for worker_id in workers)
+            wanted = Wanted(session, workers, frozenset(n for n in numbers if n is not None))
+            self._describer.want(cluster, wanted)
+        for cluster in self._clusters - sessions.keys():
+            self._describer.forget(cluster)
+        self._clusters = set(sessions)
+
+    def _changed(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+
+def _fitting(workers: list[Paused], text: str) -> list[Paused]:
+    exact = [worker for worker in workers if worker.worker_id == text]
+    named = [worker for worker in workers if worker.name and worker.name == clean(text)]
+    begun = [worker for worker in workers if text and worker.worker_id.startswith(text)]
+    return exact or named or begun
+
+
+async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(waiting, limit_s)

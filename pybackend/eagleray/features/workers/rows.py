@@ -1,0 +1,106 @@
+"""A paused worker and a group of them, as the core knows them: every text in here is printable."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field, frozen
+
+Kind = Literal["breakpoint", "post-mortem", "unknown"]
+State = Literal["paused", "held", "attached", "running"]
+
+# A worker for life: Ray's session name and the worker id, so that a restarted cluster is another one.
+Key = tuple[str, str]
+
+
+@frozen
+class Place:
+    """A line of a file as the worker names it; `local` is the person's own file, or ""."""
+
+    path: str
+    line: int
+    function: str
+    local: str = ""
+
+
+@frozen
+class Stand:
+    """Where a worker waits, as far as that is known."""
+
+    kind: Kind
+    place: Place | None = None
+    exception: str = ""
+
+
+UNKNOWN = Stand("unknown")
+
+
+@frozen
+class Facts:
+    """What a worker is and runs, from the lists of Ray.
+
+    `titles` names what it runs, oldest first ("PolicyWorker.train").  `env_rank` is RANK of the
+    runtime_env, `name_rank` the number that ends the actor's name.
+    """
+
+    name: str
+    titles: tuple[str, ...]
+    env_rank: int | None = None
+    name_rank: int | None = None
+    attempt: int = 0
+    task_ids: frozenset[str] = frozenset()
+    parent_ids: frozenset[str] = frozenset()
+
+
+@frozen
+class Paused:
+    """A worker that waits for a debugger, or that the adapter is attached to.
+
+    `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
+    workers that only relay its error.
+    """
+
+    cluster: str
+    session: str
+    worker_id: str
+    name: str
+    title: str
+    rank: int | None
+    node_id: str
+    node_ip: str
+    port: int
+    pid: int
+    kind: Kind
+    state: State
+    waiting_s: float
+    place: Place | None
+    exception: str
+    threads: int
+    attempt: int
+    task_ids: frozenset[str] = field(default=frozenset(), repr=False)
+    parent_ids: frozenset[str] = field(default=frozenset(), repr=False)
+    children: tuple[Paused, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return (self.session, self.worker_id)
+
+
+@frozen
+class PausedGroup:
+    """Paused workers of one cluster that run the same thing."""
+
+    cluster: str
+    title: str
+    workers: tuple[Paused, ...]
+
+
+def everyone(groups: tuple[PausedGroup, ...]) -> list[Paused]:
+    """All workers of `groups`, those that relay an error included."""
+    found: list[Paused] = []
+    waiting = [worker for group in reversed(groups) for worker in reversed(group.workers)]
+    while waiting:
+        worker = waiting.pop()
+        found.append(worker)
+        waiting.extend(reversed(worker.children))
+    return found
