@@ -44,40 +44,28 @@ async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<v
   }
   const session = vscode.debug.activeDebugSession;
   const place = session && placeOf(session.configuration);
-  const pair =
+  const remote =
     place && place.cluster === cluster && place.path !== ""
-      ? await askFolder(place.path)
-      : await typedPair(parts, cluster);
-  if (pair) {
-    await parts.sidecar.request(SET_FOLDER, { cluster, ...pair });
+      ? place.path
+      : await typedFolder(parts, cluster);
+  const local = remote === undefined ? undefined : await askFolder(remote);
+  if (remote !== undefined && local !== undefined) {
+    const { mappings } = await parts.sidecar.request(SET_FOLDER, { cluster, remote, local });
+    const pair = mappings.find((one) => one.local === local);
     void vscode.window.showInformationMessage(
-      plain(`${pair.remote} of the worker is ${pair.local}.`),
+      plain(`${pair?.remote ?? remote} of the worker is ${local}.`),
     );
   }
 }
 
-async function typedPair(
-  parts: Parts,
-  cluster: string,
-): Promise<{ remote: string; local: string } | undefined> {
+async function typedFolder(parts: Parts, cluster: string): Promise<string | undefined> {
   const { mappings } = await parts.sidecar.request(MAPPINGS, { cluster });
-  const remote = await vscode.window.showInputBox({
+  return await vscode.window.showInputBox({
     title: "Folder of the worker",
-    prompt: "The folder as the worker names it; its local counterpart is asked for next.",
+    prompt: "The folder as the worker names it; which of your folders it is, is asked next.",
     value: mappings[0]?.remote ?? "",
     validateInput: (text) => (text.startsWith("/") ? undefined : "Write an absolute path."),
   });
-  if (remote === undefined) {
-    return undefined;
-  }
-  const [local] =
-    (await vscode.window.showOpenDialog({
-      canSelectFolders: true,
-      canSelectFiles: false,
-      openLabel: "Use This Folder",
-      title: plain(`The folder that is ${remote} of the worker`),
-    })) ?? [];
-  return local && { remote, local: local.fsPath };
 }
 
 async function clusterFor(parts: Parts, args: readonly unknown[]): Promise<string | undefined> {

@@ -10,39 +10,6 @@ export interface FolderPair {
   readonly local: string;
 }
 
-/** Both paths without their longest common ending: `/a/b/x/y.py` and `/w/x/y.py` give `/a/b` and `/w`. */
-export function pairOfFiles(remoteFile: string, localFile: string): FolderPair {
-  const remote = path.posix.dirname(remoteFile).split("/");
-  const local = path.dirname(localFile).split(path.sep);
-  // The root stays: a mapping of "/" would take hold of every file of the worker.
-  while (remote.length > 2 && local.length > 2 && remote.at(-1) === local.at(-1)) {
-    remote.pop();
-    local.pop();
-  }
-  return { remote: remote.join("/") || "/", local: local.join(path.sep) || path.sep };
-}
-
-/**
- * What the person meant by answering `folder` for the worker's file.
- *
- * 1. The longest ending of the worker's path that exists under `folder`: the rest is the remote folder.
- * 2. Else undefined: the folder does not hold that file.
- */
-export function pairOfFolder(
-  remoteFile: string,
-  folder: string,
-  exists: (file: string) => boolean,
-): FolderPair | undefined {
-  const parts = remoteFile.split("/").filter((part) => part !== "");
-  for (let start = 0; start < parts.length; start += 1) {
-    const ending = parts.slice(start);
-    if (exists(path.join(folder, ...ending))) {
-      return { remote: `/${parts.slice(0, start).join("/")}`, local: folder };
-    }
-  }
-  return undefined;
-}
-
 /** The worker's path of a local file, by the first mapping whose folder it lies in, else the same path. */
 export function workerPath(localFile: string, mappings: readonly FolderPair[]): string {
   for (const { remote, local } of mappings) {

@@ -1,6 +1,5 @@
 /** The one question when it cannot be known which local file a worker's file is. */
 
-import { existsSync } from "node:fs";
 import { basename, posix } from "node:path";
 
 import * as vscode from "vscode";
@@ -8,7 +7,6 @@ import * as vscode from "vscode";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
-import { pairOfFiles, pairOfFolder, type FolderPair } from "./model";
 
 /** Where a worker stands, as the configuration of its session says. */
 export interface Place {
@@ -17,7 +15,7 @@ export interface Place {
   readonly path: string;
 }
 
-type Answer = { readonly file: string } | "folder" | "worker";
+type Answer = { readonly local: string } | "folder" | "worker";
 
 /**
  * Asks at most once per cluster and folder of the worker; the answer is kept by the sidecar, and "use the
@@ -38,12 +36,13 @@ export class Question {
     if (resolution.how !== "ask") {
       return resolution.local;
     }
-    const pair = await this.ask(place.path, resolution.candidates);
-    if (!pair) {
+    const local = await ask(place.path, resolution.candidates);
+    if (local === undefined) {
       this.left.add(key);
       return "";
     }
-    await this.parts.sidecar.request(SET_FOLDER, { cluster: place.cluster, ...pair });
+    const { cluster, path } = place;
+    await this.parts.sidecar.request(SET_FOLDER, { cluster, remote: path, local });
     return (await this.resolve(place)).local;
   }
 
@@ -58,17 +57,15 @@ export class Question {
       workspace_folders: folders,
     });
   }
+}
 
-  private async ask(
-    remoteFile: string,
-    candidates: readonly string[],
-  ): Promise<FolderPair | undefined> {
-    const answer = await pickAnswer(remoteFile, candidates);
-    if (answer === undefined || answer === "worker") {
-      return undefined;
-    }
-    return answer === "folder" ? await askFolder(remoteFile) : pairOfFiles(remoteFile, answer.file);
+/** The local file, or a folder that holds it; undefined when the worker's own text will do. */
+async function ask(remoteFile: string, candidates: readonly string[]): Promise<string | undefined> {
+  const answer = await pickAnswer(remoteFile, candidates);
+  if (answer === undefined || answer === "worker") {
+    return undefined;
   }
+  return answer === "folder" ? await askFolder(remoteFile) : answer.local;
 }
 
 async function pickAnswer(
@@ -76,10 +73,10 @@ async function pickAnswer(
   candidates: readonly string[],
 ): Promise<Answer | undefined> {
   const items: (vscode.QuickPickItem & { answer: Answer })[] = [
-    ...candidates.map((file) => ({
-      label: plain(vscode.workspace.asRelativePath(file)),
-      description: plain(file),
-      answer: { file },
+    ...candidates.map((local) => ({
+      label: plain(vscode.workspace.asRelativePath(local)),
+      description: plain(local),
+      answer: { local },
     })),
     { label: "Choose the folder that holds it…", answer: "folder" },
     { label: "Use the worker’s own file, read-only", answer: "worker" },
@@ -92,29 +89,14 @@ async function pickAnswer(
   return picked?.answer;
 }
 
-/** Asks until the folder holds the file or the person gives up. */
-export async function askFolder(remoteFile: string): Promise<FolderPair | undefined> {
-  for (;;) {
-    const [chosen] =
-      (await vscode.window.showOpenDialog({
-        canSelectFolders: true,
-        canSelectFiles: false,
-        openLabel: "Use This Folder",
-        title: plain(`The folder that holds ${remoteFile}`),
-      })) ?? [];
-    if (!chosen) {
-      return undefined;
-    }
-    const pair = pairOfFolder(remoteFile, chosen.fsPath, existsSync);
-    if (pair) {
-      return pair;
-    }
-    const again = await vscode.window.showWarningMessage(
-      plain(`${chosen.fsPath} holds no ${basename(remoteFile)}.`),
-      "Choose Another",
-    );
-    if (again === undefined) {
-      return undefined;
-    }
-  }
+/** The folder of this machine that `remote`, a file or folder of the worker, is in. */
+export async function askFolder(remote: string): Promise<string | undefined> {
+  const [chosen] =
+    (await vscode.window.showOpenDialog({
+      canSelectFolders: true,
+      canSelectFiles: false,
+      openLabel: "Use This Folder",
+      title: plain(`The folder of yours that holds ${remote}`),
+    })) ?? [];
+  return chosen?.fsPath;
 }
