@@ -22,7 +22,7 @@ def plain_task(number):
 @ray.remote(num_cpus=0)
 def last_line():
     """The breakpoint() is the last line of its function: there is no line after it to stand at."""
-    breakpoint()  # stands: last_line # noqa: T100
+    breakpoint()  # stands: last_line
 
 
 @ray.remote(num_cpus=0)
