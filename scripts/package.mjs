@@ -1,0 +1,61 @@
+// Packs out/eagleray-<version>-<target>.vsix: the extension with the Python libraries of the sidecar inside.
+// `--target linux-x64` (may be repeated) chooses; without it every target is made.
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { bootstrap } from "./environments.mjs";
+import { makeLibraries } from "./libraries.mjs";
+import { makeNodePackages } from "./packages.mjs";
+import { out, root } from "./places.mjs";
+import { endWithChildren, must } from "./run.mjs";
+
+endWithChildren();
+
+// The oldest Linux that the wheels must run on; the clusters' login nodes are seldom new.
+const PLATFORMS = {
+  "linux-x64": "x86_64-manylinux2014",
+  "linux-arm64": "aarch64-manylinux2014",
+};
+const CONTENTS = ["dist", "media", "bin", "pybackend", "README.md", "CHANGELOG.md", "LICENSE"];
+
+const asked = process.argv.slice(2).filter((word) => word in PLATFORMS);
+const targets = asked.length > 0 ? asked : Object.keys(PLATFORMS);
+
+const [{ uv }] = await Promise.all([bootstrap(), makeNodePackages()]);
+await must("node", [join(root, "scripts", "build.mjs"), "--production"], { cwd: root });
+for (const target of targets) console.log(await pack(target));
+
+async function pack(target) {
+  const stage = join(out, `vsix-${target}`);
+  rmSync(stage, { recursive: true, force: true });
+  mkdirSync(stage, { recursive: true });
+  for (const name of CONTENTS) {
+    cpSync(join(root, name), join(stage, name), {
+      recursive: true,
+      filter: (file) => !/__pycache__|\.egg-info|\.py[co]$|\.map$|_cache$/.test(file),
+    });
+  }
+  chmodSync(join(stage, "bin", "eagleray"), 0o755);
+  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  for (const name of ["scripts", "devDependencies", "dependencies", "private"])
+    delete manifest[name];
+  writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await makeLibraries(uv, PLATFORMS[target], join(stage, "_libs"));
+  const vsix = join(out, `eagleray-${manifest.version}-${target}.vsix`);
+  const vsce = join(root, "node_modules", ".bin", "vsce");
+  await must(
+    vsce,
+    [
+      "package",
+      "--no-dependencies",
+      "--allow-missing-repository",
+      "--no-rewrite-relative-links",
+      "--target",
+      target,
+      "--out",
+      vsix,
+    ],
+    { cwd: stage },
+  );
+  return vsix;
+}

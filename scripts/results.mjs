@@ -1,0 +1,47 @@
+// The results of one suite, read from what its runner wrote.
+import { existsSync, readFileSync } from "node:fs";
+
+/** `{passed: names, failed: names, skipped: "name: reason"s}` of a JUnit file, or undefined without one. */
+export function readJunit(file) {
+  if (!existsSync(file)) return undefined;
+  const results = { passed: [], failed: [], skipped: [] };
+  const cases = /<testcase\s([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g;
+  for (const [, attributes, , inside = ""] of readFileSync(file, "utf8").matchAll(cases)) {
+    const name = [attribute(attributes, "classname"), attribute(attributes, "name")]
+      .filter((word) => word && word !== "test")
+      .join(" ");
+    const skip = /<skipped\s?([^>]*)/.exec(inside);
+    if (/<(failure|error)[\s>]/.test(inside)) results.failed.push(name);
+    else if (skip) results.skipped.push(`${name}: ${attribute(skip[1], "message") || "no reason"}`);
+    else results.passed.push(name);
+  }
+  return results;
+}
+
+function attribute(attributes, name) {
+  const found = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes);
+  return unescape(found?.[1] ?? "");
+}
+
+function unescape(text) {
+  return text
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
+    .replace(/&amp;/g, "&");
+}
+
+/** The same of a script that closes with `N passed, N failed`, its failures listed as `not ok NAME`. */
+export function readClosingLine(output) {
+  const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
+  const last = lines.at(-1);
+  if (last === undefined) return undefined;
+  const [passed, failed] = [Number(last[1]), Number(last[2])];
+  const names = [...output.matchAll(/^ *(?:not ok|FAILED) (.*)$/gm)].map(([, name]) => name);
+  return {
+    passed: Array.from({ length: passed }, (_, index) => `test ${index + 1}`),
+    failed: Array.from({ length: failed }, (_, index) => names[index] ?? "a test"),
+    skipped: [...output.matchAll(/^ *skipped:? (.*)$/gm)].map(([, name]) => name),
+  };
+}

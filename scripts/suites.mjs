@@ -1,0 +1,99 @@
+// The suites of `npm test`, the fastest first, and what each one needs to be there.
+import { interpreter, makeEnvironment } from "./environments.mjs";
+import { makeBrowser, makeBundle, makeEditor, makeNodePackages } from "./packages.mjs";
+import { join } from "node:path";
+import { root } from "./places.mjs";
+import { must } from "./run.mjs";
+
+const SLOW = ["real_ray", "old_ray", "proofs", "packaging"];
+const EDITORS = ["1.139", "1.105"];
+
+/**
+ * What suites need, by name: how to make it and what must be there before.
+ * All of it is started at once, in this order, in one lane per source of downloads.
+ */
+export const needs = {
+  python: { lane: "python", make: (log) => makeEnvironment("dev", log) },
+  packages: { lane: "node", make: makeNodePackages },
+  bundle: { lane: "node", make: makeBundle },
+  browser: { lane: "debian", make: makeBrowser },
+  "editor 1.139": { lane: "node", make: (log) => makeEditor("1.139", log) },
+  "old-ray": { lane: "python", make: (log) => makeEnvironment("old-ray", log) },
+  vsix: { lane: "python", make: makeVsix, after: ["packages", "bundle"] },
+  "editor 1.105": { lane: "node", make: (log) => makeEditor("1.105", log) },
+  proofs: { lane: "python", make: (log) => makeEnvironment("proofs", log) },
+};
+
+async function makeVsix(log) {
+  log("packing the .vsix for linux-x64 and linux-arm64");
+  await must("node", [join(root, "scripts", "package.mjs")], { cwd: root, limitMs: 600_000 });
+}
+
+/**
+ * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
+ * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
+ */
+export const suites = [
+  script("check", ["python", "packages"], ["scripts/check.mjs"], { minutes: 8 }),
+  {
+    name: "unit (TypeScript)",
+    kind: "node",
+    needs: ["python", "packages", "bundle"],
+    minutes: 5,
+    command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
+  },
+  pytest("unit (Python)", ["python"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
+    minutes: 8,
+    ignore: ["tests/layers", "tests/documents"],
+  }),
+  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 12, real: true }),
+  ...["host", "mouse", "keyboard", "windows"].flatMap((suite) =>
+    EDITORS.map((version) => editor(suite, version)),
+  ),
+  script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
+    minutes: 6,
+    real: true,
+  }),
+  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 6 }),
+  pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 6, real: true }),
+  pytest("proofs", ["python", "proofs"], "proofs", { minutes: 10, real: true }),
+];
+
+function editor(suite, version) {
+  return script(
+    `${suite} ${version}`,
+    ["python", "bundle", "browser", `editor ${version}`],
+    [`tests/vscode/${suite}.mjs`, "--vscode", version],
+    { minutes: 8, real: true },
+  );
+}
+
+function script(name, needed, words, { minutes, real = false }) {
+  return {
+    name,
+    kind: "script",
+    needs: needed,
+    minutes,
+    real,
+    command: ({ only }) => [process.execPath, [...words, ...(only ? ["--only", only] : [])]],
+  };
+}
+
+function pytest(name, needed, marks, { minutes, real = false, ignore = [] }) {
+  return {
+    name,
+    kind: "pytest",
+    needs: needed,
+    minutes,
+    real,
+    command: ({ junit, cacheFolder, lastFailed }) => [
+      interpreter("dev"),
+      [
+        ...["-m", "pytest", "-q", "--no-header", "--durations=5", "-m", marks],
+        ...["-o", `cache_dir=${cacheFolder}`, "--junitxml", junit],
+        ...ignore.map((folder) => `--ignore=${folder}`),
+        ...(lastFailed ? ["--last-failed", "--last-failed-no-failures=none"] : []),
+      ],
+    ],
+  };
+}

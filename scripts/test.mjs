@@ -1,0 +1,179 @@
+// Runs every suite, or those that are named, and closes with `N passed, N failed`.
+// What only later suites need is installed in the background while the fast ones run.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { interpreter } from "./environments.mjs";
+import { endMarked, markedProcesses } from "./leftovers.mjs";
+import { cache, out, root } from "./places.mjs";
+import { readClosingLine, readJunit } from "./results.mjs";
+import { endWithChildren, run } from "./run.mjs";
+import { needs, suites } from "./suites.mjs";
+
+endWithChildren();
+const started = Date.now();
+const mark = randomBytes(8).toString("hex");
+const folder = join(out, "results");
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+
+const words = process.argv.slice(2);
+const unknown = words.filter((word) => !suites.some((suite) => suite.name.startsWith(word)));
+if (unknown.length > 0) {
+  console.error(
+    `No suite ${unknown.join(", ")}. There are: ${suites.map((s) => s.name).join(", ")}`,
+  );
+  process.exit(2);
+}
+const chosen = suites.filter(
+  (suite) => words.length === 0 || words.some((word) => suite.name.startsWith(word)),
+);
+const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
+const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
+for (const suite of chosen) await runSuite(suite);
+await endLeftovers();
+close();
+
+/** Starts the making of everything that is needed: one thing after the other in each lane. */
+function prepare(wanted) {
+  for (const name of [...wanted]) for (const before of needs[name].after ?? []) wanted.add(before);
+  const lanes = new Map();
+  const made = new Map();
+  for (const [name, { lane, make, after = [] }] of Object.entries(needs)) {
+    if (!wanted.has(name)) continue;
+    const begun = async () => {
+      await Promise.all(after.map((before) => made.get(before)));
+      const start = Date.now();
+      await make((text) => say("prepare", text));
+      if (Date.now() - start > 1000) say("prepare", `${name} is there (${seconds(start)})`);
+    };
+    const before = lanes.get(lane) ?? Promise.resolve();
+    const promise = before.then(begun, begun);
+    // A suite that needs it reports the failure; until then it must not count as unhandled.
+    promise.catch((error) => say("prepare", `${name} failed: ${error.message}`));
+    lanes.set(lane, promise);
+    made.set(name, promise);
+  }
+  return made;
+}
+
+async function runSuite(suite) {
+  try {
+    await Promise.all(suite.needs.map((name) => ready.get(name)));
+  } catch (error) {
+    total.failed.push(`${suite.name}: could not be prepared`);
+    total.logs.push(`==== ${suite.name}\n${error.message}`);
+    return;
+  }
+  const begun = Date.now();
+  let { results, output } = await attempt(suite);
+  if (suite.real && results.failed.length > 0) {
+    say(suite.name, `${results.failed.length} failed, run once more by itself`);
+    total.logs.push(`==== ${suite.name}, first try\n${output}`);
+    const again = await attempt(suite, secondTry(suite, results));
+    output = again.output;
+    results = merged(suite, results, again.results);
+  }
+  total.passed += results.passed.length;
+  total.failed.push(...results.failed.map((name) => `${suite.name}: ${name}`));
+  total.skipped.push(...results.skipped.map((name) => `${suite.name}: ${name}`));
+  if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${output}`);
+  say(
+    suite.name,
+    `${results.passed.length} passed, ${results.failed.length} failed (${seconds(begun)})`,
+  );
+}
+
+/** What of a suite runs a second time: what failed, or all of it where that cannot be told. */
+function secondTry(suite, { failed, crashed }) {
+  if (crashed) return { nth: 2 };
+  if (suite.kind === "pytest") return { nth: 2, lastFailed: true };
+  return failed.length === 1 ? { nth: 2, only: failed[0] } : { nth: 2 };
+}
+
+/** The second result counts for everything that ran twice. */
+function merged(suite, first, second) {
+  const mended = first.failed.filter((name) => !second.failed.includes(name));
+  if (!second.crashed) total.second.push(...mended.map((name) => `${suite.name}: ${name}`));
+  const { lastFailed, only } = secondTry(suite, first);
+  return lastFailed || only
+    ? { ...first, passed: [...first.passed, ...second.passed], failed: second.failed }
+    : second;
+}
+
+async function attempt(suite, which = { nth: 1 }) {
+  const file = `${suite.name.replace(/\W+/g, "-")}-${which.nth}`;
+  const junit = join(folder, `${file}.xml`);
+  const cacheFolder = join(folder, `${suite.name.replace(/\W+/g, "-")}-cache`);
+  const [command, args] = suite.command({ junit, cacheFolder, ...which });
+  const { code, output, timedOut } = await run(command, args, {
+    cwd: root,
+    env: environment(),
+    onText: lines((line) => say(suite.name, line)),
+    limitMs: suite.minutes * 60_000,
+  });
+  const results = suite.kind === "script" ? readClosingLine(output) : readJunit(junit);
+  if (results !== undefined && (code === 0) === (results.failed.length === 0)) {
+    return { results, output };
+  }
+  const why = timedOut ? `ran past ${suite.minutes} minutes` : `ended with ${code}`;
+  const before = results ?? { passed: [], failed: [], skipped: [] };
+  return { results: { ...before, failed: [...before.failed, why], crashed: true }, output };
+}
+
+/** The suites see no Ray of this person, and everything that they start carries a mark. */
+function environment() {
+  const env = {
+    EAGLERAY_TEST_RUN: mark,
+    EAGLERAY_DEV_CACHE: cache,
+    EAGLERAY_OLD_RAY_PYTHON: interpreter("old-ray"),
+    EAGLERAY_PROOFS_PYTHON: interpreter("proofs"),
+    RAY_AUTH_MODE: "disabled",
+    FORCE_COLOR: "0",
+    NO_COLOR: "1",
+    PYTHONUNBUFFERED: "1",
+  };
+  for (const name of ["RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "RAY_DEBUG", "EAGLERAY_HOME"]) {
+    env[name] = undefined;
+  }
+  return env;
+}
+
+async function endLeftovers() {
+  const left = await markedProcesses(mark);
+  if (left.length === 0) return;
+  total.failed.push(`left behind: ${left.map(({ title }) => title).join("; ")}`);
+  await endMarked(mark);
+}
+
+function close() {
+  for (const text of total.logs) console.log(`\n${text}`);
+  console.log("");
+  for (const line of total.skipped) console.log(`skipped: ${line}`);
+  for (const line of total.second) console.log(`passed at the second try: ${line}`);
+  for (const line of total.failed) console.log(`FAILED: ${line}`);
+  console.log(`took ${seconds(started)}`);
+  console.log(`${total.passed} passed, ${total.failed.length} failed`);
+  process.exit(total.failed.length === 0 && total.passed > 0 ? 0 : 1);
+}
+
+function say(who, text) {
+  const s = Math.round((Date.now() - started) / 1000);
+  const clock = `${String(Math.floor(s / 60)).padStart(2, "0")}:${String(s % 60).padStart(2, "0")}`;
+  console.log(`[${clock} ${who}] ${text}`);
+}
+
+function seconds(since) {
+  return `${((Date.now() - since) / 1000).toFixed(0)} s`;
+}
+
+/** Cuts a stream of text into whole lines. */
+function lines(onLine) {
+  let rest = "";
+  return (text) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop();
+    for (const part of parts) onLine(part);
+  };
+}
