@@ -187,10 +187,19 @@ def ray_cluster() -> Iterator[RayCluster]:
         yield cluster
 
 
+@contextlib.contextmanager
+def temporary_home() -> Iterator[Path]:
+    """A home of Eagleray with a short path, as its sockets need; what runs from it ends with the `with`."""
+    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    try:
+        yield home
+    finally:
+        end_processes("EAGLERAY_HOME", str(home))
+        shutil.rmtree(home, ignore_errors=True)
+
+
 @pytest.fixture
 def eagleray_home() -> Iterator[Path]:
-    """A short-lived home of Eagleray (its sockets need a short path); what runs from it ends with the test."""
-    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    yield home
-    end_processes("EAGLERAY_HOME", str(home))
-    shutil.rmtree(home, ignore_errors=True)
+    """A home of Eagleray for one test."""
+    with temporary_home() as home:
+        yield home
