@@ -7,9 +7,9 @@ import asyncio
 import sys
 
 import ray
+from names import HOSTILE
 
 POST_MORTEM = {"env_vars": {"RAY_DEBUG_POST_MORTEM": "1"}}
-HOSTILE = "evil $(zap) [x](command:y) \x1b[31mred\x1b[0m\n<b>two lines</b>"
 
 
 @ray.remote(num_cpus=0)
