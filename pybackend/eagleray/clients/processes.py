@@ -2,17 +2,138 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+from attrs import frozen
+
+LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
+LISTEN = "0A"
+
+
+@frozen
+class Listener:
+    """A TCP port that somebody listens on: `host` as bound (`0.0.0.0` and `::` mean every address)."""
+
+    host: str
+    port: int
+    uid: int
+
 
 def is_own(pid: int) -> bool:
     """Whether a process of this machine exists and belongs to this user."""
-    raise NotImplementedError
+    try:
+        return psutil.Process(pid).uids().real == os.getuid()
+    except (psutil.Error, ValueError):
+        return False
 
 
 def local_addresses() -> frozenset[str]:
     """The IP addresses of this machine: a worker with another `node_ip` runs elsewhere."""
-    raise NotImplementedError
+    families = (socket.AF_INET, socket.AF_INET6)
+    found = psutil.net_if_addrs().values()
+    return frozenset(
+        address.address.partition("%")[0]
+        for addresses in found
+        for address in addresses
+        if address.family in families
+    )
 
 
 def listener_uid(host: str, port: int) -> int | None:
-    """The user who listens on a TCP port of this machine; None if nobody does or `host` is another machine."""
-    raise NotImplementedError
+    """The user who listens on a TCP port of this machine; None if nobody does or `host` is another machine.
+
+    When several users listen on the port, at addresses of their own, the one whose socket `host`
+    leads to counts; when that is not certain the answer is somebody who is not this user, if any.
+    """
+    address = _local_address(host)
+    if address is None:
+        return None
+    fitting = [
+        listener
+        for listener in listeners()
+        if listener.port == port and _leads_to(address, listener.host)
+    ]
+    foreign = [listener for listener in fitting if listener.uid != os.getuid()]
+    chosen = foreign or fitting
+    return chosen[0].uid if chosen else None
+
+
+def listeners() -> list[Listener]:
+    """All TCP listeners of this machine, by the kernel's own table, which names their users."""
+    if sys.platform == "linux":
+        return [*_of_table("/proc/net/tcp"), *_of_table("/proc/net/tcp6")]
+    own = (listener for process in own_processes() for listener in listeners_of(process))
+    return list(own)
+
+
+def own_processes() -> Iterator[psutil.Process]:
+    """The processes of this user."""
+    uid = os.getuid()
+    for pid in psutil.pids():
+        try:
+            # Asking the folder for its owner spares reading a file per process: login nodes run thousands.
+            if sys.platform == "linux" and Path(f"/proc/{pid}").stat().st_uid != uid:
+                continue
+            process = psutil.Process(pid)
+            if process.uids().real == uid:
+                yield process
+        except (OSError, psutil.Error):
+            continue
+
+
+def listeners_of(process: psutil.Process) -> list[Listener]:
+    """The TCP ports on which a process of one's own listens."""
+    try:
+        uid = process.uids().real
+        connections = process.net_connections(kind="tcp")
+    except psutil.Error:
+        return []
+    listening = (c for c in connections if c.status == psutil.CONN_LISTEN and c.laddr)
+    return [Listener(c.laddr.ip, c.laddr.port, uid) for c in listening]
+
+
+def _of_table(path: str) -> Iterator[Listener]:
+    try:
+        lines = Path(path).read_text().splitlines()[1:]
+    except OSError:
+        return
+    for line in lines:
+        fields = line.split()
+        if len(fields) > 7 and fields[3] == LISTEN:
+            host, _, port = fields[1].partition(":")
+            yield Listener(_address_of_table(host), int(port, 16), int(fields[7]))
+
+
+def _address_of_table(text: str) -> str:
+    """An address of the kernel's table: words of 32 bits, each in the byte order of the machine."""
+    words = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
+    return str(ipaddress.ip_address(b"".join(words)))
+
+
+def _local_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """`host` as an address of this machine; a name other than localhost is not looked up."""
+    if host.lower() in LOOPBACK_NAMES:
+        return ipaddress.ip_address("127.0.0.1")
+    try:
+        address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    here = address.is_loopback or address.is_unspecified or str(address) in local_addresses()
+    return address if here else None
+
+
+def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str) -> bool:
+    """Whether a connection to `address` may end at a socket that is bound to `bound`."""
+    other = ipaddress.ip_address(bound)
+    mapped = getattr(other, "ipv4_mapped", None)
+    if mapped is not None:
+        other = mapped
+    # Names like localhost lead to ::1 as well as to 127.0.0.1.
+    both_loopback = address.is_loopback and other.is_loopback
+    return other == address or other.is_unspecified or address.is_unspecified or both_loopback

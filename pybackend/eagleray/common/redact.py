@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+HIDDEN = "…"
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWO?R?D|CREDENTIAL", re.IGNORECASE)
+
+# A name that sounds secret, quoted or not, then `=` or `:`, then its value, quoted or up to white space.
+# The name is bounded so that a long line without white space costs no more than its length.
+_NAMED = re.compile(
+    r"""(?P<name>["']?[A-Za-z0-9_.-]{0,64}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Za-z0-9_.-]{0,64}["']?
+        [ \t]{0,4}[=:][ \t]{0,4})
+        (?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:Bearer|Basic)[ ]+[^\s"',;]+|[^\s"',;)}\]]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BEARER = re.compile(r"\b(?P<scheme>Bearer|Basic)[ ]+[A-Za-z0-9+/_.~=-]{8,}", re.IGNORECASE)
+_IN_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s@]+@")
 
 
 def redact_env(env: Mapping[str, str]) -> dict[str, str]:
     """`env` with `…` for the value of every name that sounds secret."""
-    raise NotImplementedError
+    return {name: HIDDEN if SECRET_NAME.search(name) else value for name, value in env.items()}
 
 
 def redact_text(text: str) -> str:
     """`text` with `…` in place of values: `NAME_TOKEN=value`, `"api_key": "value"`, `Bearer value`."""
-    raise NotImplementedError
+    text = _NAMED.sub(_hide_value, text)
+    text = _BEARER.sub(rf"\g<scheme> {HIDDEN}", text)
+    return _IN_URL.sub(rf"\g<scheme>:{HIDDEN}@", text)
+
+
+def _hide_value(found: re.Match[str]) -> str:
+    value = found["value"]
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{found['name']}{quote}{HIDDEN}{quote}"
