@@ -6,6 +6,7 @@ import type { Readable } from "./common/readable";
 import type { Row } from "./common/rows";
 import type { Clusters } from "./features/clusters/messages";
 import type { Snapshot } from "./features/workers/messages";
+import type { Panel } from "./panel";
 import type { ErrorMessages } from "./sidecar/error_messages";
 import type { Sidecar } from "./sidecar/sidecar";
 
@@ -21,6 +22,10 @@ export interface Parts {
   /** The newest lists that the sidecar sent. */
   readonly clusters: Readable<Clusters>;
   readonly paused: Readable<Snapshot>;
+  /** Asks for both lists anew; rejects with an error of the catalogue. */
+  refresh(): Promise<void>;
+  /** Views tell it that they exist. */
+  readonly panel: Panel;
   /** What is selected in the view that the person used last: for commands that come by a key. */
   readonly selection: Selection;
 }

@@ -28,7 +28,9 @@ export class Store<T> implements Readable<T> {
 
   onChanged(listener: (value: T) => void): Disposable {
     // Each registration is a function of its own, so that the same listener may come twice.
-    const own = (value: T): void => listener(value);
+    const own = (value: T): void => {
+      listener(value);
+    };
     this.listeners.add(own);
     return { dispose: () => this.listeners.delete(own) };
   }

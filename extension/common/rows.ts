@@ -65,6 +65,29 @@ export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
   return [...found.values()];
 }
 
+/** A worker of either view, as far as its log is concerned. */
+export interface WorkerName {
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly name: string;
+}
+
+/** All workers that rows of any view stand for. */
+export function workersOf(rows: readonly Row[]): WorkerName[] {
+  return rows.flatMap((row): readonly WorkerName[] => {
+    switch (row.row) {
+      case "worker":
+      case "anyWorker":
+        return [row.worker];
+      case "group":
+      case "anyGroup":
+        return row.workers;
+      default:
+        return [];
+    }
+  });
+}
+
 /** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
 export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && "row" in value;

@@ -11,8 +11,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]+/gu;
  */
 export function plain(text: string, limit = 200): string {
   const line = text.replace(UNPRINTABLE, " ").trim();
-  const short =
-    [...line.slice(0, limit + 1)].length > limit ? `${line.slice(0, limit - 1)}…` : line;
+  const short = line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
   return short.replaceAll("$(", `$${ZERO_WIDTH_SPACE}(`).replaceAll("](", `]${ZERO_WIDTH_SPACE}(`);
 }
 

@@ -4,6 +4,7 @@ import type { CancellationToken } from "vscode";
 
 import type { Disposable } from "../common/disposables";
 import type { Readable } from "../common/readable";
+import type { NotificationMethod, RequestMethod } from "../common/wire";
 
 export type SidecarState =
   | "idle" // nobody has needed it yet
@@ -15,8 +16,8 @@ export type SidecarState =
 
 /** A report of long work: a sentence, and how much is done where that is known. */
 export interface Progress {
-  readonly message?: string;
-  readonly percentage?: number;
+  readonly message?: string | undefined;
+  readonly percentage?: number | undefined;
 }
 
 export interface RequestOptions {
@@ -32,12 +33,14 @@ export interface RequestOptions {
 export interface Sidecar {
   readonly state: Readable<SidecarState>;
   /** Sends a request; starts the process first if nobody has needed it yet. */
-  request<R>(method: string, params: object, options?: RequestOptions): Promise<R>;
-  /** Sends a request only if the process runs; otherwise `undefined`: for what a start sends anyway. */
-  requestIfReady<R>(method: string, params: object): Promise<R | undefined>;
-  onNotification<T>(method: string, listener: (value: T) => void): Disposable;
-  /** Called after each start of the process, before anybody's own request: to tell it what it must know. */
-  onStarted(listener: () => void | Promise<void>): Disposable;
+  request<P extends object, R>(
+    method: RequestMethod<P, R>,
+    params: P,
+    options?: RequestOptions,
+  ): Promise<R>;
+  onNotification<V>(method: NotificationMethod<V>, listener: (value: V) => void): Disposable;
+  /** Called after each start of the process: to tell it again what it must know. */
+  onStarted(listener: () => void): Disposable;
   /** Starts it if it does not run; does not reject. */
   start(): Promise<void>;
   restart(): Promise<void>;

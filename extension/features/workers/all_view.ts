@@ -1,0 +1,104 @@
+/** The view All Workers: asks for them only while it is visible. */
+
+import * as vscode from "vscode";
+
+import { asEaglerayError } from "../../common/errors";
+import type { Disposable } from "../../common/disposables";
+import type { AllRow } from "../../common/rows";
+import { setContextKey } from "../../context_keys";
+import { COMMANDS, VIEWS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { RowTree } from "../../tree_view";
+import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_model";
+import { ALL } from "./messages";
+
+const ASK_AGAIN_MS = 5_000;
+
+/** Owns the view, what was loaded for it, and the timer that loads it again. */
+export class AllWorkersView implements Disposable {
+  private readonly tree: RowTree<AllRow>;
+  private readonly loaded = new Map<string, Loaded>();
+  private readonly owned: readonly Disposable[];
+  private grouping: Grouping = "class";
+  private asking = false;
+
+  constructor(private readonly parts: Parts) {
+    this.tree = new RowTree<AllRow>(
+      VIEWS.all,
+      {
+        children: (row) => allRows(this.input(), row),
+        texts: (row) => allTexts(this.input(), row),
+      },
+      parts.selection,
+    );
+    parts.panel.add(this.tree.view);
+    const ask = (): void => void this.ask();
+    const timer = setInterval(ask, ASK_AGAIN_MS);
+    this.owned = [
+      this.tree,
+      this.tree.view.onDidChangeVisibility(ask),
+      parts.clusters.onChanged(ask),
+      parts.paused.onChanged(ask),
+      {
+        dispose: () => {
+          clearInterval(timer);
+        },
+      },
+      vscode.commands.registerCommand(COMMANDS.groupByClass, () => {
+        this.group("class");
+      }),
+      vscode.commands.registerCommand(COMMANDS.groupByNode, () => {
+        this.group("node");
+      }),
+    ];
+    this.group("class");
+  }
+
+  dispose(): void {
+    for (const one of this.owned) {
+      one.dispose();
+    }
+  }
+
+  private input(): AllView {
+    return {
+      clusters: this.clusters(),
+      grouping: this.grouping,
+      loaded: (cluster) => this.loaded.get(cluster),
+    };
+  }
+
+  private clusters(): AllView["clusters"] {
+    return this.parts.clusters.value.clusters.filter((cluster) => cluster.state === "connected");
+  }
+
+  private group(grouping: Grouping): void {
+    this.grouping = grouping;
+    setContextKey("eagleray.allWorkersBy", grouping);
+    this.tree.redraw();
+  }
+
+  /** One at a time: who comes meanwhile is served by the next tick. */
+  private async ask(): Promise<void> {
+    if (this.asking || !this.tree.view.visible || this.parts.sidecar.state.value !== "ready") {
+      return;
+    }
+    this.asking = true;
+    try {
+      await Promise.all(this.clusters().map((cluster) => this.load(cluster.id)));
+    } finally {
+      this.asking = false;
+    }
+    this.tree.redraw();
+  }
+
+  private async load(cluster: string): Promise<void> {
+    try {
+      const { workers } = await this.parts.sidecar.request(ALL, { cluster });
+      this.loaded.set(cluster, workers);
+    } catch (error) {
+      const { code, message, nextStep } = asEaglerayError(error);
+      this.loaded.set(cluster, { code, message, next_step: nextStep });
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/** The commands about logs: open, follow, stop following, search. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { workersOf, type Row, type WorkerName } from "../../common/rows";
+import { count, plain } from "../../common/texts";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import type { Followers } from "./following";
+import type { LogDocuments } from "./log_documents";
+import { logDocument, logTitle, matchesDocument, searchOf, type Stream } from "./log_model";
+import { OPEN_LOG, SEARCH_LOGS } from "./messages";
+
+const LINES = 10_000;
+
+export class LogCommands {
+  constructor(
+    private readonly parts: Parts,
+    private readonly documents: LogDocuments,
+    private readonly followers: Followers,
+  ) {}
+
+  register(): Disposable[] {
+    const { errors, selection } = this.parts;
+    const on = (
+      id: string,
+      doing: string,
+      work: (rows: readonly Row[]) => Promise<unknown>,
+    ): Disposable =>
+      vscode.commands.registerCommand(id, (...args: unknown[]) =>
+        errors.shown(doing, () => work(selection.of(args))),
+      );
+    return [
+      on(COMMANDS.openLog, "opening a log", (rows) => this.open(rows, "out")),
+      on(COMMANDS.openErrorLog, "opening a log", (rows) => this.open(rows, "err")),
+      on(COMMANDS.followLog, "following a log", (rows) => this.follow(rows)),
+      on(COMMANDS.stopFollowing, "ending a follower", (rows) => this.stopFollowing(rows)),
+      on(COMMANDS.searchLogs, "searching logs", (rows) => this.search(rows)),
+    ];
+  }
+
+  private async open(rows: readonly Row[], stream: Stream): Promise<void> {
+    const worker = await this.oneOf(rows);
+    if (worker === undefined) {
+      return;
+    }
+    const { cluster, worker_id } = worker;
+    const params = { cluster, worker_id, stream, lines: LINES };
+    const log = await this.parts.sidecar.request(OPEN_LOG, params);
+    await this.documents.show(logTitle(worker, stream), logDocument(log, LINES), "end");
+  }
+
+  private async follow(rows: readonly Row[]): Promise<void> {
+    const worker = await this.oneOf(rows);
+    if (worker !== undefined) {
+      await this.followers.follow(worker, "out");
+    }
+  }
+
+  private async stopFollowing(rows: readonly Row[]): Promise<void> {
+    const ids = workersOf(rows).map((worker) => worker.worker_id);
+    const ofRows = this.followers.active.filter((one) => ids.includes(one.worker.worker_id));
+    const stopped = ofRows.length > 0 ? ofRows : await this.pickFollowers();
+    for (const follower of stopped) {
+      await this.followers.stop(follower);
+    }
+  }
+
+  private async pickFollowers(): Promise<Followers["active"]> {
+    const { active } = this.followers;
+    if (active.length < 2) {
+      return active;
+    }
+    const items = active.map((follower) => ({ label: follower.title, follower }));
+    const options = { title: "Stop following which logs?", canPickMany: true } as const;
+    const picked = (await vscode.window.showQuickPick(items, options)) ?? [];
+    return picked.map((item) => item.follower);
+  }
+
+  private async search(rows: readonly Row[]): Promise<void> {
+    const scope = this.scopeOf(rows);
+    const typed = scope && (await askPattern(scope.where));
+    if (scope === undefined || typed === undefined || typed === "") {
+      return;
+    }
+    const search = searchOf(typed);
+    const { cluster, worker_ids } = scope;
+    const progress = {
+      location: vscode.ProgressLocation.Notification,
+      title: `Searching the logs of ${scope.where}`,
+      cancellable: true,
+    };
+    const found = await vscode.window.withProgress(progress, (report, cancel) =>
+      this.parts.sidecar.request(
+        SEARCH_LOGS,
+        { cluster, worker_ids, ...search },
+        {
+          cancel,
+          onProgress: ({ message }) => {
+            report.report(message === undefined ? {} : { message: plain(message) });
+          },
+        },
+      ),
+    );
+    const title = `Search ${plain(search.pattern, 40).replaceAll("/", "∕")}`;
+    await this.documents.show(title, matchesDocument(search, scope.where, found), "start");
+  }
+
+  /** Which logs to search: those of the rows' workers, else all of a cluster. */
+  private scopeOf(rows: readonly Row[]): Scope | undefined {
+    const workers = workersOf(rows);
+    const [first] = workers;
+    if (first !== undefined) {
+      const same = workers.filter((worker) => worker.cluster === first.cluster);
+      const [only] = rows;
+      const title = only?.row === "group" || only?.row === "anyGroup" ? only.title : first.name;
+      const where = rows.length === 1 ? plain(title) : count(same.length, "worker");
+      return { cluster: first.cluster, worker_ids: same.map((one) => one.worker_id), where };
+    }
+    const [row] = rows;
+    const { clusters } = this.parts.clusters.value;
+    const id = row !== undefined && "cluster" in row ? idOf(row.cluster) : clusters[0]?.id;
+    const cluster = clusters.find((one) => one.id === id) ?? clusters[0];
+    return cluster && { cluster: cluster.id, worker_ids: [], where: plain(cluster.name) };
+  }
+
+  /** The worker of the row; called without one, the person picks. */
+  private async oneOf(rows: readonly Row[]): Promise<WorkerName | undefined> {
+    const [given] = workersOf(rows);
+    if (given !== undefined) {
+      return given;
+    }
+    const paused = this.parts.paused.value.groups.flatMap((group) => group.workers);
+    const items = paused.map((worker) => ({
+      label: plain(worker.name),
+      description: plain(worker.worker_id.slice(0, 8)),
+      worker,
+    }));
+    if (items.length === 0) {
+      void vscode.window.showInformationMessage("Choose a worker in the panel Eagleray first.");
+      return undefined;
+    }
+    return (await vscode.window.showQuickPick(items, { title: "The log of which worker?" }))
+      ?.worker;
+  }
+}
+
+interface Scope {
+  readonly cluster: string;
+  readonly worker_ids: readonly string[];
+  readonly where: string;
+}
+
+function idOf(cluster: string | { readonly id: string }): string {
+  return typeof cluster === "string" ? cluster : cluster.id;
+}
+
+function askPattern(where: string): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: `Search the logs of ${where}`,
+    prompt: "Text to find; /…/ for a regular expression",
+    ignoreFocusOut: true,
+  });
+}

@@ -1,0 +1,58 @@
+/** Logs as texts: their titles, what a search means, and what it found. */
+
+import type { WorkerName } from "../../common/rows";
+import { count, plain } from "../../common/texts";
+import type { LogMatch, LogMatches, LogText } from "./messages";
+
+export type Stream = "out" | "err";
+
+export interface Search {
+  readonly pattern: string;
+  readonly regex: boolean;
+  readonly match_case: boolean;
+}
+
+/** The name of a document or channel; a slash would make folders of it. */
+export function logTitle(worker: Pick<WorkerName, "name" | "worker_id">, stream: Stream): string {
+  const name = plain(worker.name, 80).replaceAll("/", "∕");
+  return `${name} ${worker.worker_id.slice(0, 8)} ${stream === "out" ? "stdout" : "stderr"}`;
+}
+
+export function logDocument(log: LogText, lines: number): string {
+  const cut = `… only the last ${lines} lines are shown …\n`;
+  const text = log.text === "" ? "(nothing was written yet)\n" : log.text;
+  return log.truncated ? cut + text : text;
+}
+
+/**
+ * What the person typed: `/…/` is a regular expression, anything else plain text.  As in many editors,
+ * capitals count only when there is one in what was typed.
+ */
+export function searchOf(typed: string): Search {
+  const regex = typed.length > 2 && typed.startsWith("/") && typed.endsWith("/");
+  const pattern = regex ? typed.slice(1, -1) : typed;
+  return { pattern, regex, match_case: /\p{Lu}/u.test(pattern) };
+}
+
+/** The matches worker by worker, as one text. */
+export function matchesDocument(search: Search, where: string, found: LogMatches): string {
+  const head = `${count(found.matches.length, "line")} with “${search.pattern}” in the logs of ${where}`;
+  const cut = found.truncated ? ["There are more; these are the first."] : [];
+  const unread = found.unread.map((one) => `Not read: ${plain(one, 500)}`);
+  const blocks = [...byLog(found.matches)].map(([title, matches]) =>
+    [
+      title,
+      ...matches.map((match) => `${String(match.line_number).padStart(7)}: ${match.text}`),
+    ].join("\n"),
+  );
+  return `${[[head, ...cut, ...unread].join("\n"), ...blocks].join("\n\n")}\n`;
+}
+
+function byLog(matches: readonly LogMatch[]): Map<string, LogMatch[]> {
+  const logs = new Map<string, LogMatch[]>();
+  for (const match of matches) {
+    const title = logTitle(match, match.stream);
+    logs.set(title, [...(logs.get(title) ?? []), match]);
+  }
+  return logs;
+}

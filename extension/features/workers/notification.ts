@@ -1,0 +1,50 @@
+/** The notification that says for the first time that workers are paused. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import type { WorkerRow } from "../../common/rows";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import { Announcer, type Announcement } from "./announcing";
+
+/** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
+const GATHER_MS = 1_000;
+
+export function notifications(parts: Parts): Disposable[] {
+  const announcer = new Announcer();
+  let timer: NodeJS.Timeout | undefined;
+  const announce = (): void => {
+    timer = undefined;
+    const announcement = announcer.next(parts.paused.value, parts.clusters.value);
+    // Who attaches by itself needs no invitation.
+    if (announcement !== undefined && setting("autoAttach") === "off") {
+      void offer(announcement);
+    }
+  };
+  return [
+    parts.paused.onChanged(({ paused }) => {
+      if (paused > 0) {
+        timer ??= setTimeout(announce, GATHER_MS);
+      }
+    }),
+    {
+      dispose: () => {
+        clearTimeout(timer);
+      },
+    },
+  ];
+}
+
+async function offer({ sentence, worker, group }: Announcement): Promise<void> {
+  const attach = "Attach";
+  const show = "Show Panel";
+  const answer = await vscode.window.showInformationMessage(sentence, attach, show);
+  if (answer === attach) {
+    const row: WorkerRow = { row: "worker", worker, group: { row: "group", ...group } };
+    await vscode.commands.executeCommand(COMMANDS.attach, row);
+  } else if (answer === show) {
+    await vscode.commands.executeCommand(COMMANDS.showPanel);
+  }
+}

@@ -1,0 +1,61 @@
+/** The view Paused Workers, with its badge. */
+
+import { Disposables, type Disposable } from "../../common/disposables";
+import type { PausedRow } from "../../common/rows";
+import { COMMANDS, VIEWS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { RowTree } from "../../tree_view";
+import { pausedRows, pausedTexts, type PausedView } from "./model";
+
+/** How long workers have waited is drawn anew this often. */
+const REDRAW_MS = 10_000;
+
+export function pausedView(parts: Parts): Disposable {
+  const owned = new Disposables();
+  let since = Date.now();
+  const input = (): PausedView => ({
+    snapshot: parts.paused.value,
+    clusters: parts.clusters.value,
+    age_s: (Date.now() - since) / 1000,
+  });
+  const tree = owned.add(
+    new RowTree<PausedRow>(
+      VIEWS.paused,
+      {
+        children: (row) => pausedRows(input(), row),
+        texts: (row) => pausedTexts(input(), row),
+        click: (row) => (row.row === "worker" ? COMMANDS.attach : undefined),
+      },
+      parts.selection,
+    ),
+  );
+  parts.panel.add(tree.view);
+  owned.add(
+    parts.paused.onChanged((snapshot) => {
+      since = Date.now();
+      const waiting = snapshot.paused + snapshot.held;
+      tree.view.badge = { value: waiting, tooltip: badgeTooltip(snapshot.paused, snapshot.held) };
+      tree.redraw();
+    }),
+  );
+  owned.add(
+    parts.clusters.onChanged(() => {
+      tree.redraw();
+    }),
+  );
+  const timer = setInterval(() => {
+    if (tree.view.visible && parts.paused.value.groups.length > 0) {
+      tree.redraw();
+    }
+  }, REDRAW_MS);
+  owned.add({
+    dispose: () => {
+      clearInterval(timer);
+    },
+  });
+  return owned;
+}
+
+function badgeTooltip(paused: number, held: number): string {
+  return held === 0 ? `${paused} paused` : `${paused} paused, ${held} held`;
+}

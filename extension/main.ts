@@ -1,0 +1,69 @@
+/** Builds the parts and registers the features. */
+
+import * as vscode from "vscode";
+
+import { LastSelection } from "./common/selection";
+import * as clusters from "./features/clusters";
+import * as debugging from "./features/debugging";
+import * as sourceMapping from "./features/source_mapping";
+import * as workers from "./features/workers";
+import { Lists } from "./lists";
+import { Panel } from "./panel";
+import type { Parts } from "./parts";
+import { sidecarCommands } from "./sidecar/commands";
+import { SidecarConnection } from "./sidecar/connection";
+import { ErrorMessages } from "./sidecar/error_messages";
+import { startByItself } from "./sidecar/start_by_itself";
+import { statusBar } from "./sidecar/status_bar";
+import { prepareTerminals, tellTerminals } from "./sidecar/terminals";
+import { realWorld } from "./sidecar/world";
+
+/** What other extensions and tests get. */
+export type Exported = Pick<Parts, "sidecar" | "clusters" | "paused">;
+
+let connection: SidecarConnection | undefined;
+
+export function activate(context: vscode.ExtensionContext): Exported {
+  const since = performance.now();
+  const log = vscode.window.createOutputChannel("Eagleray", { log: true });
+  const sidecar = new SidecarConnection(
+    realWorld(context.extensionPath, log, (python) => {
+      tellTerminals(context, python);
+    }),
+  );
+  connection = sidecar;
+  const lists = new Lists(sidecar, (line) => {
+    log.warn(line);
+  });
+  const parts: Parts = {
+    context,
+    log,
+    sidecar,
+    errors: new ErrorMessages(log),
+    clusters: lists.clusters,
+    paused: lists.paused,
+    refresh: () => lists.refresh(),
+    panel: new Panel(),
+    selection: new LastSelection(),
+  };
+  context.subscriptions.push(
+    log,
+    lists,
+    parts.panel,
+    ...sidecarCommands(parts),
+    ...clusters.register(parts),
+    ...workers.register(parts),
+    ...debugging.register(parts),
+    ...sourceMapping.register(parts),
+    statusBar(parts),
+    ...startByItself(parts),
+  );
+  prepareTerminals(context);
+  log.info(`activated in ${Math.round(performance.now() - since)} ms`);
+  return { sidecar, clusters: lists.clusters, paused: lists.paused };
+}
+
+export async function deactivate(): Promise<void> {
+  await connection?.dispose();
+  connection = undefined;
+}

@@ -1,0 +1,33 @@
+/** Reads and follows the settings of Eagleray. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "./common/disposables";
+import { SETTINGS, type Settings } from "./contributions";
+
+const SECTION = "eagleray";
+
+/** The value of a setting; its default when what the person wrote has another type. */
+export function setting<K extends keyof Settings>(name: K): Settings[K] {
+  const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
+  const sameType = typeof value === typeof SETTINGS[name] && value !== null;
+  return sameType ? (value as Settings[K]) : SETTINGS[name];
+}
+
+export function onSettingChanged(name: keyof Settings, listener: () => void): Disposable {
+  return vscode.workspace.onDidChangeConfiguration((change) => {
+    if (change.affectsConfiguration(`${SECTION}.${name}`)) {
+      listener();
+    }
+  });
+}
+
+/** Writes a setting of the person (not of the workspace). */
+export async function changeSetting<K extends keyof Settings>(
+  name: K,
+  value: Settings[K],
+): Promise<void> {
+  await vscode.workspace
+    .getConfiguration(SECTION)
+    .update(name, value, vscode.ConfigurationTarget.Global);
+}

@@ -1,0 +1,62 @@
+/** The commands that are about the extension itself: logs, restart, which Python, the panel. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../common/disposables";
+import { COMMANDS, VIEW_CONTAINER } from "../contributions";
+import type { Parts } from "../parts";
+import { changeSetting, onSettingChanged } from "../settings";
+
+export function sidecarCommands(parts: Parts): Disposable[] {
+  return [
+    vscode.commands.registerCommand(COMMANDS.showLogs, () => {
+      parts.log.show();
+    }),
+    vscode.commands.registerCommand(COMMANDS.restart, () => parts.sidecar.restart()),
+    vscode.commands.registerCommand(COMMANDS.selectPython, selectPython),
+    vscode.commands.registerCommand(COMMANDS.showPanel, () =>
+      vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
+    ),
+    onSettingChanged("python", () => void parts.sidecar.restart()),
+    onSettingChanged("discovery", () => void parts.sidecar.restart()),
+    // What could not be executed before may be what was missing.
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      if (parts.sidecar.state.value === "no-python") {
+        void parts.sidecar.restart();
+      }
+    }),
+    parts.sidecar.state.onChanged((state) => {
+      if (state === "no-python") {
+        void offerSelection(parts);
+      }
+    }),
+  ];
+}
+
+/** The restart that makes use of the answer comes by the change of the setting. */
+async function selectPython(): Promise<void> {
+  const chosen = await vscode.window.showOpenDialog({
+    title: "The Python (3.10 to 3.14) that Eagleray runs with",
+    openLabel: "Use This Python",
+    canSelectMany: false,
+  });
+  const file = chosen?.[0]?.fsPath;
+  if (file !== undefined) {
+    await changeSetting("python", file);
+  }
+}
+
+async function offerSelection(parts: Parts): Promise<void> {
+  const select = "Select Python";
+  const logs = "Show Logs";
+  const answer = await vscode.window.showErrorMessage(
+    "Eagleray found no Python (3.10 to 3.14) that it can use. The log says why each candidate was passed over.",
+    select,
+    logs,
+  );
+  if (answer === select) {
+    await selectPython();
+  } else if (answer === logs) {
+    parts.log.show();
+  }
+}

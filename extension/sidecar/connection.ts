@@ -1,0 +1,226 @@
+/** The life of the sidecar: started when needed, started again when it crashes, ended with the extension. */
+
+import { Backoff } from "../common/backoff";
+import { EaglerayError, asEaglerayError, sidecarLost } from "../common/errors";
+import type { Disposable } from "../common/disposables";
+import { Store } from "../common/readable";
+import type { NotificationMethod, RequestMethod } from "../common/wire";
+import type { Progress, RequestOptions, Sidecar, SidecarState } from "./sidecar";
+
+/** One run of the process.  Whatever `request` rejects with is an error of the catalogue. */
+export interface Channel {
+  request(method: string, params: object, options: RequestOptions): Promise<unknown>;
+  /** Passes notifications of `method` on to the listener that the channel was opened with. */
+  listen(method: string): void;
+  /** Ends the process and returns when it has ended. */
+  close(): Promise<void>;
+}
+
+export interface ChannelListener {
+  notified(method: string, value: unknown): void;
+  /** The process ended without being asked to; called at most once. */
+  closed(why: string): void;
+}
+
+/** What the connection needs of the world; tests give their own. */
+export interface World {
+  /** Starts the process; rejects with an error of the catalogue. */
+  open(methods: readonly string[], listener: ChannelListener): Promise<Channel>;
+  after(ms: number, run: () => void): Disposable;
+  now(): number;
+  log(line: string): void;
+}
+
+interface Run {
+  readonly channel: Channel;
+  readonly since: number;
+  /** Rejects when the process is lost; never resolves. */
+  readonly lost: Promise<never>;
+}
+
+/** Errors after which trying again by itself would change nothing. */
+const LASTING: Readonly<Record<string, SidecarState>> = {
+  "no-python": "no-python",
+  "unsupported-platform": "unsupported",
+};
+
+/** Owns the process.  Starts and restarts are one at a time: who comes meanwhile gets the same one. */
+export class SidecarConnection implements Sidecar, Disposable {
+  readonly state = new Store<SidecarState>("idle");
+  private readonly notifications = new Map<string, Set<(value: unknown) => void>>();
+  private readonly started = new Set<() => void>();
+  private readonly backoff = new Backoff();
+  private run: Run | undefined;
+  private starting: Promise<Run> | undefined;
+  private restarting: Promise<void> | undefined;
+  private retry: Disposable | undefined;
+  private ended = false;
+
+  constructor(private readonly world: World) {}
+
+  async request<P extends object, R>(
+    method: RequestMethod<P, R>,
+    params: P,
+    options: RequestOptions = {},
+  ): Promise<R> {
+    const run = await this.running();
+    const answer = run.channel.request(method.method, params, options);
+    return (await Promise.race([answer, run.lost])) as R;
+  }
+
+  onNotification<V>(method: NotificationMethod<V>, listener: (value: V) => void): Disposable {
+    const own = (value: unknown): void => {
+      listener(value as V);
+    };
+    const known = this.notifications.get(method.method);
+    const listeners = known ?? new Set();
+    listeners.add(own);
+    if (known === undefined) {
+      this.notifications.set(method.method, listeners);
+      this.run?.channel.listen(method.method);
+    }
+    return { dispose: () => listeners.delete(own) };
+  }
+
+  onStarted(listener: () => void): Disposable {
+    const own = (): void => {
+      listener();
+    };
+    this.started.add(own);
+    return { dispose: () => this.started.delete(own) };
+  }
+
+  async start(): Promise<void> {
+    // A start that fails shows in `state` and in the log; who needs the sidecar gets the error by its request.
+    await this.running().catch(() => undefined);
+  }
+
+  restart(): Promise<void> {
+    this.restarting ??= this.stopAndStart().finally(() => {
+      this.restarting = undefined;
+    });
+    return this.restarting;
+  }
+
+  /** Ends the process; the editor waits for this when it closes. */
+  async dispose(): Promise<void> {
+    this.ended = true;
+    await this.stop();
+  }
+
+  private async stopAndStart(): Promise<void> {
+    this.world.log("restart asked for");
+    this.backoff.reset();
+    await this.stop();
+    await this.start();
+  }
+
+  private async stop(): Promise<void> {
+    this.retry?.dispose();
+    await this.starting?.catch(() => undefined);
+    const run = this.run;
+    this.run = undefined;
+    await run?.channel.close();
+  }
+
+  private running(): Promise<Run> {
+    if (this.ended) {
+      return Promise.reject(sidecarLost());
+    }
+    if (this.run !== undefined) {
+      return Promise.resolve(this.run);
+    }
+    this.starting ??= this.open().finally(() => {
+      this.starting = undefined;
+    });
+    return this.starting;
+  }
+
+  private async open(): Promise<Run> {
+    this.retry?.dispose();
+    this.state.set("starting");
+    const since = this.world.now();
+    let lose: (why: string) => void = () => undefined;
+    const lost = new Promise<never>((_, reject) => {
+      lose = (why) => {
+        reject(sidecarLost());
+        this.lost(channel, since, why);
+      };
+    });
+    // Nobody may be waiting for it when it is lost.
+    lost.catch(() => undefined);
+    let channel: Channel | undefined;
+    try {
+      channel = await this.world.open([...this.notifications.keys()], {
+        notified: (method, value) => {
+          this.notified(method, value);
+        },
+        closed: (why) => {
+          lose(why);
+        },
+      });
+    } catch (error) {
+      throw this.notOpened(error, since);
+    }
+    const run = { channel, since, lost };
+    this.run = run;
+    for (const method of this.notifications.keys()) {
+      channel.listen(method);
+    }
+    this.world.log(`ready after ${this.world.now() - since} ms`);
+    this.state.set("ready");
+    for (const listener of [...this.started]) {
+      listener();
+    }
+    return run;
+  }
+
+  private notOpened(error: unknown, since: number): EaglerayError {
+    const known = asEaglerayError(error);
+    this.world.log(`not started: ${known.sentence} ${known.detail}`);
+    const lasting = LASTING[known.code];
+    if (lasting === undefined) {
+      this.startLater(this.world.now() - since);
+    }
+    this.state.set(lasting ?? "failed");
+    return known;
+  }
+
+  private lost(channel: Channel | undefined, since: number, why: string): void {
+    // One that ends while it starts rejects `open`; one that was replaced is of no interest.
+    if (channel === undefined || this.run?.channel !== channel || this.ended) {
+      return;
+    }
+    this.world.log(`ended: ${why}`);
+    this.run = undefined;
+    this.startLater(this.world.now() - since);
+    this.state.set("failed");
+  }
+
+  private startLater(ranMs: number): void {
+    if (this.ended) {
+      return;
+    }
+    const wait = this.backoff.next(ranMs);
+    this.world.log(`started again in ${wait} ms`);
+    this.retry?.dispose();
+    this.retry = this.world.after(wait, () => void this.start());
+  }
+
+  private notified(method: string, value: unknown): void {
+    for (const listener of [...(this.notifications.get(method) ?? [])]) {
+      listener(value);
+    }
+  }
+}
+
+/** A `$/progress` value of LSP as a report; its end is none. */
+export function progressOf(value: unknown): Progress | undefined {
+  const { kind, title, message, percentage } = value as {
+    kind: string;
+    title?: string;
+    message?: string;
+    percentage?: number;
+  };
+  return kind === "end" ? undefined : { message: message ?? title, percentage };
+}

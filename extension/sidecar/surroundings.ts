@@ -1,0 +1,110 @@
+/** The machine and the editor as the search for a Python sees them. */
+
+import { execFile } from "node:child_process";
+import { access, constants, readdir, realpath } from "node:fs/promises";
+import * as os from "node:os";
+import * as path from "node:path";
+
+import * as vscode from "vscode";
+
+import { setting } from "../settings";
+import type { Probed, Surroundings } from "./interpreter";
+import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./launch";
+
+/** A Python on a slow network file system takes seconds for its first start. */
+const PROBE_TIME_LIMIT_MS = 20_000;
+
+export async function surroundings(
+  extensionFolder: string,
+  libraries: Libraries,
+  log: (line: string) => void,
+): Promise<Surroundings> {
+  const folders = (vscode.workspace.workspaceFolders ?? [])
+    .filter((folder) => folder.uri.scheme === "file")
+    .map((folder) => folder.uri.fsPath);
+  const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => folder)));
+  return {
+    setting: setting("python"),
+    environ: process.env,
+    home: os.homedir(),
+    extensionFolder,
+    workspaceFolders: [...new Set([...folders, ...real])],
+    trusted: vscode.workspace.isTrusted,
+    activeEnvironment,
+    executable,
+    names,
+    probe: (python) => probe(python, libraries),
+    log,
+  };
+}
+
+/** The libraries that a .vsix brings along; a checkout has none. */
+export async function bundledLibraries(extensionFolder: string): Promise<Libraries> {
+  const found = await names(path.join(extensionFolder, "_libs"));
+  return { tags: found.filter((name) => /^cp3\d+$/.test(name)) };
+}
+
+async function executable(file: string): Promise<string | undefined> {
+  try {
+    await access(file, constants.X_OK);
+    return await realpath(file);
+  } catch {
+    return undefined;
+  }
+}
+
+async function names(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Runs a candidate in the home folder, so that nothing of a workspace is imported by it. */
+function probe(python: string, libraries: Libraries): Promise<Probed> {
+  const options = { cwd: os.homedir(), timeout: PROBE_TIME_LIMIT_MS, encoding: "utf8" as const };
+  return new Promise((resolve) => {
+    const child = execFile(python, probeArguments(libraries), options, (error, stdout) => {
+      resolve(error === null ? judged(stdout, libraries) : { unusable: `fails: ${error.message}` });
+    });
+    child.stdin?.end();
+  });
+}
+
+function judged(stdout: string, libraries: Libraries): Probed {
+  let answer: ProbeAnswer;
+  try {
+    answer = JSON.parse(stdout) as ProbeAnswer;
+  } catch {
+    return { unusable: "is not a Python" };
+  }
+  const why = unusable(answer, libraries);
+  return why === undefined ? { version: answer.version, tag: answer.tag } : { unusable: why };
+}
+
+/** Asks the Python extension only when it is there and runs; we do not depend on it. */
+async function activeEnvironment(): Promise<string | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  if (extension?.isActive !== true) {
+    return undefined;
+  }
+  try {
+    const environments = extension.exports.environments;
+    const chosen = environments?.getActiveEnvironmentPath();
+    const resolved = chosen && (await environments?.resolveEnvironment(chosen));
+    return resolved?.executable.uri?.fsPath;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The part of the Python extension's interface that is used here. */
+interface PythonExtension {
+  readonly environments?: {
+    getActiveEnvironmentPath(): object;
+    resolveEnvironment(
+      environment: object,
+    ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+  };
+}

@@ -1,0 +1,58 @@
+/** Whether there is a reason to start the sidecar before the person asks for anything. */
+
+import { readdir, readFile, stat } from "node:fs/promises";
+
+/** What the decision looks at. */
+export interface Signs {
+  readonly environ: Readonly<Record<string, string | undefined>>;
+  /** This workspace has shown a cluster before. */
+  readonly remembered: boolean;
+  readonly discovery: "own" | "off";
+  /** The names of the processes of one's own uid on this machine. */
+  ownProcesses(): Promise<readonly string[]>;
+}
+
+/** Ray's head node runs exactly one; the kernel gives at most 15 characters of a name. */
+const HEAD_PROCESS = "gcs_server";
+
+/**
+ * The reason to start it now, if there is one:
+ *
+ * 1. this workspace has a remembered cluster;
+ * 2. (unless discovery is off) a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
+ * 3. (unless discovery is off) a Ray head of one's own runs on this machine.
+ */
+export async function reasonToStart(signs: Signs): Promise<string | undefined> {
+  if (signs.remembered) {
+    return "this workspace has a remembered cluster";
+  }
+  if (signs.discovery === "off") {
+    return undefined;
+  }
+  if ((signs.environ["RAY_API_SERVER_ADDRESS"] ?? "") !== "") {
+    return "RAY_API_SERVER_ADDRESS is set";
+  }
+  if (/^https?:/.test(signs.environ["RAY_ADDRESS"] ?? "")) {
+    return "RAY_ADDRESS names a dashboard";
+  }
+  const processes = await signs.ownProcesses();
+  return processes.includes(HEAD_PROCESS) ? "a Ray cluster of one’s own runs here" : undefined;
+}
+
+/** Reads Linux's /proc; elsewhere there are none, and the panel starts the sidecar when it is opened. */
+export async function ownProcesses(): Promise<readonly string[]> {
+  const uid = process.getuid?.();
+  const entries = await readdir("/proc").catch(() => []);
+  const names = entries
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(async (pid) => {
+      // A process may end between the two looks.
+      try {
+        const { uid: owner } = await stat(`/proc/${pid}`);
+        return owner === uid ? (await readFile(`/proc/${pid}/comm`, "utf8")).trim() : "";
+      } catch {
+        return "";
+      }
+    });
+  return (await Promise.all(names)).filter((name) => name !== "");
+}

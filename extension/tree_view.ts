@@ -1,0 +1,73 @@
+/** A view of rows: draws what a model says, and remembers which rows are selected. */
+
+import * as vscode from "vscode";
+
+import { Disposables, type Disposable } from "./common/disposables";
+import type { RowTexts } from "./common/row_texts";
+import type { Row } from "./common/rows";
+import type { Selection } from "./parts";
+
+/** What a view shows; pure, so that it is tested without an editor. */
+export interface TreeModel<R extends Row> {
+  children(row?: R): readonly R[];
+  texts(row: R): RowTexts;
+  /** The command that a click or Enter runs, with the row as its argument. */
+  click?(row: R): string | undefined;
+}
+
+const EXPANSIONS: Readonly<Record<RowTexts["children"], vscode.TreeItemCollapsibleState>> = {
+  none: vscode.TreeItemCollapsibleState.None,
+  collapsed: vscode.TreeItemCollapsibleState.Collapsed,
+  expanded: vscode.TreeItemCollapsibleState.Expanded,
+};
+
+export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Disposable {
+  readonly view: vscode.TreeView<R>;
+  private readonly owned = new Disposables();
+  private readonly changed = this.owned.add(new vscode.EventEmitter<undefined>());
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(
+    id: string,
+    private readonly model: TreeModel<R>,
+    selection: Selection,
+  ) {
+    this.view = this.owned.add(
+      vscode.window.createTreeView(id, { treeDataProvider: this, canSelectMany: true }),
+    );
+    this.owned.add(
+      this.view.onDidChangeSelection((change) => {
+        selection.set(change.selection);
+      }),
+    );
+  }
+
+  redraw(): void {
+    this.changed.fire(undefined);
+  }
+
+  getChildren(row?: R): R[] {
+    return [...this.model.children(row)];
+  }
+
+  getTreeItem(row: R): vscode.TreeItem {
+    const texts = this.model.texts(row);
+    const item = new vscode.TreeItem(texts.label, EXPANSIONS[texts.children]);
+    item.id = texts.id;
+    item.description = texts.description;
+    item.tooltip = texts.tooltip;
+    item.accessibilityInformation = { label: texts.spoken };
+    item.contextValue = texts.context;
+    const color = texts.color === undefined ? undefined : new vscode.ThemeColor(texts.color);
+    item.iconPath = new vscode.ThemeIcon(texts.icon, color);
+    const command = this.model.click?.(row);
+    if (command !== undefined) {
+      item.command = { command, title: "", arguments: [row] };
+    }
+    return item;
+  }
+
+  dispose(): void {
+    this.owned.dispose();
+  }
+}
