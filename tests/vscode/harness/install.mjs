@@ -23,13 +23,16 @@ export async function install(version, say = () => {}) {
   const found = {
     version,
     server: path.join(folder, "node_modules", "code-server", "lib", "vscode"),
-    node: wanted.node ? nodeBinary(folder) : process.execPath,
+    node: wanted.node
+      ? path.join(folder, "node_modules", nodePackage(), "bin", "node")
+      : process.execPath,
   };
   if (!fs.existsSync(path.join(folder, "complete"))) {
     await oneAtATime(folder, async () => {
       if (fs.existsSync(path.join(folder, "complete"))) return;
       say(`installing VS Code ${version} (code-server ${wanted.codeServer})`);
       await installInto(folder, wanted, found);
+      fs.accessSync(found.node, fs.constants.X_OK);
       fs.writeFileSync(path.join(folder, "complete"), "");
     });
   }
@@ -37,19 +40,14 @@ export async function install(version, say = () => {}) {
 }
 
 async function installInto(folder, wanted, found) {
-  fs.writeFileSync(path.join(folder, "package.json"), '{"private":true}\n');
   const quiet = ["--no-audit", "--no-fund", "--ignore-scripts"];
-  if (wanted.node) {
-    await run("npm", ["install", `node@${wanted.node}`, "--no-audit", "--no-fund"], folder, "node");
-  }
-  await run(
-    "npm",
-    ["install", `code-server@${wanted.codeServer}`, "--legacy-peer-deps", ...quiet],
-    folder,
-    "code-server",
-  );
+  fs.writeFileSync(path.join(folder, "package.json"), '{"private":true}\n');
+  const packages = [`code-server@${wanted.codeServer}`];
+  if (wanted.node) packages.push(`${nodePackage()}@${wanted.node}`);
+  await run("npm", ["install", ...packages, "--legacy-peer-deps", ...quiet], folder, "editor");
   takeWatcherFromRegistry(found.server);
-  await run("npm", ["install", "--omit=dev", ...quiet], found.server, "server", folder);
+  const server = ["install", "--omit=dev", ...quiet];
+  await run("npm", server, found.server, "server", folder);
   for (const name of wanted.native) await buildNative(found, name, folder);
 }
 
@@ -86,17 +84,9 @@ function takeWatcherFromRegistry(server) {
   }
 }
 
-function nodeBinary(folder) {
-  const cpu = process.arch === "arm64" ? "arm64" : "x64";
-  return path.join(
-    folder,
-    "node_modules",
-    "node",
-    "node_modules",
-    `node-${process.platform}-${cpu}`,
-    "bin",
-    "node",
-  );
+/** What npm's package `node` would fetch in an install script: Node's files for this machine. */
+function nodePackage() {
+  return `node-${process.platform}-${process.arch === "arm64" ? "arm64" : "x64"}`;
 }
 
 function npmFolder() {

@@ -1,0 +1,139 @@
+/** A real Ray cluster and a driver on it that does what it is told, for tests inside and outside the editor. */
+
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { until } from "./until.mjs";
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
+
+/** The Python of the checkout, or the one that EAGLERAY_PYTHON names. */
+export function python() {
+  return process.env.EAGLERAY_PYTHON || path.join(ROOT, ".venv", "bin", "python");
+}
+
+/** Starts scripts/ray_cluster.py; `{ address, gcs_address, session, folder, mark, stop() }`. */
+export async function startCluster(...options) {
+  const script = path.join(ROOT, "scripts", "ray_cluster.py");
+  const child = spawn(python(), [script, ...options], { stdio: ["pipe", "pipe", "inherit"] });
+  const line = await firstLine(child, "the Ray cluster");
+  return {
+    ...JSON.parse(line),
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+function firstLine(child, what) {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", resolve);
+    child.once("error", reject);
+    child.once("exit", (code) =>
+      reject(new Error(`${what} ended with ${code} before it was there`)),
+    );
+  });
+}
+
+/** The environment in which a program finds the cluster `cluster` and no other. */
+export function programEnv(cluster) {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("RAY_"));
+  return {
+    ...Object.fromEntries(own),
+    EAGLERAY_RAY_CLUSTER: cluster.mark,
+    RAY_ADDRESS: cluster.gcs_address,
+    RAY_AUTH_MODE: "disabled",
+    PYTHONUNBUFFERED: "1",
+  };
+}
+
+/** The environment in which Eagleray finds the cluster and no other, with a state of its own. */
+export function eaglerayEnv(cluster, home) {
+  return {
+    EAGLERAY_RAY_CLUSTER: cluster.mark,
+    EAGLERAY_HOME: home,
+    EAGLERAY_DISCOVERY: "off",
+    RAY_API_SERVER_ADDRESS: cluster.address,
+    RAY_ADDRESS: "",
+    RAY_AUTH_MODE: "disabled",
+  };
+}
+
+/** Starts `driver.py` of `folder` and returns the driver once it is connected. */
+export async function startDriver(cluster, folder, ...args) {
+  const driver = new Driver(cluster, folder, args);
+  await driver.heard((line) => line.ready, "the driver is connected");
+  return driver;
+}
+
+/** Ends with its cluster at the latest. */
+class Driver {
+  lines = [];
+  next = 1;
+
+  constructor(cluster, folder, args) {
+    this.log = "";
+    this.child = spawn(python(), [path.join(folder, "driver.py"), ...args], {
+      cwd: folder,
+      env: programEnv(cluster),
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.child.stderr.on("data", (data) => (this.log = (this.log + data).slice(-4000)));
+    this.child.stdin.on("error", () => {});
+    createInterface({ input: this.child.stdout }).on("line", (line) => {
+      if (line.startsWith("{")) this.lines.push(JSON.parse(line));
+    });
+  }
+
+  /** Makes policy workers by name; `rank` is null for none. */
+  async actors(named) {
+    for (const [name, rank] of Object.entries(named)) this.tell({ do: "actor", name, rank });
+    for (const name of Object.keys(named)) {
+      await this.heard((line) => line.made === name, `the worker ${name} lives`);
+    }
+  }
+
+  /** Calls a method and returns `result()`, which waits for its value. */
+  call(name, method, ...args) {
+    const id = this.next++;
+    this.tell({ do: "call", id, name, method, args });
+    return {
+      now: () => this.lines.find((line) => line.id === id),
+      result: () => this.heard((line) => line.id === id, `${name}.${method} returns`),
+    };
+  }
+
+  tell(order) {
+    this.child.stdin.write(`${JSON.stringify(order)}\n`);
+  }
+
+  heard(wanted, what) {
+    return until(
+      () => {
+        const found = this.lines.find(wanted);
+        if (!found && this.child.exitCode !== null)
+          throw new Error(`the driver ended: ${this.log}`);
+        return found;
+      },
+      what,
+      120_000,
+    );
+  }
+
+  async stop() {
+    if (this.child.exitCode !== null) return;
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** The number of the line of `file` that carries `[mark]`. */
+export function lineOf(file, mark) {
+  const lines = fs.readFileSync(file, "utf8").split("\n");
+  return lines.findIndex((line) => line.includes(`[${mark}]`)) + 1;
+}

@@ -1,0 +1,225 @@
+/** What the tests in the extension host share: the extension, a driver with workers, sessions, a clean end. */
+
+import * as assert from "node:assert";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { lineOf, startDriver } from "../harness/ray.mjs";
+import { until } from "../harness/until.mjs";
+
+/** What the runner outside tells: cluster, workspace, base, told, only. */
+export const test = JSON.parse(process.env.EAGLERAY_TEST);
+export const POLICY = path.join(test.workspace, "policy.py");
+export const line = (mark, file = POLICY) => lineOf(file, mark);
+
+const LIMIT = 100_000;
+
+/** One per suite: `open()` before its tests, `clean()` after each, `close()` at the end. */
+export class Lab {
+  calls = [];
+  messages = [];
+
+  async open(workers, folder = test.workspace, ...args) {
+    this.api = await vscode.extensions.getExtension("eagleray.eagleray").activate();
+    this.tracker = vscode.debug.registerDebugAdapterTrackerFactory("eagleray", {
+      createDebugAdapterTracker: (session) => ({
+        onDidSendMessage: (message) => this.messages.push({ session, message }),
+      }),
+    });
+    await vscode.commands.executeCommand("workbench.view.extension.eagleray");
+    this.driver = await startDriver(test.cluster, folder, ...args);
+    await this.driver.actors(workers);
+  }
+
+  async close() {
+    this.tracker?.dispose();
+    await this.driver?.stop();
+    await until(
+      () => this.rows().length === 0,
+      "the workers of the driver are gone from the list",
+      LIMIT,
+    );
+  }
+
+  /** Lets every worker run to the end of its call, whatever state the test left it in. */
+  async clean() {
+    vscode.debug.removeBreakpoints(vscode.debug.breakpoints);
+    await setting("autoAttach", undefined);
+    await until(
+      async () => {
+        if (this.calls.every((call) => call.now()) && sessions().length === 0) return true;
+        for (const session of sessions()) await vscode.debug.stopDebugging(session);
+        for (const row of this.rows()) {
+          if (row.state !== "attached") await this.command("continue", row);
+        }
+        return false;
+      },
+      "every worker has finished its call",
+      LIMIT,
+      500,
+    );
+    await until(() => this.rows().length === 0, "no row is left", LIMIT);
+    this.calls = [];
+    this.messages = [];
+    await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+    await vscode.commands.executeCommand("notifications.clearAll");
+  }
+
+  call(name, method, ...args) {
+    const call = this.driver.call(name, method, ...args);
+    this.calls.push(call);
+    return call;
+  }
+
+  rows() {
+    return this.api.paused.value.groups.flatMap((group) => group.workers);
+  }
+
+  /** Waits for the row of a worker in a state. */
+  row(name, state = "paused") {
+    return until(
+      () => this.rows().find((row) => row.name === name && row.state === state),
+      `the panel lists ${name} as ${state}; it lists ${JSON.stringify(this.rows().map((r) => [r.name, r.state]))}`,
+      LIMIT,
+    );
+  }
+
+  /** Calls `method` of a worker and waits until its row is there. */
+  async pause(name, method, ...args) {
+    const call = this.call(name, method, ...args);
+    return { call, row: await this.row(name) };
+  }
+
+  /** A command of ours, for a row as the tree would give it. */
+  command(name, ...rows) {
+    return vscode.commands.executeCommand(
+      `eagleray.${name}`,
+      ...rows.slice(0, 1).map(treeRow),
+      rows.map(treeRow),
+    );
+  }
+
+  /** A click on the row: returns the session once the editor stands at a line. */
+  async attach(row) {
+    assert.ok(await this.command("attach", row), `attached to ${row.name}`);
+    return await this.standing(row);
+  }
+
+  /** Waits for a session that stands: its session, thread, and frames. */
+  standing(row) {
+    return until(
+      async () => {
+        const session = sessions().find((one) => one.configuration.worker === row.worker_id);
+        if (!session) return undefined;
+        return await stand(session);
+      },
+      `a session stands in ${row.name}`,
+      LIMIT,
+    );
+  }
+
+  events(session, name) {
+    return this.messages
+      .filter(
+        (one) =>
+          one.session.id === session.id &&
+          one.message.type === "event" &&
+          one.message.event === name,
+      )
+      .map((one) => one.message.body);
+  }
+}
+
+function treeRow(worker) {
+  const group = { row: "group", cluster: worker.cluster, title: "", workers: [worker] };
+  return { row: "worker", worker, group };
+}
+
+/** The open sessions, from what the editor itself says. */
+const open = new Map();
+vscode.debug.onDidStartDebugSession(
+  (session) => session.type === "eagleray" && open.set(session.id, session),
+);
+vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
+export const sessions = () => [...open.values()];
+
+/** Where a session stands, or undefined while it runs. */
+export async function stand(session) {
+  const { threads } = await session.customRequest("threads");
+  for (const thread of threads) {
+    const answer = await session.customRequest("stackTrace", { threadId: thread.id }).then(
+      (stack) => stack.stackFrames,
+      () => [],
+    );
+    if (answer.length > 0) return { session, threadId: thread.id, frames: answer, top: answer[0] };
+  }
+  return undefined;
+}
+
+/** Waits until the session stands at `lineNumber` in its topmost frame. */
+export function standsAt(session, lineNumber) {
+  let last;
+  return until(
+    async () => {
+      last = await stand(session);
+      return last?.top.line === lineNumber ? last : undefined;
+    },
+    `the session stands at line ${lineNumber}`,
+    LIMIT,
+  ).catch((error) => {
+    throw new Error(`${error.message}; it stands at ${last?.top.source?.path}:${last?.top.line}`);
+  });
+}
+
+export async function variables(at, scopeName = "Locals") {
+  const { scopes } = await at.session.customRequest("scopes", { frameId: at.top.id });
+  const scope = scopes.find((one) => one.name === scopeName);
+  const answer = await at.session.customRequest("variables", {
+    variablesReference: scope.variablesReference,
+  });
+  return Object.fromEntries(answer.variables.map((one) => [one.name, one.value]));
+}
+
+export async function evaluate(at, expression, context = "repl") {
+  const answer = await at.session.customRequest("evaluate", {
+    expression,
+    context,
+    frameId: at.top.id,
+  });
+  return answer.result;
+}
+
+/** Waits until the editor shows `lineNumber` of `file`, which is what the person sees. */
+export function editorAt(file, lineNumber) {
+  return until(
+    () => {
+      const editor = vscode.window.activeTextEditor;
+      return (
+        editor?.document.uri.fsPath === file &&
+        editor.visibleRanges.some(
+          (range) => range.start.line < lineNumber && lineNumber <= range.end.line + 1,
+        )
+      );
+    },
+    `the editor shows ${path.basename(file)}:${lineNumber}`,
+    LIMIT,
+  );
+}
+
+export function breakpoint(lineNumber, { condition, log } = {}, file = POLICY) {
+  const place = new vscode.Location(vscode.Uri.file(file), new vscode.Position(lineNumber - 1, 0));
+  vscode.debug.addBreakpoints([
+    new vscode.SourceBreakpoint(place, true, condition, undefined, log),
+  ]);
+}
+
+/** Continues by the editor's own command, which acts on the session in focus. */
+export async function proceed(at) {
+  await at.session.customRequest("continue", { threadId: at.threadId });
+}
+
+export async function setting(name, value) {
+  const config = vscode.workspace.getConfiguration("eagleray");
+  await config.update(name, value, vscode.ConfigurationTarget.Global);
+}
+
+export { assert, until, LIMIT };

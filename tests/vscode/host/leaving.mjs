@@ -1,0 +1,166 @@
+/** How a session ends, and what becomes of the worker. */
+
+import * as fs from "node:fs";
+import * as vscode from "vscode";
+import { processes } from "../harness/processes.mjs";
+import {
+  assert,
+  breakpoint,
+  evaluate,
+  Lab,
+  LIMIT,
+  line,
+  proceed,
+  sessions,
+  stand,
+  standsAt,
+  until,
+} from "./lab.mjs";
+
+export function leaving() {
+  describe("leaving:", function () {
+    const lab = new Lab();
+    before(() => lab.open({ p0: 0, p1: 1, mortal: null }));
+    afterEach(() => lab.clean());
+    after(() => lab.close());
+
+    const noSessions = () => until(() => sessions().length === 0, "the session has ended", LIMIT);
+
+    it("Disconnect lets the worker run on", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      await lab.attach(row);
+      await vscode.commands.executeCommand("workbench.action.debug.disconnect");
+      await noSessions();
+      assert.strictEqual((await call.result()).value, 5);
+    });
+
+    it("Stop holds the worker and asks; the answer lets it run on", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      await lab.attach(row);
+      await vscode.commands.executeCommand("notifications.clearAll");
+      await vscode.commands.executeCommand("workbench.action.debug.stop");
+      await noSessions();
+      await lab.row("p0", "held");
+      assert.strictEqual(call.now(), undefined);
+      await until(
+        async () => {
+          await vscode.commands.executeCommand("notification.acceptPrimaryAction");
+          return call.now();
+        },
+        "“Let It Run On” let it run on",
+        LIMIT,
+        500,
+      );
+      assert.strictEqual(call.now().value, 5);
+    });
+
+    it("Disconnect and Suspend holds it; a click is back at the same line with the same breakpoints", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      const at = await lab.attach(row);
+      breakpoint(line("loop"), { condition: "index == 2" });
+      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
+      const before = await until(
+        async () => {
+          const now = await stand(at.session);
+          return now?.top.line > line("after") ? now.top.line : undefined;
+        },
+        "it stepped",
+        LIMIT,
+      );
+      await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
+      await noSessions();
+      const held = await lab.row("p0", "held");
+      const back = await lab.attach(held);
+      assert.strictEqual(back.top.line, before);
+      await proceed(back);
+      const there = await standsAt(back.session, line("loop"));
+      assert.strictEqual(await evaluate(there, "index"), "2");
+      await proceed(there);
+      assert.strictEqual((await call.result()).value, 5);
+    });
+
+    it("Release lets a held worker run on", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      await lab.attach(row);
+      await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
+      await noSessions();
+      await lab.command("release", await lab.row("p0", "held"));
+      assert.strictEqual((await call.result()).value, 5);
+    });
+
+    it("Restart comes back to the same line", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      const at = await lab.attach(row);
+      const started = new Promise((resolve) => {
+        const listener = vscode.debug.onDidStartDebugSession((session) => {
+          listener.dispose();
+          resolve(session);
+        });
+      });
+      await vscode.commands.executeCommand("workbench.action.debug.restart");
+      await started;
+      assert.strictEqual((await lab.standing(row)).top.line, at.top.line);
+    });
+
+    it("a click on a worker that another session looks at takes it over", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      const first = await lab.attach(row);
+      const now = await lab.row("p0", "attached");
+      await lab.command("attach", now);
+      await until(
+        () => sessions().length === 1 && sessions()[0].id !== first.session.id,
+        "only the new session is open",
+        LIMIT,
+      );
+      assert.strictEqual((await lab.standing(row)).top.line, line("after"));
+    });
+
+    it("a sidecar that is killed costs no stop", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      const at = await lab.attach(row);
+      const before = sidecars();
+      assert.ok(before.length > 0);
+      for (const pid of before) process.kill(pid, "SIGKILL");
+      assert.strictEqual(await evaluate(at, "state['step']"), "0");
+      await until(
+        () => sidecars().some((pid) => !before.includes(pid)),
+        "another sidecar has started",
+        LIMIT,
+      );
+      await lab.row("p0", "attached");
+      await proceed(at);
+      assert.strictEqual((await call.result()).value, 5);
+      const next = await lab.pause("p1", "train", 0);
+      await lab.attach(next.row);
+    });
+
+    it("the death of an attached worker ends its session", async () => {
+      const { row } = await lab.pause("mortal", "train", 0);
+      await lab.attach(row);
+      process.kill(row.pid, "SIGKILL");
+      await noSessions();
+      await until(() => !lab.rows().some((one) => one.name === "mortal"), "its row is gone", LIMIT);
+    });
+
+    it("a worker that ran on before the click is told as such and starts nothing", async () => {
+      const { call, row } = await lab.pause("p0", "train", 0);
+      await lab.command("continue", row);
+      await call.result();
+      assert.ok(!(await lab.command("attach", row)));
+      assert.strictEqual(sessions().length, 0);
+    });
+  });
+}
+
+/** The sidecars that this extension host has started. */
+function sidecars() {
+  return processes().filter((pid) => {
+    try {
+      const words = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      const parent = Number(/PPid:\t(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
+      return parent === process.pid && words.some((word) => word.endsWith("eagleray_start.py"));
+    } catch {
+      return false;
+    }
+  });
+}

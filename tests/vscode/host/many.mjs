@@ -1,0 +1,111 @@
+/** Several workers: sessions side by side, the key for the next one, and actions without attaching. */
+
+import * as vscode from "vscode";
+import { assert, Lab, LIMIT, line, proceed, sessions, setting, stand, until } from "./lab.mjs";
+
+export function many() {
+  describe("several workers:", function () {
+    const lab = new Lab();
+    before(() => lab.open({ p0: 0, p1: 1, p2: 2 }));
+    afterEach(() => lab.clean());
+    after(() => lab.close());
+
+    const pauseAll = async (method = "train", ...args) => {
+      const calls = ["p0", "p1", "p2"].map((name) =>
+        lab.call(name, method, ...(args.length ? args : [0])),
+      );
+      const rows = [];
+      for (const name of ["p0", "p1", "p2"]) rows.push(await lab.row(name));
+      return { calls, rows };
+    };
+
+    it("are debugged side by side, each at its own line", async () => {
+      const { calls, rows } = await pauseAll();
+      const first = await lab.attach(rows[0]);
+      const second = await lab.attach(rows[1]);
+      assert.notStrictEqual(first.session.id, second.session.id);
+      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
+      await until(
+        async () => (await stand(second.session))?.top.line > line("after"),
+        "the second stepped",
+        LIMIT,
+      );
+      assert.strictEqual((await stand(first.session)).top.line, line("after"));
+      await proceed(first);
+      assert.strictEqual((await calls[0].result()).value, 5);
+      assert.ok(await stand(second.session));
+      assert.strictEqual(calls[2].now(), undefined);
+    });
+
+    it("Attach to Next Paused Worker walks down the list", async () => {
+      await pauseAll();
+      const seen = new Set();
+      for (let round = 1; round <= 3; round += 1) {
+        assert.ok(await vscode.commands.executeCommand("eagleray.attachNext"));
+        await until(() => sessions().length === round, `${round} sessions are open`, LIMIT);
+        for (const session of sessions()) seen.add(session.configuration.worker);
+        await until(
+          () => lab.rows().filter((row) => row.state === "attached").length === round,
+          `${round} rows are attached`,
+          LIMIT,
+        );
+      }
+      assert.strictEqual(seen.size, 3);
+    });
+
+    it("are named in the Call Stack by what tells them apart", async () => {
+      const { rows } = await pauseAll();
+      const at = await lab.attach(rows[1]);
+      assert.match(at.session.name, /^r1 /);
+    });
+
+    it("Continue lets one run on without attaching", async () => {
+      const { calls, rows } = await pauseAll();
+      await lab.command("continue", rows[1]);
+      assert.strictEqual((await calls[1].result()).value, 5);
+      assert.strictEqual(calls[0].now(), undefined);
+      assert.strictEqual(sessions().length, 0);
+    });
+
+    it("Continue All Others leaves only the one", async () => {
+      const { calls, rows } = await pauseAll();
+      await lab.command("continueOthers", rows[0]);
+      assert.strictEqual((await calls[1].result()).value, 5);
+      assert.strictEqual((await calls[2].result()).value, 5);
+      assert.strictEqual(calls[0].now(), undefined);
+      await lab.row("p0");
+    });
+
+    it("Continue on a group lets all of it run on", async () => {
+      const { calls } = await pauseAll();
+      const [group] = lab.api.paused.value.groups;
+      await vscode.commands.executeCommand("eagleray.continueGroup", { row: "group", ...group });
+      for (const call of calls) assert.strictEqual((await call.result()).value, 5);
+    });
+
+    it("Ignore lets workers pass a breakpoint() from then on, until it is taken back", async () => {
+      const { calls, rows } = await pauseAll("train_twice", 0);
+      await lab.command("ignore", rows[0]);
+      for (const call of calls) assert.strictEqual((await call.result()).value, 2);
+      const later = lab.call("p0", "train_twice", 5);
+      assert.strictEqual((await later.result()).value, 7);
+      const listed = { method: "eagleray/debugging/ignored" };
+      const { ignored } = await lab.api.sidecar.request(listed, {});
+      assert.strictEqual(ignored.length, 1);
+      await lab.api.sidecar.request({ method: "eagleray/debugging/forgetIgnored" }, ignored[0]);
+      await lab.pause("p0", "train_twice", 0);
+    });
+
+    it("autoAttach takes rank 0 by itself, and no other", async () => {
+      await setting("autoAttach", "rank0");
+      lab.call("p1", "train", 0);
+      await lab.row("p1");
+      assert.strictEqual(sessions().length, 0);
+      lab.call("p0", "train", 0);
+      await until(() => sessions().length === 1, "a session began by itself", LIMIT);
+      assert.match(sessions()[0].name, /^r0 /);
+      await lab.row("p0", "attached");
+      await lab.row("p1");
+    });
+  });
+}

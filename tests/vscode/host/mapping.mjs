@@ -1,0 +1,136 @@
+/** Which local file the worker's file is. */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import {
+  assert,
+  breakpoint,
+  editorAt,
+  Lab,
+  LIMIT,
+  line,
+  POLICY,
+  proceed,
+  setting,
+  standsAt,
+  test,
+  until,
+} from "./lab.mjs";
+
+const BIDI = "\u202e";
+export const HOSTILE = `[x](command:evil) $(zap) <b>**b**</b>\n${BIDI}\u001b[31mred`;
+
+export function mapping() {
+  describe("an uploaded working_dir:", function () {
+    const lab = new Lab();
+    // Line 1 is added after the upload, so the worker runs another version from here on.
+    const text = fs.readFileSync(POLICY, "utf8");
+    before(() => lab.open({ p0: 0 }, test.workspace, test.workspace));
+    afterEach(() => lab.clean());
+    after(async () => {
+      fs.writeFileSync(POLICY, text);
+      await lab.close();
+    });
+
+    it("is the workspace by itself, and breakpoints hold there", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      const at = await lab.attach(row);
+      assert.strictEqual(at.top.source.path, POLICY);
+      await editorAt(POLICY, line("after"));
+      breakpoint(line("return"));
+      await proceed(at);
+      await standsAt(at.session, line("return"));
+    });
+
+    it("that differs from the local file is said, and both can be seen", async () => {
+      fs.writeFileSync(POLICY, text.replace("[after]", "[after] changed since"));
+      const { row } = await lab.pause("p0", "train", 0);
+      await vscode.commands.executeCommand("notifications.clearAll");
+      await lab.attach(row);
+      const shown = () =>
+        vscode.window.tabGroups.all.flatMap((group) => group.tabs).map((tab) => tab.input);
+      const diff = await until(
+        async () => {
+          await vscode.commands.executeCommand("notification.acceptPrimaryAction");
+          return shown().find((input) => input instanceof vscode.TabInputTextDiff);
+        },
+        "“Show Difference” opened the diff editor",
+        LIMIT,
+        500,
+      );
+      assert.strictEqual(diff.modified.fsPath, POLICY);
+      const worker = await vscode.workspace.openTextDocument(diff.original);
+      assert.strictEqual(worker.getText(), text);
+      assert.strictEqual(worker.languageId, "python");
+    });
+  });
+
+  describe("a file that is elsewhere:", function () {
+    const lab = new Lab();
+    const elsewhere = path.join(test.base, "elsewhere");
+    const copies = ["a", "b"].map((name) => path.join(test.workspace, name, "policy.py"));
+    before(async () => {
+      fs.cpSync(test.workspace, elsewhere, { recursive: true });
+      for (const copy of copies) {
+        fs.mkdirSync(path.dirname(copy), { recursive: true });
+        fs.copyFileSync(POLICY, copy);
+      }
+      await lab.open({ p0: 0, [HOSTILE]: null }, elsewhere);
+      // As on another machine: the worker has the code, this machine has no file of that path.
+      fs.rmSync(elsewhere, { recursive: true });
+    });
+    afterEach(() => lab.clean());
+    after(async () => {
+      for (const copy of copies) fs.rmSync(path.dirname(copy), { recursive: true });
+      await lab.close();
+    });
+
+    it("pathMappings lead to the local one", async () => {
+      const pairs = [{ remote: elsewhere, local: "${workspaceFolder}/b" }];
+      await setting("pathMappings", { [test.cluster.address]: pairs });
+      try {
+        const { row } = await lab.pause("p0", "train", 0);
+        const at = await lab.attach(row);
+        assert.strictEqual(at.top.source.path, copies[1]);
+        await editorAt(copies[1], line("after"));
+      } finally {
+        await setting("pathMappings", undefined);
+      }
+    });
+
+    it("one question, whose answer is kept", async () => {
+      const { row } = await lab.pause("p0", "train_twice", 0);
+      const attaching = lab.command("attach", row);
+      let done = false;
+      attaching.then(() => (done = true));
+      await until(
+        async () => {
+          await vscode.commands.executeCommand("workbench.action.acceptSelectedQuickOpenItem");
+          return done;
+        },
+        "the first answer of the question was taken",
+        LIMIT,
+        700,
+      );
+      const at = await lab.standing(row);
+      assert.ok([POLICY, ...copies].includes(at.top.source.path), at.top.source.path);
+      await editorAt(at.top.source.path, at.top.line);
+      await vscode.debug.stopDebugging(at.session);
+      const again = await lab.attach(await lab.row("p0"));
+      assert.strictEqual(again.top.source.path, at.top.source.path);
+    });
+
+    it("a worker's name with markup, escapes and a line end is only a name", async () => {
+      lab.call(HOSTILE, "train", 0);
+      const row = await until(
+        () => lab.rows().find((one) => one.name.includes("(command:evil)")),
+        "its row",
+        LIMIT,
+      );
+      assert.doesNotMatch(row.name, /[\n\u001b\u202e]/);
+      const at = await lab.attach(row);
+      assert.doesNotMatch(at.session.name, /[\n\u001b\u202e]|\$\(|\]\(/);
+    });
+  });
+}
