@@ -52,7 +52,7 @@ def script_of(entrypoint: str) -> str:
         words = shlex.split(entrypoint)
     except ValueError:
         words = entrypoint.split()
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words, ""][1:], strict=True):
         if word == "-m" and following:
             return f"-m {following}"
         if word.endswith(".py"):

@@ -1,0 +1,67 @@
+"""All live workers: actors, tasks, drivers, idle ones, and actors that have no worker yet."""
+
+from __future__ import annotations
+
+from eagleray.clients.ray_values import RuntimeEnv
+from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+
+from tests.workers.fakes import FakeDashboard
+from tests.workers.rows import actor_row, job_row, task_row, worker_row
+
+
+async def live(dashboard: FakeDashboard) -> list[LiveWorker]:
+    return await ask_live_workers(dashboard)
+
+
+async def test_every_kind_with_its_state_and_what_it_runs() -> None:
+    dashboard = FakeDashboard()
+    dashboard.workers = [
+        worker_row("idle", pid=1, paused_threads=0),
+        worker_row("task", pid=2),
+        worker_row("actor", pid=3),
+        worker_row("driver", pid=4, kind="driver"),
+        worker_row("spill", pid=5, kind="other"),
+    ]
+    dashboard.tasks = [
+        task_row("task", name="reward", pid=2),
+        task_row("actor", pid=3, actor_id="a1"),
+    ]
+    dashboard.actor_rows = [
+        actor_row(pid=3, name="policy_1"),
+        actor_row("a2", pid=0, node_id="", name="policy_0", state="PENDING_CREATION"),
+    ]
+    dashboard.job_rows = [job_row(driver_pid=4)]
+    shown = [
+        (w.worker_id, w.kind, w.name, w.rank, w.state, w.running) for w in await live(dashboard)
+    ]
+    assert shown == [
+        ("driver", "driver", "driver train.py", None, "RUNNING", ""),
+        ("", "actor", "policy_0", 0, "PENDING_CREATION", ""),
+        ("actor", "actor", "policy_1", 1, "ALIVE", "PolicyWorker.train"),
+        ("task", "task", "reward", None, "RUNNING", "reward"),
+        ("idle", "idle", "idle", None, "idle", ""),
+    ]
+
+
+async def test_an_actor_that_runs_nothing_is_no_idle_worker() -> None:
+    dashboard = FakeDashboard()
+    dashboard.workers = [worker_row(pid=3)]
+    dashboard.actor_rows = [actor_row(pid=3, runtime_env=RuntimeEnv(env={"RANK": "5"}))]
+    (worker,) = await live(dashboard)
+    assert (worker.kind, worker.class_name, worker.rank, worker.running) == (
+        "actor",
+        "PolicyWorker",
+        5,
+        "",
+    )
+
+
+async def test_hostile_names_are_one_printable_line() -> None:
+    dashboard = FakeDashboard()
+    dashboard.workers = [worker_row(pid=3)]
+    dashboard.actor_rows = [
+        actor_row(pid=3, class_name="A\x1b]0;x\x07", name="evil\n$(bug) **x**", state="AL\nIVE")
+    ]
+    (worker,) = await live(dashboard)
+    texts = (worker.name, worker.class_name, worker.state)
+    assert texts == ("evil $(bug) **x**", "A ]0;x", "AL IVE")

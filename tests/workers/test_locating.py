@@ -1,0 +1,155 @@
+"""Lines of paused workers before attaching: once per pause, few at a time, in the order of the rules."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from eagleray.clients.pyspy import Dump, Frame, Stack
+from eagleray.features.workers.locating import TRACES_AT_ONCE, Locator, Pause
+from eagleray.features.workers.rows import Key, Place, Stand
+
+from tests.workers.fakes import FakeDashboard, FakeSpy, until
+from tests.workers.rows import CLUSTER, IP, SESSION, worker_row
+
+TRACE = (Path(__file__).parent / "recorded" / "trace-actor.txt").read_text()
+SHORT = Stand("breakpoint", Place("prog.py", 11, "PolicyWorker.train"))
+WHOLE = Stand("breakpoint", Place("/code/prog.py", 11, "PolicyWorker.train"))
+FRAMES = (
+    Frame("set_trace", "/v/ray/util/debugpy.py", 94),
+    Frame("PolicyWorker.train", "/code/prog.py", 11),
+)
+
+
+def dump(pid: int) -> Dump:
+    return Dump(pid, "", (Stack("MainThread", FRAMES),))
+
+
+def trace(pid: int) -> str:
+    return TRACE.replace("7967", str(pid))
+
+
+def pause(worker_id: str = "w1", number: int = 1, pid: int = 100) -> Pause:
+    return Pause(CLUSTER, SESSION, worker_row(worker_id, pid=pid), number)
+
+
+class Setting:
+    """A locator on a cluster of this machine (`local`) or of another one."""
+
+    def __init__(self, local: bool = False) -> None:
+        self.dashboard, self.spy, self.changes = FakeDashboard(), FakeSpy(), 0
+        addresses = frozenset({IP} if local else ())
+        self.locator = Locator(
+            lambda cluster: self.dashboard, self.spy, self._changed, lambda: addresses
+        )
+
+    def want(self, *pauses: Pause) -> None:
+        waiting = {one.key: one.number for one in pauses}
+        self.locator.want(pauses, waiting.get)
+
+    async def stand(self) -> Stand | None:
+        key: Key = (SESSION, "w1")
+        await self.locator.settled()
+        return self.locator.stands.get(key)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+
+async def test_1_the_dashboard_s_trace_where_it_is_allowed() -> None:
+    on = Setting()
+    on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
+    on.want(pause())
+    assert (await on.stand(), on.spy.asked, on.changes) == (SHORT, [], 1)
+
+
+async def test_2_py_spy_on_this_machine_gives_the_whole_path_too() -> None:
+    on = Setting(local=True)
+    on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
+    on.spy.dumps = {100: dump(100)}
+    on.want(pause())
+    assert await on.stand() == WHOLE
+
+
+async def test_2_py_spy_where_the_dashboard_allows_no_trace() -> None:
+    on = Setting(local=True)
+    on.spy.dumps = {100: dump(100)}
+    on.want(pause())
+    assert (await on.stand(), "traceback" in on.dashboard.asked) == (WHOLE, False)
+
+
+async def test_2_a_dashboard_that_fails_leaves_it_to_py_spy() -> None:
+    on = Setting(local=True)
+    on.dashboard.broken, on.spy.dumps = {"profiling_enabled"}, {100: dump(100)}
+    on.want(pause())
+    assert await on.stand() == WHOLE
+
+
+async def test_a_shortened_path_is_better_than_none() -> None:
+    on = Setting(local=True)
+    on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
+    on.want(pause())
+    assert (await on.stand(), on.spy.asked) == (SHORT, [100])
+
+
+async def test_3_otherwise_unknown() -> None:
+    on = Setting()
+    on.want(pause())
+    assert (await on.stand(), on.spy.asked, on.changes) == (None, [], 0)
+
+
+async def test_a_trace_of_another_process_is_not_believed() -> None:
+    on = Setting()
+    on.dashboard.profiling = True
+    on.dashboard.traces = {100: trace(101), 200: trace(200).replace("ray::", "python ")}
+    on.want(pause(), pause("w2", 2, pid=200))
+    await on.locator.settled()
+    assert on.locator.stands == {}
+
+
+async def test_a_pause_is_looked_at_once_and_the_next_one_again() -> None:
+    on = Setting(local=True)
+    on.spy.dumps = {100: dump(100)}
+    for _ in range(3):
+        on.want(pause())
+        await on.locator.settled()
+    assert on.spy.asked == [100]
+    on.want(pause(number=2))
+    assert on.locator.stands == {}
+    await on.locator.settled()
+    assert on.spy.asked == [100, 100]
+    on.want()
+    assert on.locator.stands == {}
+
+
+async def test_few_traces_are_asked_at_a_time() -> None:
+    on = Setting()
+    on.dashboard.profiling = True
+    gate = on.dashboard.gates["traceback"] = asyncio.Event()
+    on.want(*(pause(f"w{i}", i, pid=i) for i in range(1, 50)))
+    await until(lambda: on.dashboard.asked.count("traceback") >= TRACES_AT_ONCE)
+    gate.set()
+    await on.locator.settled()
+    assert on.dashboard.most == TRACES_AT_ONCE
+    assert on.dashboard.asked.count("profiling_enabled") == 1
+
+
+async def test_a_worker_that_goes_on_takes_its_lookup_with_it_but_not_that_of_others() -> None:
+    on = Setting()
+    on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100), 200: trace(200)}
+    gate = on.dashboard.gates["profiling_enabled"] = asyncio.Event()
+    on.want(pause("w2", 2, pid=200), pause())
+    await until(lambda: "profiling_enabled" in on.dashboard.asked)
+    on.want(pause())
+    gate.set()
+    assert await on.stand() == SHORT
+    assert list(on.locator.stands) == [(SESSION, "w1")]
+
+
+async def test_close_ends_the_lookups() -> None:
+    on = Setting()
+    on.dashboard.gates["profiling_enabled"] = asyncio.Event()
+    on.want(pause())
+    await until(lambda: "profiling_enabled" in on.dashboard.asked)
+    await on.locator.close()
+    assert on.dashboard.now == 0

@@ -1,0 +1,114 @@
+"""Search in the logs of several workers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, fits, search
+from eagleray.features.workers.logs import Logs
+
+from tests.workers.fakes import FakeDashboard, until
+from tests.workers.rows import CLUSTER, NODE, worker_row
+
+IDS = [f"{i:02x}" * 28 for i in range(10)]
+
+
+async def site(count: int) -> tuple[FakeDashboard, Logs, list[LiveWorker]]:
+    dashboard = FakeDashboard()
+    dashboard.workers = [worker_row(worker_id, pid=i) for i, worker_id in enumerate(IDS[:count])]
+    for worker_id in IDS[:count]:
+        dashboard.files[f"worker-{worker_id}-01-1.out"] = "start\nloss=nan at step 3\nend\n"
+        dashboard.files[f"worker-{worker_id}-01-1.err"] = "Traceback\n"
+    return dashboard, Logs(lambda cluster: dashboard), await ask_live_workers(dashboard)
+
+
+def ignore(done: int, total: int, name: str) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("pattern", "regex", "match_case", "line", "fit"),
+    [
+        ("nan", False, False, "loss=NaN", True),
+        ("nan", False, True, "loss=NaN", False),
+        ("a.c", False, False, "abc", False),
+        ("a.c", True, False, "ABC", True),
+        ("a.c", True, True, "ABC", False),
+        ("^loss", True, False, "the loss", False),
+        ("straße", False, False, "STRASSE", True),
+    ],
+)
+def test_what_fits(pattern: str, regex: bool, match_case: bool, line: str, fit: bool) -> None:
+    assert fits(pattern, regex, match_case)(line) is fit
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "*", "a{99999999999}", "(?P<x", ""])
+def test_what_is_no_pattern(pattern: str) -> None:
+    with pytest.raises(EaglerayError) as error:
+        fits(pattern, True, True)
+    assert error.value.code == "bad-pattern"
+
+
+async def test_matches_come_with_worker_stream_and_line() -> None:
+    _, logs, workers = await site(2)
+    heard: list[tuple[int, int]] = []
+    found = await search(
+        logs,
+        CLUSTER,
+        workers,
+        fits("loss|trace", True, False),
+        lambda d, t, n: heard.append((d, t)),
+    )
+    assert [(m.worker.worker_id, m.stream, m.line_number, m.text) for m in found.matches] == [
+        (worker_id, stream, number, text)
+        for worker_id in IDS[:2]
+        for stream, number, text in (("out", 2, "loss=nan at step 3"), ("err", 1, "Traceback"))
+    ]
+    assert (found.truncated, found.unread, heard) == (False, (), [(1, 2), (2, 2)])
+
+
+async def test_a_log_that_cannot_be_read_is_named_and_the_others_are_searched() -> None:
+    dashboard, logs, workers = await site(2)
+    del dashboard.files[f"worker-{IDS[0]}-01-1.out"]
+    found = await search(logs, CLUSTER, workers, fits("loss", False, False), ignore)
+    assert [match.worker.worker_id for match in found.matches] == [IDS[1]]
+    (unread,) = found.unread
+    assert "(pid 0)" in unread and "no log file" in unread
+
+
+async def test_too_many_matches_are_cut() -> None:
+    dashboard, logs, workers = await site(1)
+    dashboard.files[f"worker-{IDS[0]}-01-1.out"] = "x\n" * (MATCHES + 5)
+    found = await search(logs, CLUSTER, workers, fits("x", False, False), ignore)
+    assert (len(found.matches), found.truncated) == (MATCHES, True)
+
+
+async def test_secrets_are_not_found() -> None:
+    dashboard, logs, workers = await site(1)
+    dashboard.files[f"worker-{IDS[0]}-01-1.out"] = "WANDB_API_KEY=hunter22\n"
+    found = await search(logs, CLUSTER, workers, fits("hunter", False, False), ignore)
+    assert found.matches == ()
+
+
+async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> None:
+    dashboard, logs, workers = await site(10)
+    dashboard.gates["log_file"] = asyncio.Event()
+    searching = asyncio.create_task(search(logs, CLUSTER, workers, fits("x", False, False), ignore))
+    await until(lambda: dashboard.now == LOGS_AT_ONCE)
+    searching.cancel()
+    await asyncio.gather(searching, return_exceptions=True)
+    await until(lambda: dashboard.now == 0)
+    assert dashboard.most <= LOGS_AT_ONCE
+    assert dashboard.asked.count("log_file") == LOGS_AT_ONCE
+
+
+def test_the_workers_of_a_group_or_all_that_ever_started() -> None:
+    def worker(worker_id: str) -> LiveWorker:
+        return LiveWorker(worker_id, "n", "idle", "idle", None, "idle", "", NODE, "", 1, "", "")
+
+    workers = [worker("a"), worker(""), worker("b")]
+    assert [w.worker_id for w in choose(workers, [])] == ["a", "b"]
+    assert [w.worker_id for w in choose(workers, ["b", "zz"])] == ["b"]

@@ -1,0 +1,47 @@
+"""How long workers have been seen to wait."""
+
+from __future__ import annotations
+
+from eagleray.common.clock import SetClock
+from eagleray.features.workers.waits import Waits
+from hypothesis import given
+from hypothesis import strategies as st
+
+A, B = ("s", "a"), ("s", "b")
+
+
+def test_a_wait_counts_from_its_first_sight() -> None:
+    clock = SetClock(100.0)
+    waits = Waits(clock)
+    waits.update({A})
+    clock.move(2.5)
+    waits.update({A, B})
+    clock.move(1.0)
+    assert (waits.seconds(A), waits.seconds(B), waits.seconds(("t", "a"))) == (3.5, 1.0, 0.0)
+
+
+def test_the_next_pause_of_a_worker_is_another_wait() -> None:
+    clock = SetClock()
+    waits = Waits(clock)
+    waits.update({A})
+    first = waits.number(A)
+    clock.move(9)
+    waits.update(set())
+    assert waits.number(A) is None and waits.seconds(A) == 0.0
+    waits.update({A})
+    assert waits.number(A) not in (None, first) and waits.seconds(A) == 0.0
+
+
+@given(st.lists(st.sets(st.sampled_from([("s", letter) for letter in "abcd"]))))
+def test_numbers_are_never_used_twice(looks: list[set[tuple[str, str]]]) -> None:
+    waits = Waits(SetClock())
+    before: dict[tuple[str, str], int] = {}
+    used: set[int] = set()
+    for waiting in looks:
+        waits.update(waiting)
+        now = {key: number for key in waiting if (number := waits.number(key)) is not None}
+        assert now.keys() == waiting
+        for key, number in now.items():
+            assert number == before.get(key) or number not in used
+        used.update(now.values())
+        before = now
