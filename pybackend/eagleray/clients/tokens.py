@@ -1,0 +1,43 @@
+"""Ray's own authentication token: where Ray itself looks for it, in the same order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+OF_HOME = ".ray/auth_token"
+LONGEST = 64 * 1024
+
+log = logging.getLogger(__name__)
+
+
+def own_token(environ: Mapping[str, str]) -> str | None:
+    """The token that Ray's own tools would use here, or None.
+
+    1. The variable RAY_AUTH_TOKEN.
+    2. The file that RAY_AUTH_TOKEN_PATH names.
+    3. The file ~/.ray/auth_token.
+    """
+    if token := environ.get("RAY_AUTH_TOKEN", "").strip():
+        return sendable(token)
+    if path := environ.get("RAY_AUTH_TOKEN_PATH", ""):
+        return _of_file(Path(path).expanduser())
+    home = environ.get("HOME", "")
+    return _of_file(Path(home) / OF_HOME) if home else None
+
+
+def sendable(token: str) -> str | None:
+    """`token` if it can stand in a header of HTTP, without white space around it."""
+    token = token.strip()
+    return token if token and token.isascii() and token.isprintable() else None
+
+
+def _of_file(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST)
+    except OSError as error:
+        log.debug("no token in %s: %s", path, error.strerror)
+        return None
+    return sendable(content.decode("utf-8", errors="replace"))
