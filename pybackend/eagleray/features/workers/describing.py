@@ -81,6 +81,11 @@ class Describer:
             asked.wake.set()
         asked.wanted = wanted
 
+    @property
+    def pending(self) -> bool:
+        """Whether a wanted worker has not been asked about yet."""
+        return any(not asked.answered.is_set() for asked in self._clusters.values())
+
     async def settled(self) -> None:
         """Returns when every wanted worker has been asked about once."""
         await asyncio.gather(*(asked.answered.wait() for asked in self._clusters.values()))

@@ -106,7 +106,11 @@ class PausedWorkers:
 
     async def described(self, limit_s: float) -> None:
         """Waits until all workers have been asked about, but not longer than `limit_s`."""
-        await _at_most(self._describer.settled(), limit_s)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + limit_s
+        # A worker that came while we waited is waited for too: its row must not be nameless either.
+        while self._describer.pending and (left := end - loop.time()) > 0:
+            await _at_most(self._describer.settled(), left)
 
     async def find(self, cluster: str, worker: str) -> Paused:
         """The worker with this id, with this name, or whose id alone begins like this."""
