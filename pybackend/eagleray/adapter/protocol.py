@@ -23,7 +23,9 @@ WORKERS = "workers"  # {} -> {"workers": [WorkerState]}
 CONTINUE = "continue"  # WorkerKey -> {}; attached or held worker runs on, the connection stays if an editor is there, else it is released
 RELEASE = "release"  # WorkerKey -> {}; lets the worker run on and closes the connection
 SET_MAPPINGS = "set_mappings"  # SetMappings -> {}; applied at once, an editor that is there is told by an `invalidated` event
-READ_FILE = "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
+READ_FILE = (
+    "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
+)
 IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
 SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState]}, then events
 SHUTDOWN = "shutdown"  # {} -> {}; refused with code "in-use" while workers are attached or held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import struct
@@ -39,7 +40,9 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> asyncio
         if peer_uid(writer.get_extra_info("socket")) != os.getuid():
             writer.transport.abort()
             return
-        await client(reader, writer)
+        # asyncio reports a cancelled client as an error when the process ends.
+        with contextlib.suppress(asyncio.CancelledError):
+            await client(reader, writer)
 
     return await asyncio.start_unix_server(accepted, sock=_bound(path), limit=limit)
 

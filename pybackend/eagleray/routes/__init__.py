@@ -1,1 +1,1 @@
-"""Connections into a cluster behind one `open_stream(host, port)`."""
+"""Connections into a cluster, all behind `open_stream`."""

@@ -1,0 +1,94 @@
+"""The Debug Adapter Protocol on the wire: framing and the three kinds of messages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+Message = dict[str, Any]
+
+# A worker's answer with more than this is not one of a debugger.
+LARGEST = 64 * 2**20
+
+
+class NotDap(Exception):
+    """What came is not the Debug Adapter Protocol."""
+
+
+async def read(reader: asyncio.StreamReader) -> Message | None:
+    """The next message, or None at the end of the stream; raises NotDap for anything else."""
+    length = -1
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError as error:
+            raise NotDap("a header line without an end") from error
+        if not line:
+            return None
+        if not line.strip():
+            break
+        name, colon, value = line.partition(b":")
+        if not colon:
+            raise NotDap("a header line without a colon")
+        if name.strip().lower() == b"content-length":
+            length = _length(value)
+    if length < 0:
+        raise NotDap("no Content-Length")
+    try:
+        return _parse(await reader.readexactly(length))
+    except asyncio.IncompleteReadError:
+        return None
+
+
+def encode(message: Message) -> bytes:
+    """The bytes of a message with its header, to be written at once."""
+    body = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def event(name: str, body: Message | None = None) -> Message:
+    return {"type": "event", "event": name, "body": body or {}}
+
+
+def success(request: Message, body: Message | None = None) -> Message:
+    return {
+        "type": "response",
+        "request_seq": request.get("seq", 0),
+        "command": request.get("command", ""),
+        "success": True,
+        "body": body or {},
+    }
+
+
+def failure(request: Message, text: str, show: bool = False) -> Message:
+    """An answer that says no; `show` asks the editor to put it before the person."""
+    error = {"id": 1, "format": text.replace("{", "{{").replace("}", "}}"), "showUser": show}
+    return {
+        "type": "response",
+        "request_seq": request.get("seq", 0),
+        "command": request.get("command", ""),
+        "success": False,
+        "message": text,
+        "body": {"error": error},
+    }
+
+
+def _length(value: bytes) -> int:
+    try:
+        length = int(value)
+    except ValueError as error:
+        raise NotDap("a Content-Length that is not a number") from error
+    if not 0 <= length <= LARGEST:
+        raise NotDap(f"a message of {length} bytes")
+    return length
+
+
+def _parse(body: bytes) -> Message:
+    try:
+        message = json.loads(body)
+    except ValueError as error:
+        raise NotDap("a body that is not JSON") from error
+    if not isinstance(message, dict) or message.get("type") not in ("request", "response", "event"):
+        raise NotDap("a body that is not a message")
+    return message

@@ -1,0 +1,154 @@
+"""One editor's debug session on the socket of a worker.
+
+Every editor is one that returns: the adapter has attached before, so the editor is answered from the
+record, and what it configures goes to the worker at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+
+from eagleray.adapter import dap
+from eagleray.adapter.dap import Message
+from eagleray.adapter.editor_requests import EditorRequests
+from eagleray.adapter.leaving import Leaving, leaving
+from eagleray.adapter.sources import Sources
+from eagleray.adapter.worker import Worker, ended_events
+from eagleray.common.errors import EaglerayError
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Message], Awaitable[Message]]
+
+
+class Editor:
+    """Owns one connection until it ends; `run` returns then."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        sources: Sources,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._worker = worker
+        self._sources = sources
+        self._reader = reader
+        self._writer = writer
+        self._sequence = itertools.count(1)
+        self._requests = EditorRequests(worker, sources)
+        self._live = False
+        self._left: Leaving | None = None
+        self._answering: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Serves the editor; when it is gone without a word, the worker is held."""
+        try:
+            while (message := await dap.read(self._reader)) is not None:
+                if message["type"] == "request":
+                    await self._take(message)
+        except (OSError, dap.NotDap) as error:
+            log.info("the editor of %s: %r", self._worker.params.name, error)
+        finally:
+            for task in self._answering:
+                task.cancel()
+            self._leave(leaving(None))
+            self._writer.close()
+
+    def tell(self, event: Message) -> None:
+        """An event of the worker, for an editor that has configured; one that has not gets a replay."""
+        if self._live:
+            self._send(self._requests.event_for_editor(event))
+
+    def end(self, why: str) -> None:
+        """Ends the session; whatever the editor says afterwards no longer concerns the worker."""
+        self._left = self._left or Leaving.HOLD
+        self._live = False
+        for event in ended_events(why):
+            self._send(event)
+
+    async def _take(self, request: Message) -> None:
+        command = request.get("command")
+        if command == "disconnect":
+            await self._disconnect(request)
+        elif command in ("initialize", "attach", "launch", "configurationDone"):
+            await self._begin(request)
+        else:
+            # Answers may overtake one another, as they do at debugpy: a slow evaluation holds up nothing.
+            task = asyncio.create_task(self._answer(request))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _begin(self, request: Message) -> None:
+        command = request["command"]
+        if command == "initialize":
+            self._worker.watched_by(self)
+            self._send(dap.success(request, self._worker.record.offered()))
+        elif command == "configurationDone":
+            await self._go_live(request)
+        else:
+            self._send(dap.success(request))
+            self._send(dap.event("initialized"))
+
+    async def _go_live(self, request: Message) -> None:
+        if self._answering:
+            await asyncio.wait(self._answering)
+        try:
+            await self._requests.forget_unnamed_files()
+        except EaglerayError as error:
+            log.info("breakpoints of %s: %s", self._worker.params.name, error.code)
+        self._send(dap.success(request))
+        if self._worker.editor is not self:
+            return
+        self._live = True
+        for event in self._replay():
+            self.tell(event)
+
+    def _replay(self) -> list[Message]:
+        record = self._worker.record
+        stopped = [
+            record.stopped[thread] for thread in sorted(record.stopped) if thread != record.focus
+        ]
+        hinted = [{**body, "preserveFocusHint": True} for body in stopped]
+        last = [record.stopped[record.focus]] if record.focus in record.stopped else []
+        return [dap.event("stopped", body) for body in hinted + last]
+
+    async def _answer(self, request: Message) -> None:
+        try:
+            response = await self._requests.answer(request)
+        except EaglerayError as error:
+            response = dap.failure(request, str(error))
+        except Exception:
+            # Bodies are never logged: they hold the person's values.
+            log.exception("request %s of %s", request.get("command"), self._worker.params.name)
+            response = dap.failure(
+                request, "Something in Eagleray went wrong; its log has the details."
+            )
+        self._send(response)
+
+    async def _disconnect(self, request: Message) -> None:
+        arguments = request.get("arguments")
+        how = leaving(arguments if isinstance(arguments, dict) else {})
+        if self._left is None and how is Leaving.RELEASE:
+            self._left = how
+            self._live = False
+            self._worker.watched_by(None)
+            await self._worker.release()
+        else:
+            self._leave(how)
+        self._send(dap.success(request))
+
+    def _leave(self, how: Leaving) -> None:
+        if self._left is None:
+            self._left = how
+            self._live = False
+            if self._worker.editor is self:
+                self._worker.watched_by(None)
+                log.info("the editor of %s left: %s", self._worker.params.name, how.value)
+
+    def _send(self, message: Message) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))

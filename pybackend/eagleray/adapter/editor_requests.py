@@ -1,0 +1,172 @@
+"""What an editor asks, answered by the worker: paths translated, Ray's frames folded."""
+
+from __future__ import annotations
+
+from eagleray.adapter import dap
+from eagleray.adapter.attaching import UNCAUGHT
+from eagleray.adapter.dap import Message
+from eagleray.adapter.frames import is_noise, is_own_thread
+from eagleray.adapter.record import FileBreakpoints
+from eagleray.adapter.sources import Sources
+from eagleray.adapter.worker import Worker
+
+# debugpy would end the worker, or its own adapter.
+_REFUSED = ("terminate", "restart", "terminateThreads", "restartFrame")
+
+# Lists in responses whose rows have a `source`.
+_LISTS_WITH_SOURCES = {
+    "gotoTargets": "targets",
+    "breakpointLocations": "breakpoints",
+    "setFunctionBreakpoints": "breakpoints",
+}
+
+
+class EditorRequests:
+    """Answers one editor's requests; knows which files that editor has named."""
+
+    def __init__(self, worker: Worker, sources: Sources) -> None:
+        self._worker = worker
+        self._sources = sources
+        self._named: set[str] = set()
+
+    async def answer(self, request: Message) -> Message:
+        """The response to a request; raises an error of the catalogue when the worker is gone."""
+        command = str(request.get("command"))
+        arguments = request.get("arguments")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        if command in _REFUSED:
+            return dap.failure(request, "A worker of Ray is not ended or restarted from here.")
+        if command == "setBreakpoints":
+            return await self._set_breakpoints(request, arguments)
+        if command == "stackTrace":
+            return await self._stack_trace(request, arguments)
+        if command == "source":
+            return await self._source(request, arguments)
+        response = await self._worker.request(command, self._for_worker(command, arguments))
+        return self._for_editor(request, command, response)
+
+    async def forget_unnamed_files(self) -> None:
+        """Clears the breakpoints of files that an earlier editor named and this one did not."""
+        record = self._worker.record
+        for path in [path for path in record.files if path not in self._named]:
+            file = record.files.pop(path)
+            empty = {"source": {"path": file.remote}, "breakpoints": [], "lines": []}
+            await self._worker.request("setBreakpoints", empty)
+
+    async def set_again(self) -> list[Message]:
+        """Sets all breakpoints by the present mappings; returns the events that tell the editor."""
+        events = []
+        for path, file in list(self._worker.record.files.items()):
+            source = self._sources.inward(file.source)
+            if source.get("path") == file.remote:
+                continue
+            empty = {"source": {"path": file.remote}, "breakpoints": [], "lines": []}
+            await self._worker.request("setBreakpoints", empty)
+            before = file.answer
+            response = await self._pass_breakpoints(path, file.source, file.arguments)
+            after = (response.get("body") or {}).get("breakpoints") or []
+            for old, new in zip(before, after, strict=False):
+                changed = {**new, "id": old.get("id")}
+                events.append(dap.event("breakpoint", {"reason": "changed", "breakpoint": changed}))
+        return events
+
+    def event_for_editor(self, event: Message) -> Message:
+        """An event of the worker with its paths translated."""
+        body = event.get("body") or {}
+        if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
+            rows = self._sources.outward_in({"rows": [body["breakpoint"]]}, "rows")
+            return {**event, "body": {**body, "breakpoint": rows["rows"][0]}}
+        if isinstance(body.get("source"), dict):
+            return {**event, "body": {**body, "source": self._sources.outward(body["source"])}}
+        return event
+
+    async def _set_breakpoints(self, request: Message, arguments: Message) -> Message:
+        source = arguments.get("source")
+        source = source if isinstance(source, dict) else {}
+        path = str(source.get("path") or source.get("sourceReference") or "")
+        self._named.add(path)
+        response = await self._pass_breakpoints(path, source, arguments)
+        return _answered(request, response, response.get("body") or {})
+
+    async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
+        inward = self._sources.inward(source)
+        response = await self._worker.request("setBreakpoints", {**arguments, "source": inward})
+        body = self._sources.outward_in(response.get("body") or {}, "breakpoints")
+        rows = body.get("breakpoints") or []
+        remote = str(inward.get("path") or "")
+        self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, remote)
+        return {**response, "body": body}
+
+    async def _stack_trace(self, request: Message, arguments: Message) -> Message:
+        thread = arguments.get("threadId")
+        frames = await self._worker.stack(thread if isinstance(thread, int) else 0)
+        start = _count(arguments.get("startFrame"))
+        levels = _count(arguments.get("levels")) or len(frames)
+        rows = {"stackFrames": frames[start : start + levels]}
+        body = self._sources.outward_in(rows, "stackFrames")
+        body["stackFrames"] = [_deemphasized(frame) for frame in body["stackFrames"]]
+        return dap.success(request, {**body, "totalFrames": len(frames)})
+
+    async def _source(self, request: Message, arguments: Message) -> Message:
+        source = arguments.get("source")
+        reference = arguments.get("sourceReference")
+        if not reference and isinstance(source, dict):
+            reference = source.get("sourceReference")
+        path = self._sources.path_of(reference)
+        if not path:
+            response = await self._worker.request("source", arguments)
+            return _answered(request, response, response.get("body") or {})
+        file = await self._worker.read_file(path)
+        return dap.success(request, {"content": file["text"], "mimeType": "text/x-python"})
+
+    def _for_worker(self, command: str, arguments: Message) -> Message:
+        if command == "setExceptionBreakpoints":
+            filters = arguments.get("filters")
+            filters = filters if isinstance(filters, list) else []
+            return {**arguments, "filters": [UNCAUGHT, *(f for f in filters if f != UNCAUGHT)]}
+        if command == "evaluate":
+            # A hover comes with the document's URI, which debugpy cannot read.
+            return {k: v for k, v in arguments.items() if k not in ("source", "line", "column")}
+        if isinstance(arguments.get("source"), dict):
+            return {**arguments, "source": self._sources.inward(arguments["source"])}
+        return arguments
+
+    def _for_editor(self, request: Message, command: str, response: Message) -> Message:
+        body = response.get("body") or {}
+        if command == "threads":
+            body = {**body, "threads": self._threads(body.get("threads") or [])}
+        elif command == "variables":
+            rows = body.get("variables") or []
+            body = {**body, "variables": [row for row in rows if not is_noise(row)]}
+        elif command == "loadedSources":
+            body = {
+                **body,
+                "sources": [self._sources.outward(s) for s in body.get("sources") or []],
+            }
+        elif command in _LISTS_WITH_SOURCES:
+            body = self._sources.outward_in(body, _LISTS_WITH_SOURCES[command])
+        return _answered(request, response, body)
+
+    def _threads(self, threads: list[Message]) -> list[Message]:
+        name = self._worker.params.name
+        shown = [thread for thread in threads if not is_own_thread(str(thread.get("name", "")))]
+        return [
+            {**t, "name": name if t.get("name") == "MainThread" else f"{name} · {t.get('name')}"}
+            for t in shown
+        ]
+
+
+def _answered(request: Message, response: Message, body: Message) -> Message:
+    if response.get("success"):
+        return dap.success(request, body)
+    return {**dap.failure(request, str(response.get("message", ""))), "body": body}
+
+
+def _deemphasized(frame: Message) -> Message:
+    if frame.get("presentationHint") != "subtle" or not isinstance(frame.get("source"), dict):
+        return frame
+    return {**frame, "source": {**frame["source"], "presentationHint": "deemphasize"}}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,167 @@
+"""What runs inside the worker: its text is sent there and evaluated while the worker still waits.
+
+It makes breakpoint() stop at the line that follows in the person's own function, takes debugpy's delay
+off its answers, and says who the worker is.  It must run on every Python that Ray ran on since 2.9 and must
+not fail: without it the worker is debugged all the same, only later and one frame off.
+"""
+
+# As light and as old-fashioned as it can be: it is sent and compiled anew each time.
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SIM105, UP031
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import json
+import os
+import socket
+import sys
+from typing import Any
+
+RAY_FILES = (
+    os.path.join("ray", "util", "debugpy.py"),
+    os.path.join("ray", "util", "rpdb.py"),
+)
+LARGEST_FILE = 2 * 2**20
+MARK = "_eagleray_ignored"
+
+
+def prepare(ignored: list[Any]) -> str:
+    """Called once per connection, before the worker goes on."""
+    import pydevd  # type: ignore[import-not-found]
+
+    db = pydevd.get_global_debugger()
+    try:
+        db.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except Exception:  # noqa: S110 (only slower without it)
+        pass
+    try:
+        install(pydevd)
+        ignore(ignored)
+    except Exception:  # noqa: S110 (it then stops on the call, as without us)
+        pass
+    return json.dumps(
+        {
+            "pid": os.getpid(),
+            "rank": os.environ.get("RANK", ""),
+            "roots": roots(),
+            "waiting": waiting(ignored),
+            "python": "%d.%d" % sys.version_info[:2],
+        }
+    )
+
+
+def install(pydevd: Any) -> None:
+    """Lets Ray's call of pydevd.settrace stop in the function that said breakpoint()."""
+    if hasattr(pydevd.settrace, MARK):
+        return
+    original = pydevd.settrace
+
+    def settrace(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if kwargs.get("stop_at_frame") is not None:
+                chain = chain_to_user(sys._getframe(1))
+                user = chain[-1]
+                if len(chain) > 2 and user is not None:
+                    line = line_that_follows(user)
+                    if is_ignored(getattr(settrace, MARK), user, line):
+                        return None
+                    # Stopping "at" a frame means at its next event.  The return of the frame that the
+                    # user's function called is shown in the user's function, on the line of the call.
+                    kwargs["stop_at_frame"] = chain[-3] if line is None else user
+        except Exception:  # noqa: S110 (it then stops on the call, as without us)
+            pass
+        return original(*args, **kwargs)
+
+    setattr(settrace, MARK, [])
+    pydevd.settrace = settrace
+
+
+def ignore(places: list[Any]) -> None:
+    """From now on these [path, line] are run over, whether the line is that of the call or the next one."""
+    import pydevd
+
+    setattr(pydevd.settrace, MARK, places)
+
+
+def is_ignored(places: list[Any], user: Any, line: int | None) -> bool:
+    path = user.f_code.co_filename
+    return [path, user.f_lineno] in places or (line is not None and [path, line] in places)
+
+
+def chain_to_user(frame: Any) -> list[Any]:
+    """`frame` and its callers up to the first that is not of Ray's debugger."""
+    chain = [frame]
+    while chain[-1] is not None and chain[-1].f_code.co_filename.endswith(RAY_FILES):
+        chain.append(chain[-1].f_back)
+    return chain
+
+
+def line_that_follows(frame: Any) -> int | None:
+    """The line of the same function that runs after the current call, None if the function ends."""
+    starts = dict(dis.findlinestarts(frame.f_code))
+    steps = []
+    line = None
+    for instruction in dis.get_instructions(frame.f_code):
+        line = starts.get(instruction.offset, line)
+        steps.append((instruction, line))
+    index = {step.offset: position for position, (step, _) in enumerate(steps)}
+    position = next(at for at, (step, _) in enumerate(steps) if step.offset > frame.f_lasti)
+    for _ in steps:
+        step, line = steps[position]
+        if line is not None and line != frame.f_lineno:
+            return line
+        if step.opname.startswith(("RETURN_", "RAISE", "RERAISE")):
+            return None
+        is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+        if is_jump and step.opname.startswith("JUMP_") and "_IF_" not in step.opname:
+            position = index[step.argval]
+        else:
+            position += 1
+    return None
+
+
+def waiting(ignored: list[Any]) -> int:
+    """How many threads wait for a debugger at a breakpoint() that is not ignored."""
+    users = [user_that_waits(top) for top in sys._current_frames().values()]
+    return sum(
+        1 for user in users if user and not is_ignored(ignored, user, line_that_follows(user))
+    )
+
+
+def user_that_waits(frame: Any) -> Any:
+    """The frame that said breakpoint() and waits since, None when the thread runs."""
+    while frame is not None and frame.f_code.co_name != "block_until_configuration_done":
+        frame = frame.f_back
+    while frame is not None and not frame.f_code.co_filename.endswith(RAY_FILES):
+        frame = frame.f_back
+    return None if frame is None else chain_to_user(frame)[-1]
+
+
+def roots() -> dict[str, str]:
+    """The folders of Ray and of the debugger, whose frames are not the person's."""
+    found = {}
+    for name in ("ray", "debugpy", "pydevd"):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path:
+            found[name] = os.path.dirname(os.path.abspath(path))
+    return found
+
+
+def read_file(path: str) -> str:
+    """A source file as the worker sees it."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+            digest = hashlib.sha256(data)
+            for block in iter(lambda: file.read(2**20), b""):
+                digest.update(block)
+    except OSError:
+        return json.dumps({"missing": True})
+    return json.dumps(
+        {
+            "text": data[:LARGEST_FILE].decode("utf-8", "replace"),
+            "truncated": len(data) > LARGEST_FILE,
+            "sha256": digest.hexdigest(),
+        }
+    )

@@ -1,0 +1,67 @@
+"""The adapter's process: one per user, machine and version."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from eagleray.adapter import lifetime
+from eagleray.adapter.control import Control
+from eagleray.adapter.protocol import MAX_LINE
+from eagleray.adapter.registry import Registry
+from eagleray.common import private_socket
+from eagleray.common.clock import SystemClock
+from eagleray.common.paths import adapter_socket, run_folder
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Serves until nobody needs it; returns at once when another process of this version serves."""
+    if arguments:
+        raise SystemExit("the adapter takes no arguments")
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    socket_path = adapter_socket()
+    lock = os.open(socket_path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # The lock, not the socket, says who serves: a killed process leaves its socket behind.
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        log.info("another adapter serves %s", socket_path)
+        return 0
+    asyncio.run(serve(socket_path, idle_s=_idle_s()))
+    return 0
+
+
+async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
+    """Serves the control socket at `socket_path`, and one DAP socket per worker beside it."""
+    stop = asyncio.Event()
+    registry = Registry(run_folder(), SystemClock())
+    control = Control(registry, stop.set)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    server = await private_socket.serve(socket_path, control.serve, limit=MAX_LINE)
+    log.info("serving %s as process %d", socket_path, os.getpid())
+    try:
+        await lifetime.until_unused(
+            lambda: control.clients > 0 or bool(registry.states()), stop, idle_s
+        )
+    finally:
+        private_socket.stop(server, socket_path)
+        registry.close()
+        log.info("ending")
+
+
+def _idle_s() -> float:
+    try:
+        return float(os.environ.get("EAGLERAY_ADAPTER_IDLE_S", ""))
+    except ValueError:
+        return lifetime.IDLE_S

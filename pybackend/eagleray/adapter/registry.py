@@ -1,0 +1,170 @@
+"""All workers of one adapter process, each with its DAP socket."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from eagleray.adapter.editor import Editor
+from eagleray.adapter.editor_requests import EditorRequests
+from eagleray.adapter.protocol import (
+    AttachParams,
+    AttachResult,
+    IgnoreParams,
+    Mapping,
+    WorkerKey,
+    WorkerState,
+)
+from eagleray.adapter.sources import Sources
+from eagleray.adapter.worker import Worker
+from eagleray.common import private_socket
+from eagleray.common.clock import Clock
+from eagleray.common.errors import EaglerayError, unknown_worker
+
+log = logging.getLogger(__name__)
+
+# debugpy's adapter stops listening for ever when a client connects while it still clears away the one
+# before; it has no sign of being done, so its port is left alone for this long.
+PORT_REST_S = 0.4
+
+
+class Held:
+    """One worker with what lives as long as it does."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.sources = Sources(worker)
+        self.server: asyncio.Server | None = None
+        self.attaching: asyncio.Task[None] | None = None
+
+
+class Registry:
+    """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._held: dict[WorkerKey, Held] = {}
+        self._ignored: dict[str, list[list[Any]]] = {}
+        self._left: dict[tuple[str, int], float] = {}
+        self.listeners: list[Callable[[list[WorkerState]], None]] = []
+
+    def states(self) -> list[WorkerState]:
+        return [held.worker.status() for held in self._held.values()]
+
+    async def attach(self, params: AttachParams) -> AttachResult:
+        """Attaches, or finds the worker that is attached already; a second call waits for the first."""
+        key = WorkerKey(params.session, params.worker_id)
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = Held(self._new_worker(params))
+            held.attaching = asyncio.create_task(self._attach(key, held))
+        if held.attaching is not None:
+            # A caller that goes away must not take the worker from another one.
+            await asyncio.shield(held.attaching)
+        return AttachResult(held.worker.socket_path, held.worker.status())
+
+    async def run_on(self, key: WorkerKey) -> None:
+        """Lets the worker run on; without an editor there is no reason to stay."""
+        worker = self._find(key).worker
+        if worker.editor is None:
+            await worker.release()
+        else:
+            await worker.run_on()
+
+    async def release(self, key: WorkerKey) -> None:
+        await self._find(key).worker.release()
+
+    async def set_mappings(self, key: WorkerKey, mappings: list[Mapping]) -> None:
+        """Applies new mappings to the stack and the breakpoints of an editor that is there."""
+        held = self._find(key)
+        held.worker.set_mappings(mappings)
+        events = await EditorRequests(held.worker, held.sources).set_again()
+        editor = held.worker.editor
+        if editor is not None:
+            for event in events:
+                editor.tell(event)
+            editor.tell({"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}})
+
+    async def read_file(self, key: WorkerKey, path: str) -> dict[str, Any]:
+        return await self._find(key).worker.read_file(path)
+
+    async def ignore(self, params: IgnoreParams) -> None:
+        """Runs on at that line in all workers of the session, now and later; or stops again."""
+        ignored = self._ignored.setdefault(params.session, [])
+        place = [params.path, params.line]
+        if params.ignore and place not in ignored:
+            ignored.append(place)
+        elif not params.ignore and place in ignored:
+            ignored.remove(place)
+        ours = [held.worker for key, held in self._held.items() if key.session == params.session]
+        for result in await asyncio.gather(*(w.ignore() for w in ours), return_exceptions=True):
+            if isinstance(result, BaseException) and not isinstance(result, EaglerayError):
+                raise result
+
+    def close(self) -> None:
+        """Stops listening; the workers run on when the process ends."""
+        for held in self._held.values():
+            if held.server is not None:
+                private_socket.stop(held.server, Path(held.worker.socket_path))
+
+    def _new_worker(self, params: AttachParams) -> Worker:
+        mark = hashlib.sha256(f"{params.session} {params.worker_id}".encode()).hexdigest()[:12]
+        return Worker(
+            params,
+            str(self._folder / f"w-{mark}.sock"),
+            self._ignored.setdefault(params.session, []),
+            self._clock,
+            self._tell,
+            self._ended,
+        )
+
+    async def _attach(self, key: WorkerKey, held: Held) -> None:
+        worker = held.worker
+        try:
+            await self._wait_for_rest((worker.params.host, worker.params.port))
+            await worker.attach()
+            held.server = await private_socket.serve(Path(worker.socket_path), self._serve(held))
+        except BaseException:
+            if self._held.get(key) is held:
+                del self._held[key]
+            self._left[worker.params.host, worker.params.port] = self._clock.now()
+            raise
+        finally:
+            held.attaching = None
+            self._tell()
+
+    async def _wait_for_rest(self, address: tuple[str, int]) -> None:
+        rested = self._clock.now() - self._left.pop(address, -PORT_REST_S)
+        if rested < PORT_REST_S:
+            await asyncio.sleep(PORT_REST_S - rested)
+
+    def _serve(self, held: Held) -> private_socket.Client:
+        async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await Editor(held.worker, held.sources, reader, writer).run()
+
+        return client
+
+    def _ended(self, worker: Worker) -> None:
+        key = WorkerKey(worker.params.session, worker.params.worker_id)
+        self._left[worker.params.host, worker.params.port] = self._clock.now()
+        self._tell()
+        held = self._held.pop(key, None)
+        if held is not None and held.server is not None:
+            private_socket.stop(held.server, Path(worker.socket_path))
+        log.info("%s is no longer ours", worker.params.name)
+
+    def _find(self, key: WorkerKey) -> Held:
+        held = self._held.get(key)
+        if held is None:
+            raise unknown_worker(key.worker_id)
+        return held
+
+    def _tell(self) -> None:
+        states = self.states()
+        for listener in list(self.listeners):
+            listener(states)

@@ -1,0 +1,295 @@
+"""One worker that we are attached to: its connection, its record, and the editor that looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from eagleray.adapter import dap, landing
+from eagleray.adapter.attaching import Attaching
+from eagleray.adapter.dap import Message
+from eagleray.adapter.frames import Owners, fold
+from eagleray.adapter.landing import Prepared
+from eagleray.adapter.link import Link, LinkClosed
+from eagleray.adapter.path_rules import PathRules
+from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
+from eagleray.adapter.record import Record
+from eagleray.common.clock import Clock
+from eagleray.common.errors import EaglerayError, no_worker_file, printable, worker_gone
+
+log = logging.getLogger(__name__)
+
+# How long debugpy may take to let go; a worker deep in native code answers late.
+_RELEASE_S = 5.0
+
+
+class Watching(Protocol):
+    """The editor's side as a worker sees it."""
+
+    def tell(self, event: Message) -> None:
+        """Passes an event on, unless the editor is still configuring."""
+
+    def end(self, why: str) -> None:
+        """Ends its session with a line that says why ("" for none)."""
+
+
+class Worker:
+    """Owns the link to one worker.
+
+    `changed` is called after every change of state, `ended` once when the worker is released or gone.
+    `ignored` lists the [path, line] that are run over; it is the registry's own list.
+    """
+
+    def __init__(
+        self,
+        params: AttachParams,
+        socket_path: str,
+        ignored: list[list[Any]],
+        clock: Clock,
+        changed: Callable[[], None],
+        ended: Callable[[Worker], None],
+    ) -> None:
+        self.params = params
+        self.socket_path = socket_path
+        self.record = Record()
+        self.rules = PathRules(params.mappings)
+        self.owners = Owners({})
+        self.editor: Watching | None = None
+        self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
+        self._ignored = ignored
+        self._clock = clock
+        self._changed = changed
+        self._ended = ended
+        self._link: Link | None = None
+        self._prepared = Prepared()
+        self._stop: Stop | None = None
+        self._stops_known = asyncio.Event()
+        self._alone_since = clock.now()
+        self._events: asyncio.Queue[Message] = asyncio.Queue()
+        self._stacks: dict[int, list[Message]] = {}
+        self._handling: asyncio.Task[None] | None = None
+        self._leaving = False
+
+    # --- attaching -----------------------------------------------------------------------------
+
+    async def attach(self) -> None:
+        """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
+        attaching = Attaching(self.params)
+
+        def take(event: Message) -> None:
+            attaching.take(event)
+            self._events.put_nowait(event)
+
+        self._link = await attaching.connect(take, self._on_close)
+        try:
+            capabilities, self._prepared = await attaching.attach(self._link, self._ignored)
+        except BaseException:
+            self._leaving = True
+            self._link.close()
+            raise
+        self.record.capabilities = capabilities
+        self.owners = Owners(self._prepared.roots)
+        self._handling = asyncio.create_task(self._handle_events())
+        if self._prepared.waiting != 0:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._stops_known.wait(), self.params.timeout_s)
+        if self.state == "gone":
+            raise worker_gone(self.params.name)
+        if self.state == "attaching":
+            self._set_running()
+
+    # --- asking --------------------------------------------------------------------------------
+
+    async def request(self, command: str, arguments: Message | None = None) -> Message:
+        """The worker's whole response; raises worker_gone."""
+        if self._link is None:
+            raise worker_gone(self.params.name)
+        try:
+            return await self._link.request(command, arguments)
+        except LinkClosed as error:
+            raise worker_gone(self.params.name) from error
+
+    async def stack(self, thread: int) -> list[Message]:
+        """The folded stack of a thread, in the worker's paths; asked for once per stop."""
+        if thread not in self._stacks:
+            arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
+            response = await self.request("stackTrace", arguments)
+            frames = (response.get("body") or {}).get("stackFrames") or []
+            if thread not in self.record.stopped:
+                return fold(frames, self.owners)
+            self._stacks[thread] = fold(frames, self.owners)
+        return self._stacks[thread]
+
+    async def read_file(self, path: str) -> dict[str, Any]:
+        """A file as the worker sees it: text, truncated, sha256."""
+        expression = landing.call("read_file", path)
+        response = await self.request("evaluate", {"expression": expression, "context": "watch"})
+        answer = landing.answer_of(response)
+        if answer is None or answer.get("missing"):
+            raise no_worker_file(path)
+        return answer
+
+    def status(self) -> WorkerState:
+        """The state as the control protocol tells it."""
+        is_held = self.state == "stopped" and self.editor is None
+        return WorkerState(
+            session=self.params.session,
+            worker_id=self.params.worker_id,
+            cluster=self.params.cluster,
+            name=self.params.name,
+            pid=self._prepared.pid,
+            state=self.state,
+            editor=self.editor is not None,
+            held_s=max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0,
+            rank=self._prepared.rank,
+            stop=self._stop if self.state == "stopped" else None,
+            socket=self.socket_path,
+        )
+
+    # --- steering ------------------------------------------------------------------------------
+
+    def watched_by(self, editor: Watching | None) -> None:
+        """An editor came (the one before it is told to end) or went."""
+        before, self.editor = self.editor, editor
+        if before is not None and editor is not None and before is not editor:
+            before.end("Another window looks at this worker now.")
+        self._alone_since = self._clock.now()
+        self._changed()
+
+    async def run_on(self) -> None:
+        """Lets all threads of a stopped worker run; the connection stays."""
+        if self.state == "stopped":
+            await self.request("continue", {"threadId": self.record.focus})
+
+    async def release(self) -> None:
+        """Lets the worker run on without us.
+
+        No `continue` goes before the `disconnect`: between the two the worker could reach its next
+        breakpoint(), which would pass unseen because a client is still there.
+        """
+        link, self._link = self._link, None
+        if link is None:
+            return
+        self._leaving = True
+        answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
+        with contextlib.suppress(LinkClosed, asyncio.TimeoutError):
+            await asyncio.wait_for(answer, _RELEASE_S)
+            await asyncio.wait_for(link.ended.wait(), _RELEASE_S)
+        link.close()
+        self._finish("")
+
+    async def ignore(self) -> None:
+        """Takes over the registry's list of ignored lines, and runs on from one of them."""
+        expression = landing.call("ignore", self._ignored)
+        await self.request("evaluate", {"expression": expression, "context": "watch"})
+        if self._is_at_ignored():
+            await self.run_on()
+
+    def set_mappings(self, mappings: list[Mapping]) -> None:
+        self.rules = PathRules(mappings)
+
+    # --- what the worker says ------------------------------------------------------------------
+
+    async def _handle_events(self) -> None:
+        while True:
+            event = await self._events.get()
+            try:
+                await self._handle(event)
+            except EaglerayError as error:
+                log.info("event %s of %s: %s", event.get("event"), self.params.name, error.code)
+
+    async def _handle(self, event: Message) -> None:
+        name, body = event.get("event"), event.get("body") or {}
+        if name == "stopped":
+            await self._on_stopped(event)
+        elif name == "continued":
+            self._set_running()
+            self._tell(event)
+        elif name in ("terminated", "exited"):
+            self._on_close()
+        elif name == "output" and body.get("category") == "telemetry":
+            return
+        elif name not in ("initialized", "process", "capabilities") and not str(name).startswith(
+            "debugpy"
+        ):
+            self._tell(event)
+
+    async def _on_stopped(self, event: Message) -> None:
+        self._stacks.clear()
+        self.record.stop(event["body"])
+        self._stop = await self._where(event["body"])
+        self.state = "stopped"
+        self._alone_since = self._clock.now()
+        if event["body"].get("reason") == "breakpoint" and self._is_at_ignored():
+            await self.run_on()
+            return
+        self._stops_known.set()
+        self._tell(event)
+        self._changed()
+
+    async def _where(self, body: Message) -> Stop:
+        frames = await self.stack(self.record.focus)
+        top = frames[0] if frames else {}
+        reason, exception = str(body.get("reason", "")), ""
+        if reason == "exception":
+            exception = await self._exception()
+        return Stop(
+            reason=reason,
+            path=str((top.get("source") or {}).get("path") or ""),
+            line=int(top.get("line") or 0),
+            function=str(top.get("name") or ""),
+            exception=exception,
+            thread_id=self.record.focus,
+        )
+
+    async def _exception(self) -> str:
+        response = await self.request("exceptionInfo", {"threadId": self.record.focus})
+        info = response.get("body") or {}
+        kind = str(info.get("exceptionId") or "").rpartition(".")[2]
+        return printable(
+            ": ".join(part for part in (kind, str(info.get("description") or "")) if part)
+        )
+
+    def _is_at_ignored(self) -> bool:
+        stop = self._stop
+        if self.state != "stopped" or stop is None or [stop.path, stop.line] not in self._ignored:
+            return False
+        return not self.record.has_breakpoint(stop.path, stop.line)
+
+    def _set_running(self) -> None:
+        self.record.run_on()
+        self._stacks.clear()
+        self._stop = None
+        self.state = "running"
+        self._changed()
+
+    def _tell(self, event: Message) -> None:
+        if self.editor is not None:
+            self.editor.tell(event)
+
+    def _on_close(self) -> None:
+        if self._leaving or self.state == "gone":
+            return
+        self._finish(f"{self.params.name} has ended.")
+
+    def _finish(self, why: str) -> None:
+        self.state = "gone"
+        self._stops_known.set()
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        if self.editor is not None:
+            self.editor.end(why)
+        if self._handling is not None and self._handling is not asyncio.current_task():
+            self._handling.cancel()
+        self._ended(self)
+        self._changed()
+
+
+def ended_events(why: str) -> list[Message]:
+    """What ends an editor's session."""
+    said = [dap.event("output", {"category": "important", "output": why + "\n"})] if why else []
+    return [*said, dap.event("terminated")]
