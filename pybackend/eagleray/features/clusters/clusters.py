@@ -8,23 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from attrs import frozen
-
-from eagleray.clients.cluster_watch import ClusterWatch, Seen, State
+from eagleray.clients.cluster_watch import ClusterWatch, Seen
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_http import TokenSource
 from eagleray.common.errors import EaglerayError, unknown_cluster
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
-from eagleray.features.clusters.addresses import host_and_port, normalised
+from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.discovery import Found, Machine
 from eagleray.features.clusters.examining import Examiner
+from eagleray.features.clusters.known import AllKnown, Known, known_of
 from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.reasons import of_failure
-from eagleray.features.clusters.sentences import sentence
 from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.clusters.token_rules import TokenRules
 
@@ -38,28 +36,6 @@ RAY_ALL_THE_SAME = frozenset({"token-needed", "token-refused", "dashboard-busy"}
 log = logging.getLogger(__name__)
 
 MakeDashboard = Callable[[str, TokenSource], Dashboard]
-
-
-@frozen
-class Known:
-    """A cluster as it is shown; `origin` "added" also for one that was named on the command line."""
-
-    id: str
-    name: str
-    origin: Literal["own", "added"]
-    state: State
-    session: str
-    ray_version: str
-    sentence: str
-    problems: tuple[Problem, ...]
-
-
-@frozen
-class AllKnown:
-    """All clusters, added ones first, and hints on what was seen and left alone."""
-
-    clusters: tuple[Known, ...]
-    hints: tuple[Problem, ...]
 
 
 class Clusters:
@@ -232,7 +208,7 @@ class Clusters:
         watched = [seen.cluster for seen in self._watch.all_seen()]
         for address in wanted:
             if address not in watched:
-                source = self._tokens.source(address, lambda one=address: self._is_added(one))
+                source = self._tokens.source(address, partial(self._is_added, address))
                 self._watch.add(self._make_dashboard(address, source), poll=self._polling)
         for address in watched:
             if address not in wanted:
@@ -257,7 +233,7 @@ class Clusters:
     async def _check(self, address: str) -> None:
         """Asks who is there; raises unless it is a Ray dashboard."""
         dashboard = self._make_dashboard(
-            address, self._tokens.source(address, lambda: self._is_added(address))
+            address, self._tokens.source(address, partial(self._is_added, address))
         )
         try:
             await dashboard.version()
@@ -286,18 +262,7 @@ class Clusters:
         return next((one for one in self._watch.all_seen() if one.cluster == address), None)
 
     def _known(self, seen: Seen) -> Known:
-        problems = [of_failure(seen.error)] if seen.error else []
-        host, port = host_and_port(seen.cluster)
-        return Known(
-            id=seen.cluster,
-            name=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-            origin="added" if self._is_added(seen.cluster) else "own",
-            state=seen.state,
-            session=seen.session,
-            ray_version=seen.ray_version,
-            sentence=sentence(seen),
-            problems=(*problems, *self._examiner.problems(seen)),
-        )
+        return known_of(seen, self._is_added(seen.cluster), self._examiner.problems(seen))
 
     def _changed(self) -> None:
         for listener in list(self._listeners):

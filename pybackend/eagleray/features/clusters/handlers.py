@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eagleray.features.clusters import messages as wire
-from eagleray.features.clusters.clusters import AllKnown, Clusters, Known
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.known import AllKnown, Known
 from eagleray.features.clusters.problems import Problem
 
 if TYPE_CHECKING:
