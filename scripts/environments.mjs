@@ -73,9 +73,8 @@ export async function makeEnvironment(name, log = console.log) {
   return interpreter(name);
 }
 
-function fingerprint({ lock, editable, pip = [] }) {
+function fingerprint({ lock, pip = [] }) {
   const hash = createHash("sha256").update(readFileSync(join(root, "requirements", lock)));
-  if (editable) hash.update(readFileSync(join(root, "pyproject.toml")));
   return hash.update(pip.join(" ")).digest("hex");
 }
 
