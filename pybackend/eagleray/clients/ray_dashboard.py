@@ -31,11 +31,21 @@ class Dashboard:
 
     It owns its HTTP connections, which end with `close()`.  `token_source` is asked anew whenever a
     token is to be sent, which happens only after the cluster asked for one; None means that this
-    cluster must not get a token (or that there is none).
+    cluster must not get a token (or that there is none).  A question of the state of one thing may
+    take `quick_s`, a list `list_s`.
     """
 
-    def __init__(self, address: str, token_source: TokenSource = lambda: None) -> None:
+    def __init__(
+        self,
+        address: str,
+        token_source: TokenSource = lambda: None,
+        *,
+        quick_s: float = QUICK_SECONDS,
+        list_s: float = LIST_SECONDS,
+    ) -> None:
         self.address = address
+        self._quick_s = quick_s
+        self._list_s = list_s
         self._http = RayHttp(address, token_source)
         self._marks_logs: bool | None = None
 
@@ -44,7 +54,7 @@ class Dashboard:
 
     async def version(self) -> Version:
         """Who answers there; `not-ray` if it is something else."""
-        reply = await self._http.get("/api/version", seconds=QUICK_SECONDS, limit=2**20)
+        reply = await self._http.get("/api/version", seconds=self._quick_s, limit=2**20)
         if reply.status >= 500:
             raise self._failed(reply)
         value = self._json(reply)
@@ -60,7 +70,7 @@ class Dashboard:
 
     async def authentication_mode(self) -> str:
         """ "disabled", "token" or another mode of Ray; "disabled" for versions that know none."""
-        reply = await self._http.get("/api/authentication_mode", seconds=QUICK_SECONDS)
+        reply = await self._http.get("/api/authentication_mode", seconds=self._quick_s)
         if reply.status == 404:
             return "disabled"
         value = self._json(self._good(reply))
@@ -69,7 +79,7 @@ class Dashboard:
     async def paused_workers(self) -> list[WorkerRow]:
         """Live workers of which a thread waits for a debugger: the one query that is polled (4 ms)."""
         rows = await self._list(
-            "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=QUICK_SECONDS
+            "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=self._quick_s
         )
         # A worker that never paused has null, which some versions count as unequal to 0.
         return [w for w in _each(ray_rows.worker, rows) if w.paused_threads > 0]
@@ -92,7 +102,7 @@ class Dashboard:
 
     async def jobs(self) -> list[JobRow]:
         """All jobs, also ended ones, each with its runtime_env."""
-        reply = self._good(await self._http.get("/api/jobs/", seconds=LIST_SECONDS))
+        reply = self._good(await self._http.get("/api/jobs/", seconds=self._list_s))
         value = self._json(reply)
         if not isinstance(value, list):
             raise errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
@@ -100,7 +110,7 @@ class Dashboard:
 
     async def profiling_enabled(self) -> bool:
         """Whether `traceback` may be asked."""
-        reply = await self._http.get("/api/profiling_enabled", seconds=QUICK_SECONDS)
+        reply = await self._http.get("/api/profiling_enabled", seconds=self._quick_s)
         if reply.status == 404:
             return True  # Versions without this question have no gate.
         value = self._json(self._good(reply))
@@ -111,13 +121,13 @@ class Dashboard:
         """py-spy's text of all stacks of a worker; check its title, old versions may answer for another node."""
         query = [("pid", str(pid)), ("ip", node_ip)]
         return self._good(
-            await self._http.get("/worker/traceback", query, seconds=LIST_SECONDS)
+            await self._http.get("/worker/traceback", query, seconds=self._list_s)
         ).text
 
     async def log_files(self, node_id: str, pattern: str) -> list[str]:
         """Names of log files of a node that fit a glob, e.g. `worker-<worker id>-*.out`."""
         query = [("node_id", node_id), ("glob", pattern)]
-        reply = self._good(await self._http.get("/api/v0/logs", query, seconds=LIST_SECONDS))
+        reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
         groups = self._result(reply)
         if not isinstance(groups, dict):
             raise errors.not_ray(self.address, "/api/v0/logs answers something else")
@@ -129,7 +139,7 @@ class Dashboard:
         pieces: list[str] = []
         size = 0
         query = [("lines", str(lines))]
-        async with self._log("file", node_id, filename, query, LIST_SECONDS) as texts:
+        async with self._log("file", node_id, filename, query, self._list_s) as texts:
             async for text in texts:
                 pieces.append(text)
                 size += len(text)
@@ -159,7 +169,7 @@ class Dashboard:
             yield ray_logs.texts(answer, bool(self._marks_logs))
 
     async def _list(
-        self, what: str, filters: list[tuple[str, str, str]], seconds: float = LIST_SECONDS
+        self, what: str, filters: list[tuple[str, str, str]], seconds: float | None = None
     ) -> list[dict[str, Any]]:
         query: list[tuple[str, str]] = [("detail", "1"), ("limit", MAX_ROWS)]
         for key, predicate, value in filters:
@@ -168,7 +178,9 @@ class Dashboard:
                 ("filter_predicates", predicate),
                 ("filter_values", value),
             ]
-        reply = self._good(await self._http.get(f"/api/v0/{what}", query, seconds=seconds))
+        reply = self._good(
+            await self._http.get(f"/api/v0/{what}", query, seconds=seconds or self._list_s)
+        )
         rows = self._result(reply)
         listed = rows.get("result") if isinstance(rows, dict) else None
         if not isinstance(listed, list):
@@ -178,9 +190,9 @@ class Dashboard:
     def _result(self, reply: Reply) -> Any:
         """`data.result` of an answer of the state API."""
         value = self._json(reply)
-        if not isinstance(value, dict) or "data" not in value:
+        if not isinstance(value, dict) or not isinstance(value.get("result"), bool):
             raise errors.not_ray(self.address, "it answers in JSON, but not as Ray does")
-        if value.get("result") is not True:
+        if not value["result"]:
             raise self._failed(reply)
         return ray_rows.mapping(value, "data").get("result")
 

@@ -1,0 +1,106 @@
+"""Every way in which a dashboard can fail, and the error of the catalogue that it becomes."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+
+from tests.fakes.dashboard import dashboard, no_http
+
+FAULTS = [
+    ("error_500", "dashboard-failed"),
+    ("busy_429", "dashboard-busy"),
+    ("garbage", "not-ray"),
+    ("nested", "not-ray"),
+    ("other_json", "not-ray"),
+    ("web_page", "not-ray"),
+    ("not_found", "not-ray"),
+    ("login_401", "not-ray"),
+    ("redirect", "redirected"),
+    ("huge", "answer-too-large"),
+    ("silent", "cluster-slow"),
+    ("drip", "cluster-slow"),
+    ("hang_up", "cluster-unreachable"),
+]
+
+ASK: dict[str, Callable[[Dashboard], Awaitable[object]]] = {
+    "version": Dashboard.version,
+    "paused_workers": Dashboard.paused_workers,
+    "actors": Dashboard.actors,
+    "jobs": Dashboard.jobs,
+}
+
+
+async def failure(
+    client: Dashboard, ask: Callable[[Dashboard], Awaitable[object]]
+) -> EaglerayError:
+    with pytest.raises(EaglerayError) as failed:
+        await ask(client)
+    await client.close()
+    return failed.value
+
+
+@pytest.mark.parametrize("question", ASK)
+@pytest.mark.parametrize(("fault", "code"), FAULTS)
+async def test_a_fault_becomes_an_error_of_the_catalogue(
+    fault: str, code: str, question: str
+) -> None:
+    patience_s = 0.5 if code == "cluster-slow" else 30.0
+    async with dashboard() as fake:
+        fake.fault = fault
+        client = Dashboard(fake.address, quick_s=patience_s, list_s=patience_s)
+        error = await failure(client, ASK[question])
+        assert error.code == code
+        assert fake.address in error.message
+        assert error.next_step
+
+
+async def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+        error = await failure(Dashboard(address), Dashboard.version)
+    assert error.code == "cluster-unreachable"
+
+
+async def test_a_name_that_does_not_exist() -> None:
+    error = await failure(Dashboard("http://no-such-host.invalid:8265"), Dashboard.version)
+    assert error.code == "cluster-unreachable"
+
+
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.6\r\n", b"\x00\x01\x02" * 100, b""])
+async def test_what_speaks_no_http(said: bytes) -> None:
+    async with no_http(said) as address:
+        error = await failure(Dashboard(address), Dashboard.version)
+    assert error.code in ("not-ray", "cluster-unreachable")
+
+
+async def test_https_of_a_server_without() -> None:
+    async with dashboard() as fake:
+        address = fake.address.replace("http:", "https:")
+        error = await failure(Dashboard(address), Dashboard.version)
+    assert error.code == "cluster-unreachable"
+
+
+async def test_the_server_s_words_are_kept_for_the_log_only() -> None:
+    async with dashboard() as fake:
+        fake.fault = "error_500"
+        error = await failure(Dashboard(fake.address), Dashboard.paused_workers)
+    assert "out of order" in error.detail
+    assert "out of order" not in str(error)
+
+
+async def test_it_is_asked_again_after_a_fault() -> None:
+    async with dashboard() as fake:
+        client = Dashboard(fake.address)
+        for fault, _ in FAULTS[:4]:
+            fake.fault = fault
+            with pytest.raises(EaglerayError):
+                await client.paused_workers()
+        fake.fault = ""
+        assert len(await client.paused_workers()) == 3
+        await client.close()

@@ -1,0 +1,95 @@
+"""A token goes to a Ray dashboard that asks for one and may have it, and to nobody else."""
+
+from __future__ import annotations
+
+import pytest
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+
+from tests.fakes.dashboard import dashboard
+
+
+async def test_no_token_is_sent_unasked() -> None:
+    async with dashboard() as fake:
+        client = Dashboard(fake.address, lambda: "secret")
+        await client.version()
+        await client.paused_workers()
+        assert fake.sent_tokens() == []
+        await client.close()
+
+
+async def test_the_token_is_sent_when_it_is_asked_for() -> None:
+    async with dashboard() as fake:
+        fake.token = "secret"
+        client = Dashboard(fake.address, lambda: "secret")
+        assert await client.authentication_mode() == "token"
+        assert len(await client.paused_workers()) == 3
+        await client.paused_workers()
+        # Only the first question was asked twice.
+        assert [path for path in fake.paths() if "workers" in path] == ["/api/v0/workers"] * 3
+        assert set(fake.sent_tokens()) == {"Bearer secret"}
+        await client.close()
+
+
+@pytest.mark.parametrize(("given", "code"), [(None, "token-needed"), ("bad", "token-refused")])
+async def test_without_the_right_token(given: str | None, code: str) -> None:
+    async with dashboard() as fake:
+        fake.token = "secret"
+        client = Dashboard(fake.address, lambda: given)
+        with pytest.raises(EaglerayError) as failed:
+            await client.version()
+        assert failed.value.code == code
+        assert "secret" not in str(failed.value) + failed.value.detail
+        await client.close()
+
+
+async def test_a_new_token_is_used_at_once() -> None:
+    async with dashboard() as fake:
+        fake.token = "new"
+        tokens = ["old"]
+        client = Dashboard(fake.address, lambda: tokens[-1])
+        with pytest.raises(EaglerayError):
+            await client.version()
+        tokens.append("new")
+        assert (await client.version()).ray == "2.60.0"
+        await client.close()
+
+
+@pytest.mark.parametrize("fault", ["login_401", "redirect", "web_page", "other_json", "garbage"])
+async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
+    async with dashboard() as fake:
+        fake.fault = fault
+        client = Dashboard(fake.address, lambda: "secret")
+        with pytest.raises(EaglerayError):
+            await client.version()
+        assert fake.sent_tokens() == []
+        await client.close()
+
+
+async def test_a_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
+    async with dashboard() as fake, dashboard() as elsewhere:
+        fake.token = "secret"
+        client = Dashboard(fake.address, lambda: "secret")
+        await client.version()
+        fake.fault = "redirect"
+        with pytest.raises(EaglerayError) as failed:
+            await client.version()
+        assert failed.value.code == "redirected"
+        assert elsewhere.requests == []
+        assert "/login" not in fake.paths()
+        await client.close()
+
+
+async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
+    async with dashboard() as fake:
+        fake.token = "secret"
+        may: list[str | None] = ["secret"]
+        client = Dashboard(fake.address, lambda: may[-1])
+        await client.version()
+        sent = len(fake.sent_tokens())
+        may.append(None)
+        with pytest.raises(EaglerayError) as failed:
+            await client.version()
+        assert failed.value.code == "token-needed"
+        assert len(fake.sent_tokens()) == sent
+        await client.close()
