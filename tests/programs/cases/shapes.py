@@ -118,7 +118,8 @@ def start(name):
     if name == "nested":
         return [outer.remote(1)]
     if name == "init":
-        return [InInit.options(name="init-0").remote().get.remote()]
+        actor = InInit.options(name="init-0").remote()
+        return [actor.get.remote()]
     if name == "async":
         actor = Async.remote()
         return [actor.work.remote(1), actor.work.remote(2)]
@@ -126,15 +127,18 @@ def start(name):
         actor = Threaded.remote()
         return [actor.work.remote(number) for number in range(3)]
     if name == "looping":
-        return [Looping.options(name="looping").remote().work.remote()]
+        actor = Looping.options(name="looping").remote()
+        return [actor.work.remote()]
     if name == "post_mortem":
-        return [Failing.options(runtime_env=POST_MORTEM).remote().work.remote(0)]
+        actor = Failing.options(runtime_env=POST_MORTEM).remote()
+        return [actor.work.remote(0)]
     if name == "retries":
         return [flaky.options(runtime_env=POST_MORTEM).remote()]
     if name == "relay":
         return [relaying_parent.options(runtime_env=POST_MORTEM).remote()]
     if name == "hostile":
-        return [Named.options(name=HOSTILE).remote().work.remote()]
+        actor = Named.options(name=HOSTILE).remote()
+        return [actor.work.remote()]
     raise SystemExit(f"there is no shape {name}")
 
 
