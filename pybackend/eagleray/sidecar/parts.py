@@ -65,7 +65,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     adapters = Adapters()
     watch = ClusterWatch()
     source_mapping = SourceMapping(adapters, home())
-    workers = PausedWorkers(watch, adapters, clock=clock)
+    workers = PausedWorkers(watch, adapters, clock=clock, to_local=source_mapping.local)
 
     async def find(cluster: str, worker: str) -> Target:
         return await workers.find(cluster, worker)

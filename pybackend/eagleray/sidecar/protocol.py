@@ -61,4 +61,6 @@ class AnsweringProtocol(LanguageServerProtocol):
             raise JsonRpcInvalidParams() from error
 
     def _refuse(self, request_id: Any, error: JsonRpcException) -> None:
-        self._send_response(request_id, error=error.to_response_error())
+        # Written out by hand: `_send_response` leaves the id out when it is null.
+        said = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": said})

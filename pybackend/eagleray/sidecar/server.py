@@ -42,8 +42,9 @@ class Sidecar(LanguageServer):
         )
         self._build = build
         self._requests = Requests()
-        self.feature(types.INITIALIZE)(self._on_initialize)
-        self.feature(types.INITIALIZED)(self._on_initialized)
+        # pygls writes attributes onto a handler, which a bound method does not take.
+        self.feature(types.INITIALIZE)(lambda params: self._on_initialize(params))
+        self.feature(types.INITIALIZED)(lambda params: self._on_initialized(params))
 
     async def serve(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
         """Answers until `exit` or the end of `stdin`."""

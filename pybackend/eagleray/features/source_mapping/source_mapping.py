@@ -73,6 +73,14 @@ class SourceMapping:
         """All mappings of a cluster, in the order in which they are tried."""
         return self._said(cluster) + self._found.get(cluster, [])
 
+    def local(self, cluster: str, path: str) -> str:
+        """The local file of `path` as far as it is known without asking the worker; "" otherwise."""
+        for mapping in sorted(self.known(cluster), key=lambda one: -len(one.remote)):
+            local = places.apply(mapping, path)
+            if local and local_files.is_file(local):
+                return local
+        return path if path.startswith("/") and local_files.is_file(path) else ""
+
     async def resolve(
         self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
     ) -> Decision:

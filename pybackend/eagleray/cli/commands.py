@@ -1,0 +1,206 @@
+"""What each command does."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from eagleray.adapter.protocol import WorkerState
+from eagleray.cli import printing
+from eagleray.common.errors import (
+    EaglerayError,
+    ambiguous_worker,
+    no_clusters,
+    unknown_worker,
+)
+from eagleray.features.debugging.handlers import attached
+from eagleray.features.workers.rows import Paused, everyone
+from eagleray.sidecar.parts import Parts, Settings, build
+
+# The line at which a worker waits is nice to have; a command does not wait longer for it.
+LOCATE_S = 3.0
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Does what the command line asks for; the answer is the exit code."""
+    return asyncio.run(_run(asked))
+
+
+async def _run(asked: argparse.Namespace) -> int:
+    parts = build(Settings.read({}, dict(os.environ)))
+    try:
+        return await COMMANDS[asked.command](parts, asked)
+    finally:
+        await parts.close()
+
+
+async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
+    named = await parts.clusters.named(asked.cluster) if asked.cluster else None
+    known = await parts.clusters.refresh()
+    shown = [one for one in known.clusters if named in (None, one.id)]
+    if asked.json:
+        printing.print_json([printing.cluster(one) for one in shown])
+    else:
+        printing.print_clusters(shown, () if named else known.hints)
+    return 0
+
+
+async def paused(parts: Parts, asked: argparse.Namespace) -> int:
+    ids = await _cluster_ids(parts, asked)
+    groups = await parts.workers.refresh(ids, locate_s=LOCATE_S)
+    waiting = [worker for worker in everyone(groups) if worker.state != "running"]
+    if asked.json:
+        printing.print_json([printing.paused(worker) for worker in waiting])
+    elif waiting:
+        printing.print_groups(groups)
+    else:
+        print("No worker is paused.", file=sys.stderr)
+    return 0
+
+
+async def attach(parts: Parts, asked: argparse.Namespace) -> int:
+    target = await _find(parts, await _cluster_ids(parts, asked), asked.worker)
+    folders = [os.path.abspath(folder) for folder in asked.folder or ["."]]  # noqa: PTH100
+    attachment = await parts.debugging.attaching.attach(
+        target.cluster, target.worker_id, folders, lambda _: None
+    )
+    if asked.json:
+        printing.print_json(printing.plain(attached(attachment)))
+    else:
+        place = f"stands at {attachment.local or attachment.path}:{attachment.line}"
+        print(attachment.name, place if attachment.path else "runs", file=sys.stderr)
+        print(attachment.socket)
+    return 0
+
+
+async def continue_(parts: Parts, asked: argparse.Namespace) -> int:
+    ids = await _cluster_ids(parts, asked)
+    targets = await _chosen(parts, ids, asked)
+    failures: list[tuple[str, EaglerayError]] = []
+    for cluster in ids:
+        of_cluster = [t.worker_id for t in targets if t.cluster == cluster]
+        result = await parts.debugging.actions.continue_(cluster, of_cluster)
+        failures += [(failed.name, failed.error) for failed in result.failed]
+    return _outcome(asked, "continued", len(targets), failures)
+
+
+async def release(parts: Parts, asked: argparse.Namespace) -> int:
+    """Asks the adapters alone, so that held workers can be let go when no dashboard answers."""
+    held = [state for state in await parts.adapters.workers() if state.state != "gone"]
+    if asked.cluster:
+        cluster = await parts.clusters.named(asked.cluster)
+        held = [state for state in held if state.cluster == cluster]
+    chosen = held if asked.all else [_held(held, worker) for worker in asked.workers]
+    failures = []
+    for state in chosen:
+        try:
+            await parts.adapters.release(state.session, state.worker_id)
+        except EaglerayError as error:
+            failures.append((state.name, error))
+    return _outcome(asked, "released", len(chosen), failures)
+
+
+async def logs(parts: Parts, asked: argparse.Namespace) -> int:
+    from eagleray.features.workers.live_workers import ask_live_workers
+    from eagleray.features.workers.logs import Logs, Stream
+
+    stream: Stream = "err" if asked.err else "out"
+    reader = Logs(parts.watch.dashboard)
+    for cluster in await _cluster_ids(parts, asked):
+        live = await ask_live_workers(parts.watch.dashboard(cluster))
+        fitting = _fitting([(w.worker_id, w.name) for w in live], asked.worker)
+        if len(fitting) > 1:
+            raise ambiguous_worker(asked.worker, len(fitting))
+        if not fitting:
+            continue
+        if asked.follow:
+            async for part in reader.follow(cluster, fitting[0], stream, asked.lines):
+                print(part.text, end="", flush=True)
+            return 0
+        end = await reader.tail(cluster, fitting[0], stream, asked.lines)
+        if asked.json:
+            printing.print_json(printing.plain(end))
+        else:
+            print(end.text, end="" if end.text.endswith("\n") else "\n")
+        return 0
+    raise unknown_worker(asked.worker)
+
+
+COMMANDS = {
+    "clusters": clusters,
+    "paused": paused,
+    "attach": attach,
+    "continue": continue_,
+    "release": release,
+    "logs": logs,
+}
+
+
+async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:
+    """The cluster that was named, or all that are known and answer; raises if there is none."""
+    if asked.cluster:
+        return [await parts.clusters.named(asked.cluster)]
+    await parts.clusters.discover()
+    await parts.watch.refresh()
+    seen = parts.watch.all_seen()
+    answering = [one.cluster for one in seen if one.error is None]
+    if answering:
+        return answering
+    raise next((one.error for one in seen if one.error is not None), no_clusters())
+
+
+async def _find(parts: Parts, ids: Sequence[str], worker: str) -> Paused:
+    await parts.workers.refresh(ids)
+    found = []
+    for cluster in ids:
+        try:
+            found.append(await parts.workers.find(cluster, worker))
+        except EaglerayError as error:
+            if error.code != "unknown-worker":
+                raise
+    if not found:
+        raise unknown_worker(worker)
+    if len(found) > 1:
+        raise ambiguous_worker(worker, len(found))
+    return found[0]
+
+
+async def _chosen(parts: Parts, ids: Sequence[str], asked: argparse.Namespace) -> list[Paused]:
+    if asked.all:
+        waiting = everyone(await parts.workers.refresh(ids))
+        return [worker for worker in waiting if worker.state != "running"]
+    return [await _find(parts, ids, worker) for worker in asked.workers]
+
+
+def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
+    fitting = _fitting([(state.worker_id, state.name) for state in held], worker)
+    if not fitting:
+        raise unknown_worker(worker)
+    if len(fitting) > 1:
+        raise ambiguous_worker(worker, len(fitting))
+    return next(state for state in held if state.worker_id == fitting[0])
+
+
+def _fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
+    """The ids that `text` means: as an id, else as a name, else as the beginning of an id."""
+    exact = [worker_id for worker_id, _ in workers if worker_id == text]
+    named = [worker_id for worker_id, name in workers if name == text]
+    begun = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
+    return exact or named or begun
+
+
+def _outcome(
+    asked: argparse.Namespace, verb: str, count: int, failures: list[tuple[str, EaglerayError]]
+) -> int:
+    done = count - len(failures)
+    if asked.json:
+        failed = [{"name": name, "code": e.code, "message": e.message} for name, e in failures]
+        printing.print_json({"done": done, "failures": failed})
+    else:
+        print(f"{done} {verb}", file=sys.stderr)
+        for name, error in failures:
+            print(f"{name}: {error}", file=sys.stderr)
+    return 1 if failures else 0

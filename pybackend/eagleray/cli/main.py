@@ -1,0 +1,98 @@
+"""The `eagleray` command: a thin face over the features, for terminals, scripts and CI.
+
+Results go to standard output, words about them and errors to standard error.  It ends with 0 when all
+was done, 1 with an error of the catalogue, 2 when the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from eagleray import __version__
+from eagleray.common.errors import EaglerayError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = parser().parse_args(arguments)
+    # Imported late: `--help` and a wrong command line are answered at once.
+    from eagleray.cli.commands import run
+
+    _start_log(asked.verbose)
+    try:
+        return run(asked)
+    except EaglerayError as error:
+        print(f"eagleray: {error.message}", error.next_step, sep="\n", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; the interpreter would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(
+        prog="eagleray", description="Stand at the breakpoints of paused Ray workers."
+    )
+    top.add_argument("--version", action="version", version=f"eagleray {__version__}")
+    top.add_argument("--verbose", action="store_true", help="say what is done, on standard error")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    _command(commands, "clusters", "the known clusters, and what is seen of them")
+    _command(commands, "paused", "workers that wait at a breakpoint() or that are held")
+    attach = _command(
+        commands, "attach", "attach to a worker; prints a Unix socket for any DAP client"
+    )
+    continue_ = _command(commands, "continue", "let workers run on")
+    release = _command(commands, "release", "let held workers run on and give them up")
+    logs = _command(commands, "logs", "the end of a worker's log")
+
+    worker_help = "worker id, an unambiguous beginning of one, or the worker's name"
+    attach.add_argument("worker", metavar="WORKER", help=worker_help)
+    attach.add_argument(
+        "--folder",
+        action="append",
+        default=[],
+        help="where to look for the worker's files (default: the current folder)",
+    )
+    for several in (continue_, release):
+        several.add_argument("workers", metavar="WORKER", nargs="*", help=worker_help)
+        several.add_argument("--all", action="store_true", help="all of them")
+    logs.add_argument("worker", metavar="WORKER", help=worker_help)
+    logs.add_argument("--err", action="store_true", help="standard error instead of output")
+    logs.add_argument("--lines", type=_positive, default=1000, help="at most so many (1000)")
+    logs.add_argument("--follow", action="store_true", help="go on with what is appended")
+    return top
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text)
+    command.add_argument(
+        "--cluster", metavar="URL", help="the dashboard of the cluster: 8265, host:8265, http://…"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+    return command
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _start_log(verbose: bool) -> None:
+    import logging
+
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO if verbose else logging.CRITICAL,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
