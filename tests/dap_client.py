@@ -97,7 +97,13 @@ class DapClient:
             named = m["type"] == "event" and m["event"] == event
             return named and (where is None or where(m.get("body") or {}))
 
-        return self._wait(fits, f"event {event}", limit, self._seen, remember=True)
+        return self.wait_message(fits, f"event {event}", limit)
+
+    def wait_message(
+        self, fits: Callable[[Message], bool], what: str, limit: float = LIMIT
+    ) -> Message:
+        """The next message of any kind that fits, after the one that was waited for last."""
+        return self._wait(fits, what, limit, self._seen, remember=True)
 
     def attach(self, breakpoints: dict[str, list[int]] | None = None, **arguments: Any) -> Message:
         """What VS Code says on attach, up to the answer to configurationDone; returns the capabilities."""

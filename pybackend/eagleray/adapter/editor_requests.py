@@ -5,6 +5,7 @@ from __future__ import annotations
 from eagleray.adapter import dap
 from eagleray.adapter.attaching import UNCAUGHT
 from eagleray.adapter.dap import Message
+from eagleray.adapter.exceptions import without_note
 from eagleray.adapter.frames import is_noise, is_own_thread
 from eagleray.adapter.record import FileBreakpoints
 from eagleray.adapter.sources import Sources
@@ -138,6 +139,8 @@ class EditorRequests:
         elif command == "variables":
             rows = body.get("variables") or []
             body = {**body, "variables": [row for row in rows if not is_noise(row)]}
+        elif command == "exceptionInfo":
+            body = without_note(body)
         elif command == "loadedSources":
             body = {
                 **body,

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from eagleray.adapter import dap, landing
+from eagleray.adapter import dap, exceptions, landing
 from eagleray.adapter.attaching import Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.frames import Owners, fold
@@ -18,7 +18,7 @@ from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, no_worker_file, printable, worker_gone
+from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 
 log = logging.getLogger(__name__)
 
@@ -247,11 +247,7 @@ class Worker:
 
     async def _exception(self) -> str:
         response = await self.request("exceptionInfo", {"threadId": self.record.focus})
-        info = response.get("body") or {}
-        kind = str(info.get("exceptionId") or "").rpartition(".")[2]
-        return printable(
-            ": ".join(part for part in (kind, str(info.get("description") or "")) if part)
-        )
+        return exceptions.summary(response.get("body") or {})
 
     def _is_at_ignored(self) -> bool:
         stop = self._stop

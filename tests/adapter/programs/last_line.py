@@ -4,7 +4,7 @@ import contextlib
 
 
 def ends(a):
-    b = a + 1
+    a = a + 1
     breakpoint()
 
 
@@ -14,7 +14,7 @@ def branch(a):
 
 
 def loop(n):
-    for i in range(n):
+    for _ in range(n):
         breakpoint()
     return n
 

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+from pathlib import Path
 
 POST_MORTEM_ERROR_UUID = "post_mortem_error_uuid"
 
@@ -15,9 +16,9 @@ waiting = 0
 
 
 def _tell():
-    with open(os.environ["PAUSED_FILE"] + ".new", "w") as file:
-        json.dump({"port": port, "waiting": waiting, "pid": os.getpid()}, file)
-    os.replace(os.environ["PAUSED_FILE"] + ".new", os.environ["PAUSED_FILE"])
+    new = Path(os.environ["PAUSED_FILE"] + ".new")
+    new.write_text(json.dumps({"port": port, "waiting": waiting, "pid": os.getpid()}))
+    new.replace(os.environ["PAUSED_FILE"])
 
 
 def set_trace(breakpoint_uuid=None):

@@ -1,0 +1,26 @@
+"""What a failed worker raised, in one line."""
+
+from __future__ import annotations
+
+import re
+
+from eagleray.adapter.dap import Message
+from eagleray.common.errors import printable
+
+# debugpy says so of every exception that it shows after the fact.
+_NOTE = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
+_MODULE = re.compile(r"^(?:\w+\.)+(?=\w)")
+
+
+def without_note(info: Message) -> Message:
+    """The body of `exceptionInfo` with the bare name of the exception."""
+    name = info.get("exceptionId")
+    return {**info, "exceptionId": _NOTE.sub("", name)} if isinstance(name, str) else info
+
+
+def summary(info: Message) -> str:
+    """ "ValueError: reward is nan" of the body of `exceptionInfo`."""
+    info = without_note(info)
+    name = _MODULE.sub("", str(info.get("exceptionId") or ""))
+    text = str(info.get("description") or "")
+    return printable(": ".join(part for part in (name, text) if part))

@@ -1,0 +1,52 @@
+"""Fixtures of the adapter's tests: a home with a short path, an adapter in it, programs that end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapter.harness import AdapterProcess, ControlClient, Program
+
+
+@pytest.fixture
+def short_home() -> Iterator[Path]:
+    """An EAGLERAY_HOME whose sockets have short paths."""
+    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def adapter(short_home: Path) -> Iterator[AdapterProcess]:
+    process = AdapterProcess(short_home)
+    yield process
+    process.end()
+    # What it logged unexpectedly is shown with the failure; values of the person are never in it.
+    print(process.log.read_text())
+
+
+@pytest.fixture
+def control(adapter: AdapterProcess) -> ControlClient:
+    return adapter.control
+
+
+@pytest.fixture
+def program() -> Iterator[Callable[..., Program]]:
+    """Starts a program and waits until it is paused."""
+    started: list[Program] = []
+
+    def start(
+        script: Any, *arguments: str, threads: int = 1, env: dict[str, str] | None = None
+    ) -> Program:
+        started.append(Program(script, *arguments, env=env))
+        started[-1].wait_paused(threads)
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.end()

@@ -1,0 +1,271 @@
+"""Programs that pause as Ray workers do, an adapter process, and its control socket, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+LIMIT = 60.0
+POLL_S = 0.02
+
+Json = dict[str, Any]
+
+
+def until(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
+    """Waits for something that gives no sign of its own (a file, a process)."""
+    end = time.monotonic() + limit
+    while not (result := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit:g} s: {what}")
+        time.sleep(POLL_S)
+    return result
+
+
+class Program:
+    """A process that runs one of the programs; everything that it starts ends with it."""
+
+    def __init__(
+        self, script: str | Path, *arguments: str, env: dict[str, str] | None = None
+    ) -> None:
+        self.mark = uuid.uuid4().hex
+        self._folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+        self._paused = self._folder / "paused"
+        self._output = (self._folder / "output").open("w+b")
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "frozen_modules=off", str(PROGRAMS / script), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(PROGRAMS),
+                "PYTHONBREAKPOINT": "ray.util.rpdb.set_trace",
+                "PAUSED_FILE": str(self._paused),
+                "EAGLERAY_TEST_MARK": self.mark,
+                **(env or {}),
+            },
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: Any, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def state(self) -> Json:
+        try:
+            found: Json = json.loads(self._paused.read_text())
+        except FileNotFoundError:
+            return {"waiting": 0, "port": 0}
+        return found
+
+    def wait_paused(self, threads: int = 1) -> int:
+        """Waits until so many threads wait for a debugger; returns the port."""
+        until(lambda: self.state()["waiting"] >= threads or self.process.poll() is not None,
+              f"{threads} paused threads")  # fmt: skip
+        assert self.state()["waiting"] >= threads, f"the program ended: {self.output()}"
+        return int(self.state()["port"])
+
+    def output(self) -> str:
+        return (self._folder / "output").read_text()
+
+    def wait_output(self, text: str) -> str:
+        until(lambda: text in self.output() or self.process.poll() is not None, f"output {text!r}")
+        assert text in self.output(), self.output()
+        return self.output()
+
+    def wait_done(self) -> str:
+        """Waits for the ordinary end of the program; returns its output."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(LIMIT) == 0, self.output()
+        return self.output()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(LIMIT)
+
+    def end(self) -> None:
+        """Ends the program and debugpy's detached process, which bears our mark in its environment."""
+        for process in marked(self.mark):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait(LIMIT)
+        if self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+        self._output.close()
+        until(lambda: not marked(self.mark), "the end of debugpy's processes")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    """The living processes of this user with that mark in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            is_ours = process.environ().get("EAGLERAY_TEST_MARK") == mark
+            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+class ControlClient:
+    """Speaks the control protocol, one request after the other; collects events."""
+
+    def __init__(self, path: Path) -> None:
+        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sock.connect(str(path))
+        self._id = 0
+        self._changed = threading.Condition()
+        self._answers: dict[int, Json] = {}
+        self.events: list[Json] = []
+        self._ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def send(self, op: str, **params: Any) -> int:
+        self._id += 1
+        line = json.dumps({"id": self._id, "op": op, "params": params})
+        self._sock.sendall(line.encode() + b"\n")
+        return self._id
+
+    def answer(self, request: int) -> Json:
+        """The whole answer, with `result` or `error`."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: request in self._answers or self._ended, LIMIT)
+            return self._answers[request]
+
+    def call(self, op: str, **params: Any) -> Json:
+        answer = self.answer(self.send(op, **params))
+        assert "result" in answer, answer
+        result: Json = answer["result"]
+        return result
+
+    def error(self, op: str, **params: Any) -> Json:
+        answer = self.answer(self.send(op, **params))
+        assert "error" in answer, answer
+        error: Json = answer["error"]
+        return error
+
+    def attach(self, program: Program, worker: str = "w1", **more: Any) -> Json:
+        return self.call("attach", **attach_params(program, worker, **more))
+
+    def worker(self, worker: str = "w1") -> Json | None:
+        """The state of one worker, None when the adapter does not have it."""
+        found: list[Json] = self.call("workers")["workers"]
+        return next((state for state in found if state["worker_id"] == worker), None)
+
+    def wait_event(self, fits: Callable[[list[Json]], bool]) -> list[Json]:
+        """Waits for a `workers` event whose list fits, among all that came."""
+
+        def found() -> list[Json] | None:
+            return next((e["workers"] for e in self.events if fits(e["workers"])), None)
+
+        with self._changed:
+            assert self._changed.wait_for(lambda: found() is not None, LIMIT), self.events
+            result = found()
+        assert result is not None
+        return result
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        self._reader.join(LIMIT)
+        self._sock.close()
+
+    def _read(self) -> None:
+        with suppress(OSError), self._sock.makefile("rb") as stream:
+            for line in stream:
+                message = json.loads(line)
+                with self._changed:
+                    if "event" in message:
+                        self.events.append(message)
+                    else:
+                        self._answers[message["id"]] = message
+                    self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+def attach_params(program: Program, worker: str = "w1", **more: Any) -> Json:
+    return {
+        "session": "session_1",
+        "worker_id": worker,
+        "cluster": "http://127.0.0.1:8265",
+        "name": "PolicyWorker r0",
+        "host": "127.0.0.1",
+        "port": int(program.state()["port"]),
+        **more,
+    }
+
+
+class AdapterProcess:
+    """An adapter of its own in a home of its own; `control` speaks to it."""
+
+    def __init__(self, home: Path, version: str = "", idle_s: float = 60.0) -> None:
+        self.home = home
+        before = f"import eagleray; eagleray.__version__ = {version!r}; " if version else ""
+        start = before + "from eagleray.adapter.main import main; main()"
+        self.log = home / f"adapter{version}.log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", start],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(ROOT / "pybackend"),
+                    "EAGLERAY_HOME": str(home),
+                    "EAGLERAY_ADAPTER_IDLE_S": str(idle_s),
+                },
+                start_new_session=True,
+            )
+        self._controls: list[ControlClient] = []
+        pattern = f"run/*/adapter-{version or '[0-9]*'}.sock"
+        self.socket: Path = until(
+            lambda: next((p for p in home.glob(pattern) if _listens(p)), None),
+            "the adapter's socket",
+        )
+        self.control = self.connect()
+
+    def connect(self) -> ControlClient:
+        self._controls.append(ControlClient(self.socket))
+        return self._controls[-1]
+
+    def end(self) -> None:
+        for control in self._controls:
+            control.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LIMIT)
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False

@@ -1,0 +1,13 @@
+"""Code in a file that nobody else has, and code in no file at all."""
+
+import sys
+from pathlib import Path
+
+folder = sys.argv[1]
+text = "reward = 7\nbreakpoint()\nprint('reward', reward, flush=True)\n"
+Path(folder, "only_here.py").write_text(text)
+sys.path.insert(0, folder)
+import only_here  # noqa: E402, F401
+
+exec("secret = 1\nbreakpoint()\nprint(secret)\n")
+print("done", flush=True)
