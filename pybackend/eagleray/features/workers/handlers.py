@@ -6,6 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import log_search, messages
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
@@ -59,12 +61,18 @@ class Panel:
         changed = asyncio.Event()
         changed.set()
         end = self._workers.on_change(changed.set)
+        told: list[Paused] | None = None
         try:
             while True:
                 await changed.wait()
                 await self._workers.described(NAMES_S)
                 changed.clear()
-                self._server.notify(messages.CHANGED, snapshot(self._workers.groups()))
+                groups = self._workers.groups()
+                # That time has passed is no news: the editor counts on by itself.
+                rows = [evolve(worker, waiting_s=0.0) for worker in everyone(groups)]
+                if rows != told:
+                    told = rows
+                    self._server.notify(messages.CHANGED, snapshot(groups))
                 await asyncio.sleep(GAP_S)
         finally:
             end()

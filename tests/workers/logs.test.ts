@@ -1,0 +1,176 @@
+// Logs: opened, followed and searched from rows of the views.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import type { GroupRow, Row } from "../../extension/common/rows";
+import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
+import { register } from "../../extension/features/workers";
+import { logTitle, searchOf } from "../../extension/features/workers/log_model";
+import {
+  FOLLOW_LOG,
+  LOG_TEXT,
+  OPEN_LOG,
+  SEARCH_LOGS,
+  STOP_FOLLOWING,
+  type LogText,
+} from "../../extension/features/workers/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor } from "../fakes/vscode";
+import { CLUSTER_ID, cluster, pausedWorker } from "./samples";
+
+const workers = [pausedWorker(), pausedWorker({ worker_id: "b", name: "a/b" })];
+const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", workers };
+const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
+
+let fake: FakeParts;
+
+beforeEach(() => {
+  editor.reset();
+  fake = fakeParts();
+  // The timers of the views must not keep the test's process alive.
+  const owned = register(fake.parts);
+  process.once("beforeExit", () => {
+    for (const one of owned) {
+      one.dispose();
+    }
+  });
+});
+
+function logText(changes: Partial<LogText> = {}): LogText {
+  return { follow_id: "", title: "", text: "hello\n", truncated: false, ended: false, ...changes };
+}
+
+function followId(): string {
+  return (fake.sidecar.sentTo(FOLLOW_LOG).at(-1) as { follow_id: string }).follow_id;
+}
+
+test("a log opens as a read-only document", async () => {
+  fake.sidecar.on(OPEN_LOG, () => logText({ truncated: true }));
+  await editor.run("eagleray.openLog", first);
+  assert.deepEqual(fake.sidecar.sentTo(OPEN_LOG), [
+    { cluster: CLUSTER_ID, worker_id: "0badcafe", stream: "out", lines: 10_000 },
+  ]);
+  const [document] = editor.documents;
+  assert.equal(document?.uri.path, "/policy_0 0badcafe stdout.log");
+  assert.equal(document?.text, "… only the last 10000 lines are shown …\nhello\n");
+});
+
+test("the error log is the other stream; a slash in a name makes no folder", async () => {
+  fake.sidecar.on(OPEN_LOG, () => logText({ text: "" }));
+  await editor.run("eagleray.openErrorLog", second);
+  assert.equal((fake.sidecar.sentTo(OPEN_LOG)[0] as { stream: string }).stream, "err");
+  assert.equal(editor.documents[0]?.uri.path, "/a∕b b stderr.log");
+  assert.equal(editor.documents[0]?.text, "(nothing was written yet)\n");
+});
+
+test("a log that cannot be had is an error message and no document", async () => {
+  fake.sidecar.on(OPEN_LOG, () => {
+    throw new EaglerayError("no-log", "There is no log file of policy_0.", "Its node is gone.");
+  });
+  await editor.run("eagleray.openLog", first);
+  assert.equal(editor.asked[0]?.text, "There is no log file of policy_0. Its node is gone.");
+  assert.deepEqual(editor.documents, []);
+});
+
+test("a followed log runs into a channel of its own until it is stopped", async () => {
+  await editor.run("eagleray.followLog", first);
+  const channel = editor.channels.get("Ray log: policy_0 0badcafe stdout");
+  fake.sidecar.notify(LOG_TEXT, logText({ follow_id: followId(), text: "one\n" }));
+  fake.sidecar.notify(LOG_TEXT, logText({ follow_id: "another", text: "not this\n" }));
+  assert.deepEqual([channel?.text, channel?.shown], ["one\n", true]);
+  assert.equal(editor.contextKeys["eagleray.following"], true);
+  await editor.run("eagleray.stopFollowing", first);
+  assert.deepEqual(fake.sidecar.sentTo(STOP_FOLLOWING), [{ follow_id: followId() }]);
+  assert.equal(editor.contextKeys["eagleray.following"], false);
+  fake.sidecar.notify(LOG_TEXT, logText({ follow_id: followId(), text: "late\n" }));
+  assert.equal(channel?.text, "one\n— not followed any more —\n");
+});
+
+test("a log that ends says so; following it again starts anew", async () => {
+  await editor.run("eagleray.followLog", first);
+  fake.sidecar.notify(LOG_TEXT, logText({ follow_id: followId(), text: "last\n", ended: true }));
+  const channel = editor.channels.get("Ray log: policy_0 0badcafe stdout");
+  assert.equal(channel?.text, "last\n— the log ended —\n");
+  await editor.run("eagleray.followLog", first);
+  assert.deepEqual([channel.text, fake.sidecar.sentTo(FOLLOW_LOG).length], ["", 2]);
+});
+
+test("followers go on after the sidecar was started again", async () => {
+  await editor.run("eagleray.followLog", first);
+  fake.sidecar.started();
+  await settled();
+  const asked = fake.sidecar.sentTo(FOLLOW_LOG) as readonly { follow_id: string }[];
+  assert.equal(asked.length, 2);
+  assert.equal(asked[0]?.follow_id, asked[1]?.follow_id);
+});
+
+test("a search goes through the logs of a group", async () => {
+  editor.answer = ({ kind }) => (kind === "input" ? "/Loss=\\d+/" : undefined);
+  fake.sidecar.on(SEARCH_LOGS, () => ({
+    matches: [
+      { worker_id: "0badcafe", name: "policy_0", stream: "out", line_number: 7, text: "Loss=3" },
+      { worker_id: "0badcafe", name: "policy_0", stream: "out", line_number: 9, text: "Loss=2" },
+    ],
+    truncated: true,
+    unread: ["a/b: its node is gone"],
+  }));
+  await editor.run("eagleray.searchLogs", group);
+  assert.deepEqual(fake.sidecar.sentTo(SEARCH_LOGS), [
+    {
+      cluster: CLUSTER_ID,
+      worker_ids: ["0badcafe", "b"],
+      pattern: "Loss=\\d+",
+      regex: true,
+      match_case: true,
+    },
+  ]);
+  assert.equal(
+    editor.documents[0]?.text,
+    [
+      "2 lines with “Loss=\\d+” in the logs of W.train",
+      "There are more; these are the first.",
+      "Not read: a/b: its node is gone",
+      "",
+      "policy_0 0badcafe stdout",
+      "      7: Loss=3",
+      "      9: Loss=2",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("without a row all logs of the cluster are searched", async () => {
+  fake.sidecar.notify(CLUSTERS_CHANGED, { clusters: [cluster()], hints: [] });
+  fake.sidecar.on(SEARCH_LOGS, () => ({ matches: [], truncated: false, unread: [] }));
+  editor.answer = ({ kind }) => (kind === "input" ? "nan" : undefined);
+  await editor.run("eagleray.searchLogs");
+  assert.deepEqual(fake.sidecar.sentTo(SEARCH_LOGS), [
+    { cluster: CLUSTER_ID, worker_ids: [], pattern: "nan", regex: false, match_case: false },
+  ]);
+});
+
+test("a worker's id can be copied", async () => {
+  await editor.run("eagleray.copyWorkerId", first, [first, second]);
+  assert.equal(editor.clipboard, "0badcafe\nb");
+});
+
+const SEARCHES: readonly (readonly [string, string, boolean, boolean])[] = [
+  ["loss", "loss", false, false],
+  ["Loss", "Loss", false, true],
+  ["/a|b/", "a|b", true, false],
+  ["/", "/", false, false],
+  ["//", "//", false, false],
+  ["/tmp/x", "/tmp/x", false, false],
+];
+
+for (const [typed, pattern, regex, match_case] of SEARCHES) {
+  test(`searching ${typed}`, () => {
+    assert.deepEqual(searchOf(typed), { pattern, regex, match_case });
+  });
+}
+
+test("the title of a log is one name, whatever the worker is called", () => {
+  const title = logTitle({ name: "../../etc/\npasswd", worker_id: "0123456789" }, "out");
+  assert.equal(title, "..∕..∕etc∕ passwd 01234567 stdout");
+});

@@ -1,0 +1,139 @@
+"""Paused workers, all workers and logs of a real cluster, asked as the panel asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.pyspy import PySpy
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.features.workers.live_workers import ask_live_workers
+from eagleray.features.workers.log_search import fits, search
+from eagleray.features.workers.logs import Logs
+from eagleray.features.workers.paused_workers import PausedWorkers
+from eagleray.features.workers.rows import Paused, everyone
+from eagleray.features.workers.stands import stand_of
+
+from tests.ray_cluster import PROGRAMS, RayCluster, start_cluster
+from tests.workers.fakes import FakeAdapters, until
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+
+PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
+WAITING = 6
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    # A node's agent runs the py-spy that it finds on its PATH.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with start_cluster(profiling=True, env={"PATH": path}) as started:
+        program = started.run(PROGRAM)
+        try:
+            started.wait_paused(WAITING)
+            yield started
+        finally:
+            program.end()
+
+
+@pytest.fixture
+async def watch(cluster: RayCluster) -> AsyncIterator[ClusterWatch]:
+    watching = ClusterWatch()
+    watching.add(Dashboard(cluster.address), poll=False)
+    yield watching
+    await watching.close()
+
+
+async def rows_of(watch: ClusterWatch, spy: PySpy) -> dict[str, Paused]:
+    """The rows by name, when Ray has told what each of them runs: it does so up to a second late."""
+    workers = PausedWorkers(watch, FakeAdapters(), spy)
+    found: dict[str, Paused] = {}
+    try:
+        groups = await workers.refresh(locate_s=60)
+        found = {row.name: row for row in everyone(groups)}
+
+        def named() -> bool:
+            found.clear()
+            found.update({row.name: row for row in everyone(workers.groups())})
+            return len(found) == WAITING and all(row.task_ids for row in found.values())
+
+        await until(named)
+    finally:
+        await workers.close()
+    return found
+
+
+def line(text: str) -> int:
+    lines = PROGRAM.read_text().splitlines()
+    return next(number for number, one in enumerate(lines, 1) if f"# {text}" in one)
+
+
+@pytest.mark.parametrize("by", ["dashboard", "py-spy"])
+async def test_name_rank_kind_and_line_of_every_paused_worker(
+    cluster: RayCluster, watch: ClusterWatch, by: str
+) -> None:
+    rows = await rows_of(watch, PySpy("" if by == "dashboard" else None))
+    path = PROGRAM.name if by == "dashboard" else str(PROGRAM)
+    shown = {
+        name: (row.title, row.rank, row.kind, row.place and (row.place.path, row.place.line))
+        for name, row in rows.items()
+    }
+    assert shown == {
+        "policy_0": ("Policy.train", 0, "breakpoint", (path, line("train"))),
+        "policy_9": ("Policy.train", 1, "breakpoint", (path, line("train"))),
+        "Slow": ("Slow.__init__", None, "breakpoint", (path, line("init"))),
+        "inner": ("inner", None, "breakpoint", (path, line("nested"))),
+        "failing": ("failing", None, "post-mortem", None),
+        f"driver {PROGRAM.name}": (
+            f"driver {PROGRAM.name}",
+            None,
+            "breakpoint",
+            (path, line("driver")),
+        ),
+    }
+    assert all(row.port and row.node_ip and row.pid for row in rows.values())
+
+
+async def test_py_spy_alone_finds_the_line(cluster: RayCluster) -> None:
+    stands = []
+    for row in cluster.paused():
+        dump = await PySpy().dump(row["pid"])
+        assert dump is not None
+        stands.append(stand_of(dump))
+    kinds = sorted(stand.kind for stand in stands if stand)
+    assert kinds == ["breakpoint"] * (WAITING - 1) + ["post-mortem"]
+
+
+async def test_all_workers_are_shown_with_what_they_run(watch: ClusterWatch) -> None:
+    (seen,) = watch.all_seen()
+    live = await ask_live_workers(watch.dashboard(seen.cluster))
+    shown = {(w.kind, w.name, w.state, w.running) for w in live if w.kind != "idle"}
+    assert {
+        ("driver", f"driver {PROGRAM.name}", "RUNNING", ""),
+        ("actor", "policy_0", "ALIVE", "Policy.train"),
+        ("actor", "quiet_3", "ALIVE", ""),
+        ("task", "outer", "RUNNING", "outer"),
+    } <= shown
+
+
+async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets(
+    watch: ClusterWatch,
+) -> None:
+    (seen,) = watch.all_seen()
+    live = await ask_live_workers(watch.dashboard(seen.cluster))
+    worker = next(worker for worker in live if worker.name == "policy_0")
+    logs = Logs(watch.dashboard)
+    end = await logs.tail(seen.cluster, worker.worker_id, "out", 100)
+    assert "training begins\n" in end.text and "hunter22" not in end.text
+    found = await search(
+        logs, seen.cluster, live, fits("^training begins", True, True), lambda *_: None
+    )
+    assert {match.worker.name for match in found.matches} == {"policy_0", "policy_9"}
+    assert [text for text in found.unread if not text.startswith("driver")] == []
+    following = logs.follow(seen.cluster, worker.worker_id, "out")
+    assert "training begins" in (await following.__anext__()).text
+    await following.aclose()

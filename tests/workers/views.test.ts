@@ -1,0 +1,254 @@
+// The views Paused Workers and All Workers, their badge, and the notification.
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+
+import { register } from "../../extension/features/workers";
+import {
+  CHANGED as CLUSTERS_CHANGED,
+  type Cluster,
+} from "../../extension/features/clusters/messages";
+import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
+import { EaglerayError } from "../../extension/common/errors";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor, type FakeTreeView } from "../fakes/vscode";
+import { anyWorker, cluster, pausedWorker, snapshotOf } from "./samples";
+
+let fake: FakeParts;
+
+beforeEach((context) => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  editor.reset();
+  fake = fakeParts();
+  const owned = register(fake.parts);
+  (context as { after(end: () => void): void }).after?.(() => {
+    for (const one of owned) {
+      one.dispose();
+    }
+  });
+});
+
+function view(name: string): FakeTreeView {
+  const found = editor.views.get(`eagleray.${name}`);
+  assert.ok(found);
+  return found;
+}
+
+function rows(name: string): string[] {
+  const { provider } = view(name);
+  const lines = (children: readonly unknown[], indent: string): string[] =>
+    children.flatMap((row) => {
+      const item = provider.getTreeItem(row);
+      const line = `${indent}${item.iconPath?.id}: ${item.label} | ${item.description}`;
+      return [line, ...lines(provider.getChildren(row), `${indent}  `)];
+    });
+  return lines(provider.getChildren(), "");
+}
+
+function clusters(...list: Cluster[]): void {
+  fake.sidecar.notify(CLUSTERS_CHANGED, { clusters: list, hints: [] });
+}
+
+function paused(...workers: PausedWorker[]): void {
+  fake.sidecar.notify(CHANGED, snapshotOf(workers));
+}
+
+const AT = { path: "/app/policy.py", line: 42, function: "train", local: "" };
+
+test("paused workers stand in groups, each with what is known of it", () => {
+  clusters(cluster());
+  paused(
+    pausedWorker({ location: AT }),
+    pausedWorker({ worker_id: "b", name: "w1", rank: null, state: "held", waiting_s: 200 }),
+    pausedWorker({ worker_id: "c", name: "w2", rank: 2, state: "attached" }),
+    pausedWorker({ worker_id: "d", name: "w3", rank: 3, state: "running" }),
+    pausedWorker({
+      worker_id: "e",
+      name: "w4",
+      rank: 4,
+      kind: "post-mortem",
+      exception: "ValueError: odd",
+      attempt: 1,
+      children: [pausedWorker({ worker_id: "f", name: "child", rank: null, waiting_s: 3 })],
+    }),
+  );
+  assert.deepEqual(rows("pausedWorkers"), [
+    "server-process: PolicyWorker.train | 2 paused, 1 held, 1 attached, 1 running",
+    "  debug-pause: policy_0 | rank 0 · policy.py:42 · 10.0.0.1 · pid 123 · 12 s",
+    "  lock: w1 | held · 10.0.0.1 · pid 123 · 3 min",
+    "  debug-alt: w2 | attached · rank 2 · 10.0.0.1 · pid 123 · 12 s",
+    "  debug-continue: w3 | running · rank 3 · 10.0.0.1 · pid 123",
+    "  error: w4 | rank 4 · ValueError: odd · relays 1 error · attempt 2 · 10.0.0.1 · pid 123 · 12 s",
+    "    debug-pause: child | 10.0.0.1 · pid 123 · 3 s",
+  ]);
+});
+
+test("a row says all of it to a screen reader, attaches on click, and has the menus of its state", () => {
+  paused(pausedWorker({ location: AT, state: "held" }));
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  const [row] = provider.getChildren(group);
+  const item = provider.getTreeItem(row);
+  assert.equal(
+    item.accessibilityInformation?.label,
+    "policy_0, rank 0, held, at policy.py:42, node 10.0.0.1, process 123, waiting 12 s",
+  );
+  assert.deepEqual([item.command?.command, item.command?.arguments], ["eagleray.attach", [row]]);
+  assert.equal(item.contextValue, "worker.held");
+  assert.match(
+    item.tooltip ?? "",
+    /\/app\/policy\.py:42 in train\nNode 10\.0\.0\.1, pid 123\nWorker 0badcafe$/,
+  );
+});
+
+test("hostile names stay one line of plain text", () => {
+  const hostile = "evil\n[x](command:y) $(trash) \u001b[31m\u202e";
+  paused(
+    pausedWorker({ name: hostile, exception: hostile, kind: "post-mortem", node_ip: hostile }),
+  );
+  for (const row of rows("pausedWorkers")) {
+    assert.doesNotMatch(row, /\n|\]\(|\$\(|\p{Cc}|\p{Bidi_Control}/u);
+  }
+});
+
+test("with none paused, the view says what it sees and what stands in the way", () => {
+  const problem = { code: "no-debugpy", message: "debugpy is missing.", next_step: "Install it." };
+  clusters(cluster({ problems: [problem] }));
+  assert.deepEqual(rows("pausedWorkers"), [
+    "info: Connected, Ray 2.60.0, 6 workers, none paused | 127.0.0.1:8265",
+    "  warning: debugpy is missing. | Install it.",
+  ]);
+});
+
+test("with no cluster the view is empty, which shows its welcome text", () => {
+  clusters();
+  assert.deepEqual(rows("pausedWorkers"), []);
+});
+
+test("the badge counts who waits, and goes with the last", () => {
+  paused(pausedWorker(), pausedWorker({ worker_id: "b", state: "held" }));
+  assert.deepEqual(view("pausedWorkers").badge, { value: 2, tooltip: "1 paused, 1 held" });
+  paused();
+  assert.equal(view("pausedWorkers").badge?.value, 0);
+});
+
+test("how long they have waited goes on without news", () => {
+  paused(pausedWorker({ waiting_s: 50 }));
+  mock.timers.tick(15_000);
+  assert.match(rows("pausedWorkers")[1] ?? "", /1 min$/);
+});
+
+test("1 000 rows are drawn at once, in folded groups", () => {
+  paused(
+    ...Array.from({ length: 1000 }, (_, rank) => pausedWorker({ worker_id: `w${rank}`, rank })),
+  );
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  assert.equal(provider.getTreeItem(group).collapsibleState, 1);
+  assert.equal(
+    new Set(provider.getChildren(group).map((row) => provider.getTreeItem(row).id)).size,
+    1000,
+  );
+});
+
+test("the first pause of each run of a cluster is announced once, for all that came together", async () => {
+  clusters(cluster());
+  paused(pausedWorker());
+  paused(pausedWorker(), pausedWorker({ worker_id: "b" }));
+  mock.timers.tick(1_000);
+  paused();
+  paused(pausedWorker({ worker_id: "c" }));
+  mock.timers.tick(1_000);
+  await settled();
+  const said = editor.asked.map((asked) => asked.text);
+  assert.deepEqual(said, ["2 workers of PolicyWorker.train are paused at a breakpoint()."]);
+  clusters(cluster({ session: "session_2" }));
+  paused(pausedWorker({ kind: "post-mortem" }));
+  mock.timers.tick(1_000);
+  assert.equal(editor.asked[1]?.text, "1 worker of PolicyWorker.train is paused after an error.");
+});
+
+test("its button attaches to the first that waits", async () => {
+  editor.answer = () => "Attach";
+  clusters(cluster());
+  paused(pausedWorker({ worker_id: "a", state: "held" }), pausedWorker({ worker_id: "b" }));
+  mock.timers.tick(1_000);
+  await settled();
+  const [run] = editor.executed;
+  assert.equal(run?.command, "eagleray.attach");
+  assert.equal((run?.args[0] as { worker: PausedWorker }).worker.worker_id, "b");
+});
+
+test("who attaches by itself is not invited; held workers are not announced", async () => {
+  clusters(cluster());
+  paused(pausedWorker({ state: "held" }));
+  mock.timers.tick(1_000);
+  editor.settings["eagleray.autoAttach"] = "first";
+  paused(pausedWorker());
+  mock.timers.tick(1_000);
+  await settled();
+  assert.deepEqual(editor.asked, []);
+});
+
+test("the sidecar watches closely only while some view is seen", async () => {
+  view("pausedWorkers").show(true);
+  view("allWorkers").show(true);
+  view("pausedWorkers").show(false);
+  view("allWorkers").show(false);
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(WATCH), [{ visible: true }, { visible: false }]);
+  fake.sidecar.started();
+  assert.deepEqual(fake.sidecar.sentTo(WATCH).at(-1), { visible: false });
+});
+
+test("a panel that is seen starts the sidecar", () => {
+  fake.sidecar.state.set("idle");
+  view("pausedWorkers").show(true);
+  assert.equal(fake.sidecar.starts, 1);
+  assert.deepEqual(fake.sidecar.sentTo(WATCH), []);
+});
+
+test("all workers are asked for while they are seen, by class or by node", async () => {
+  fake.sidecar.on(ALL, () => ({
+    workers: [
+      anyWorker(),
+      anyWorker({ worker_id: "b", name: "policy_1", rank: 1, paused: true, node_ip: "10.0.0.2" }),
+      anyWorker({
+        worker_id: "c",
+        name: "driver",
+        kind: "driver",
+        class_name: "",
+        rank: null,
+        running: "",
+      }),
+    ],
+  }));
+  clusters(cluster());
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ALL), []);
+  view("allWorkers").show(true);
+  await settled();
+  assert.deepEqual(rows("allWorkers"), [
+    "server-process: PolicyWorker | 2 workers · 1 paused",
+    "  symbol-class: policy_0 | rank 0 · ALIVE · runs train · 10.0.0.1 · pid 123",
+    "  debug-pause: policy_1 | rank 1 · paused · runs train · 10.0.0.2 · pid 123",
+    "server-process: Driver | 1 worker",
+    "  home: driver | ALIVE · 10.0.0.1 · pid 123",
+  ]);
+  await editor.run("eagleray.groupByNode");
+  assert.deepEqual(
+    rows("allWorkers").filter((row) => !row.startsWith(" ")),
+    ["vm: 10.0.0.1 | 2 workers", "vm: 10.0.0.2 | 1 worker · 1 paused"],
+  );
+  assert.equal(editor.contextKeys["eagleray.allWorkersBy"], "node");
+});
+
+test("a cluster whose workers cannot be had says why", async () => {
+  fake.sidecar.on(ALL, () => {
+    throw new EaglerayError("cluster-slow", "It did not answer.", "It is asked again.");
+  });
+  clusters(cluster());
+  view("allWorkers").show(true);
+  await settled();
+  assert.deepEqual(rows("allWorkers"), ["warning: It did not answer. | It is asked again."]);
+});
