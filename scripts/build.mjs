@@ -1,15 +1,17 @@
-// Bundles the extension into dist/extension.js; `--watch` rebuilds, `--production` minifies.
+// Bundles the extension into dist/extension.js; `--watch` rebuilds; `--production FILE` minifies, into FILE.
 import { context } from "esbuild";
 
 import { root } from "./places.mjs";
 
 const watch = process.argv.includes("--watch");
-const production = process.argv.includes("--production");
+const at = process.argv.indexOf("--production");
+const production = at !== -1;
+const outfile = (production && process.argv[at + 1]) || "dist/extension.js";
 
 const build = await context({
   absWorkingDir: root,
   entryPoints: ["extension/main.ts"],
-  outfile: "dist/extension.js",
+  outfile,
   bundle: true,
   external: ["vscode"],
   format: "cjs",

@@ -2,9 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-const VARIABLE = "EAGLERAY_TEST_RUN";
-
-/** What still runs with the mark after a moment of grace: `[{pid, title}]`, ourselves left out. */
+/** What still runs with the mark `NAME=value` after a moment of grace: `[{pid, title}]`, without ourselves. */
 export async function markedProcesses(mark, graceMs = 15_000) {
   const deadline = Date.now() + graceMs;
   for (;;) {
@@ -25,10 +23,9 @@ export async function endMarked(mark) {
 }
 
 function marked(mark) {
-  const wanted = `${VARIABLE}=${mark}`;
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => read(`/proc/${pid}/environ`).split("\0").includes(wanted))
+    .filter((pid) => read(`/proc/${pid}/environ`).split("\0").includes(mark))
     .map((pid) => ({ pid: Number(pid), title: title(pid) }));
 }
 

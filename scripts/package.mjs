@@ -16,13 +16,12 @@ const PLATFORMS = {
   "linux-x64": "x86_64-manylinux2014",
   "linux-arm64": "aarch64-manylinux2014",
 };
-const CONTENTS = ["dist", "media", "bin", "pybackend", "README.md", "CHANGELOG.md", "LICENSE"];
+const CONTENTS = ["media", "bin", "pybackend", "README.md", "CHANGELOG.md", "LICENSE"];
 
 const asked = process.argv.slice(2).filter((word) => word in PLATFORMS);
 const targets = asked.length > 0 ? asked : Object.keys(PLATFORMS);
 
 const [{ uv }] = await Promise.all([bootstrap(), makeNodePackages()]);
-await must("node", [join(root, "scripts", "build.mjs"), "--production"], { cwd: root });
 for (const target of targets) console.log(await pack(target));
 
 async function pack(target) {
@@ -36,6 +35,9 @@ async function pack(target) {
     });
   }
   chmodSync(join(stage, "bin", "eagleray"), 0o755);
+  // Not into dist/, which an editor may be reading just now.
+  const bundle = join(stage, "dist", "extension.js");
+  await must("node", [join(root, "scripts", "build.mjs"), "--production", bundle], { cwd: root });
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const name of ["scripts", "devDependencies", "dependencies", "private"])
     delete manifest[name];

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { root } from "./places.mjs";
-import { must, retry, run } from "./run.mjs";
+import { must, retry } from "./run.mjs";
 
 /** node_modules as the lock file says; install scripts are not run, none is needed. */
 export async function makeNodePackages(log = console.log) {
@@ -54,11 +54,9 @@ export async function makeBundle() {
   await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
 }
 
-/** Whether a command can be started at all. */
-export async function isThere(command) {
-  try {
-    return (await run(command, ["--version"])).code === 0;
-  } catch {
-    return false;
-  }
+/** The .vsix for one target; returns its file. */
+export async function makePackage(target) {
+  const script = join(root, "scripts", "package.mjs");
+  const output = await must("node", [script, target], { cwd: root, limitMs: 600_000 });
+  return output.trim().split("\n").at(-1);
 }

@@ -13,7 +13,7 @@ import { needs, suites } from "./suites.mjs";
 
 endWithChildren();
 const started = Date.now();
-const mark = randomBytes(8).toString("hex");
+const runId = randomBytes(8).toString("hex");
 const folder = join(out, "results");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
@@ -125,10 +125,11 @@ async function attempt(suite, which = { nth: 1 }) {
 /** The suites see no Ray of this person, and everything that they start carries a mark. */
 function environment() {
   const env = {
-    EAGLERAY_TEST_RUN: mark,
+    EAGLERAY_TEST_RUN: runId,
     EAGLERAY_DEV_CACHE: cache,
     EAGLERAY_OLD_RAY_PYTHON: interpreter("old-ray"),
     EAGLERAY_PROOFS_PYTHON: interpreter("proofs"),
+    EAGLERAY_PACKED: ready.has("vsix") ? "1" : undefined,
     RAY_AUTH_MODE: "disabled",
     FORCE_COLOR: "0",
     NO_COLOR: "1",
@@ -141,6 +142,7 @@ function environment() {
 }
 
 async function endLeftovers() {
+  const mark = `EAGLERAY_TEST_RUN=${runId}`;
   const left = await markedProcesses(mark);
   if (left.length === 0) return;
   total.failed.push(`left behind: ${left.map(({ title }) => title).join("; ")}`);
