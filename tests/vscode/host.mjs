@@ -9,6 +9,7 @@ import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { launch, openPage } from "./harness/browser.mjs";
+import { endAll, endWithRun } from "./harness/ending.mjs";
 import { options, Results } from "./harness/results.mjs";
 import { ROOT } from "./harness/ray.mjs";
 import { start } from "./harness/server.mjs";
@@ -20,21 +21,17 @@ const LIMIT_MS = 8 * 60_000;
 const { version, only } = options();
 const results = new Results();
 const out = path.join(ROOT, "out", `host-${version}-${process.pid}`);
-let stage, server, browser, page;
+let page;
 try {
+  endWithRun(() => fs.rmSync(out, { recursive: true, force: true }));
   await bundle();
-  stage = await setStage();
+  const stage = await setStage();
+  endWithRun(() => stage.stop());
   const told = path.join(stage.base, "results.jsonl");
   fs.writeFileSync(told, "");
-  const { cluster, workspace } = stage;
-  const test = {
-    cluster: { ...cluster, stop: undefined },
-    workspace,
-    base: stage.base,
-    told,
-    only,
-  };
-  server = await start({
+  const { cluster, workspace, base } = stage;
+  const test = { cluster: { ...cluster, stop: undefined }, workspace, base, told, only };
+  const server = await start({
     version,
     extensionDir: ROOT,
     folder: workspace,
@@ -42,25 +39,24 @@ try {
     env: { ...stage.env, EAGLERAY_TEST: JSON.stringify(test) },
     say: console.log,
   });
-  browser = await launch();
+  endWithRun(() => server.stop());
+  endWithRun(() => results.failures > 0 && console.log(server.logs()));
+  const browser = await launch();
+  endWithRun(() => browser.close());
   page = await openPage(browser, "about:blank");
   await listen(page);
-  await page.goto(server.url(workspace, { testsPath: path.join(out, "index.js") }));
+  await page.goto(server.url(workspace, { testsPath: path.join(out, "index.js") }), {
+    timeout: 120_000,
+  });
   await follow(told);
 } catch (error) {
   results.failed("the run itself", error.stack);
-} finally {
-  if (page && results.failures > 0) {
-    await page
-      .screenshot({ path: path.join(shotsFolder(version), "host-failed.png") })
-      .catch(() => {});
-  }
-  if (server && results.failures > 0) console.log(server.logs());
-  await browser?.close();
-  await server?.stop();
-  await stage?.stop();
-  fs.rmSync(out, { recursive: true, force: true });
 }
+if (page && results.failures > 0) {
+  const file = path.join(shotsFolder(version), "host-failed.png");
+  await page.screenshot({ path: file }).catch(() => undefined);
+}
+await endAll();
 results.end();
 
 async function bundle() {

@@ -97,8 +97,7 @@ export function failureSentence(outcome: Outcome): string | undefined {
     return undefined;
   }
   const more = outcome.failures.length - 1;
-  const rest =
-    more > 0 ? ` The same or worse for ${count(more, "other worker")}; the log names each.` : "";
+  const rest = more > 0 ? ` ${count(more, "other worker")} failed too; the log names each.` : "";
   return `${first.message} ${first.next_step}${rest}`.trim();
 }
 

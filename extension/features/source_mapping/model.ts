@@ -33,8 +33,8 @@ export function expandedMappings(
   const folder = (text: string): string =>
     text
       .replace(/^~(?=\/|$)/, () => home)
-      .replaceAll("${workspaceFolder}", workspaceFolder)
-      .replaceAll("${userHome}", home);
+      .replaceAll("${workspaceFolder}", () => workspaceFolder)
+      .replaceAll("${userHome}", () => home);
   return Object.fromEntries(
     Object.entries(setting).map(([cluster, pairs]) => [
       cluster,

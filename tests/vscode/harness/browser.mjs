@@ -20,6 +20,10 @@ export function launch() {
   return chromium.launch({
     executablePath: chromiumBinary(),
     headless: true,
+    // The run ends it, after it has looked at what went wrong.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
     args: [
       "--no-sandbox",
       "--disable-gpu",

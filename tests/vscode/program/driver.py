@@ -1,7 +1,7 @@
 """A driver that is told by lines of JSON on stdin what to do; says by lines of JSON what came of it.
 
-    {"do": "actor", "name": "p0", "rank": 0}     makes a policy worker and waits until it lives
-    {"do": "call", "id": 1, "name": "p0", "method": "train", "args": [0]}
+{"do": "actor", "name": "p0", "rank": 0}     makes a policy worker and waits until it lives
+{"do": "call", "id": 1, "name": "p0", "method": "train", "args": [0]}
 """
 
 import json

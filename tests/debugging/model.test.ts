@@ -1,0 +1,178 @@
+/** Whom the editor attaches to, and what it says about it. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import {
+  asksToStop,
+  autoAttachChoice,
+  failureSentence,
+  heldSentence,
+  keyOf,
+  nextWaiting,
+  sessionName,
+  targetOf,
+  waiting,
+} from "../../extension/features/debugging/model";
+import type { PausedWorker, Snapshot } from "../../extension/features/workers/messages";
+
+function worker(id: string, state: PausedWorker["state"], rank: number | null): PausedWorker {
+  return {
+    cluster: "http://c:1",
+    worker_id: id,
+    name: `name ${id}`,
+    rank,
+    node_id: "n",
+    node_ip: "10.0.0.1",
+    pid: 1,
+    kind: "breakpoint",
+    state,
+    waiting_s: 1,
+    location: null,
+    exception: "",
+    threads: 1,
+    attempt: 0,
+    children: [],
+  };
+}
+
+function snapshot(...workers: PausedWorker[]): Snapshot {
+  const held = workers.filter((one) => one.state === "held").length;
+  return {
+    groups: [{ cluster: "http://c:1", title: "Policy.train", workers }],
+    paused: workers.length - held,
+    held,
+  };
+}
+
+const ids = (workers: readonly PausedWorker[]): string[] => workers.map((one) => one.worker_id);
+
+describe("the next paused worker", () => {
+  const all = snapshot(
+    worker("a", "paused", 0),
+    worker("b", "attached", 1),
+    worker("c", "held", 2),
+    worker("d", "running", 3),
+    worker("e", "paused", 4),
+  );
+  const last = (id: string): { cluster: string; worker: string } => ({
+    cluster: "http://c:1",
+    worker: id,
+  });
+  const cases: [string, string | undefined, string][] = [
+    ["the first that waits, when none was attached to", undefined, "a"],
+    ["the first below the last one", "a", "c"],
+    ["past those that do not wait", "c", "e"],
+    ["from the top again after the last", "e", "a"],
+    ["the first, when the last one is gone", "gone", "a"],
+  ];
+  for (const [what, from, to] of cases) {
+    it(`is ${what}`, () => {
+      const before = from === undefined ? undefined : last(from);
+      assert.equal(nextWaiting(all, before)?.worker_id, to);
+    });
+  }
+
+  it("is none when none waits", () => {
+    assert.equal(nextWaiting(snapshot(worker("b", "attached", 1)), undefined), undefined);
+  });
+
+  it("is one of those that wait for a person", () => {
+    assert.deepEqual(ids(waiting(all)), ["a", "c", "e"]);
+  });
+});
+
+describe("attaching by itself", () => {
+  const both = snapshot(worker("x", "paused", 1), worker("y", "paused", 0));
+  const none = new Set<string>();
+
+  it("is off by default", () => {
+    assert.equal(autoAttachChoice("off", both, none, 0), undefined);
+  });
+
+  it("takes the first, or rank 0", () => {
+    assert.equal(autoAttachChoice("first", both, none, 0)?.worker_id, "x");
+    assert.equal(autoAttachChoice("rank0", both, none, 0)?.worker_id, "y");
+  });
+
+  it("moves nobody away from an open session", () => {
+    assert.equal(autoAttachChoice("first", both, none, 1), undefined);
+  });
+
+  it("does not come back to a worker that was left", () => {
+    const seen = new Set([keyOf(targetOf(worker("x", "paused", 1)))]);
+    assert.equal(autoAttachChoice("first", both, seen, 0)?.worker_id, "y");
+  });
+
+  it("leaves alone what is held on purpose", () => {
+    assert.equal(autoAttachChoice("first", snapshot(worker("x", "held", 0)), none, 0), undefined);
+  });
+});
+
+describe("Stop", () => {
+  const disconnect = (args: object): object => ({
+    type: "request",
+    command: "disconnect",
+    arguments: args,
+  });
+  const cases: [string, object, boolean][] = [
+    ["Stop", disconnect({ restart: false, terminateDebuggee: true }), true],
+    ["Restart", disconnect({ restart: true, terminateDebuggee: true }), false],
+    [
+      "Disconnect",
+      disconnect({ restart: false, terminateDebuggee: false, suspendDebuggee: false }),
+      false,
+    ],
+    ["Disconnect and Suspend", disconnect({ restart: false, suspendDebuggee: true }), false],
+    ["a reload", disconnect({ restart: false }), false],
+    ["a disconnect with no arguments", { type: "request", command: "disconnect" }, false],
+    ["another request", { type: "request", command: "continue", arguments: {} }, false],
+  ];
+  for (const [what, message, asks] of cases) {
+    it(`${asks ? "asks after" : "does not ask after"} ${what}`, () => {
+      assert.equal(asksToStop(message), asks);
+    });
+  }
+});
+
+describe("what is said", () => {
+  const failure = {
+    worker_id: "a",
+    name: "p0",
+    code: "worker-gone",
+    message: "p0 has ended.",
+    next_step: "Its log may say why.",
+  };
+
+  it("names rank first, since rows of the Call Stack are narrow", () => {
+    assert.equal(sessionName("policy", 3), "r3 policy");
+    assert.equal(sessionName("policy", null), "policy");
+  });
+
+  it("is nothing when nothing failed", () => {
+    assert.equal(failureSentence({ done: 4, failures: [] }), undefined);
+  });
+
+  it("is the first failure, and how many more there are", () => {
+    assert.equal(
+      failureSentence({ done: 0, failures: [failure] }),
+      "p0 has ended. Its log may say why.",
+    );
+    assert.equal(
+      failureSentence({ done: 0, failures: [failure, failure, failure] }),
+      "p0 has ended. Its log may say why. 2 other workers failed too; the log names each.",
+    );
+  });
+
+  it("offers what is held, and only that", () => {
+    assert.equal(heldSentence(snapshot(worker("a", "paused", 0))), undefined);
+    assert.equal(
+      heldSentence(snapshot(worker("a", "held", 0))),
+      "name a is held where you left it.",
+    );
+    assert.equal(
+      heldSentence(snapshot(worker("a", "held", 0), worker("b", "held", 1))),
+      "2 workers are held where you left them.",
+    );
+  });
+});
