@@ -26,14 +26,13 @@ Source = Literal["variable", "process", "port"]
 
 @frozen
 class Found:
-    """A cluster that was found.  `pid` is that of its dashboard, 0 when it is not known.
+    """A cluster that was found, and how.
 
     What listens on the usual port ("port") may be no Ray at all and is asked before it is shown.
     """
 
     address: str
     source: Source
-    pid: int = 0
 
 
 @frozen
@@ -78,8 +77,10 @@ def find(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Findings
         found += [one for dashboard in dashboards if (one := _of_dashboard(dashboard))]
         hints += _switched_off(dashboards)
         _of_usual_port(machine, found, hints)
-    unique = {one.address: one for one in reversed(found)}
-    return Findings(tuple(reversed(unique.values())), tuple(hints))
+    unique: dict[str, Found] = {}
+    for one in found:
+        unique.setdefault(one.address, one)
+    return Findings(tuple(unique.values()), tuple(hints))
 
 
 def _of_variable(name: str, value: str, found: list[Found], hints: list[Problem]) -> None:
@@ -103,7 +104,7 @@ def _of_dashboard(process: DashboardProcess) -> Found | None:
         return None
     first = min(listening, key=lambda one: one.port)
     host = f"[{first.host}]" if ":" in first.host else first.host
-    return Found(normalised(f"{host}:{first.port}"), "process", process.pid)
+    return Found(normalised(f"{host}:{first.port}"), "process")
 
 
 def _switched_off(dashboards: Iterable[DashboardProcess]) -> list[Problem]:

@@ -1,0 +1,115 @@
+"""Clusters of a real Ray: found by itself, watched, with its token, and what stands in its way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.worker_processes import environment_of
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.known import Known
+
+from tests.ray_cluster import RayCluster, start_cluster
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+
+TOKEN = "a-token-of-this-test-0123456789"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with start_cluster(token=TOKEN) as started:
+        yield started
+
+
+@asynccontextmanager
+async def clusters(
+    home: Path, environ: dict[str, str], which: str = "own"
+) -> AsyncIterator[Clusters]:
+    watch = ClusterWatch()
+    known = Clusters(watch, environ, which, folder=home)  # type: ignore[arg-type]
+    try:
+        yield known
+    finally:
+        await known.close()
+        await watch.close()
+
+
+def the_one(known: tuple[Known, ...], cluster: RayCluster) -> Known:
+    (one,) = [one for one in known if one.session == cluster.session]
+    return one
+
+
+async def test_own_cluster_is_found_with_its_token(cluster: RayCluster, tmp_path: Path) -> None:
+    async with clusters(tmp_path, {"RAY_AUTH_TOKEN": TOKEN}) as known:
+        one = the_one((await known.refresh()).clusters, cluster)
+        assert one.id == cluster.address
+        assert one.origin == "own"
+        assert one.state == "connected"
+        assert one.sentence.startswith("Connected, Ray 2.")
+        assert one.sentence.endswith("none paused")
+
+
+async def test_found_at_two_addresses_it_is_one_cluster(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    named = cluster.address.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+    environ = {"RAY_AUTH_TOKEN": TOKEN, "RAY_API_SERVER_ADDRESS": named}
+    async with clusters(tmp_path, environ) as known:
+        await known.discover()
+        the_one((await known.refresh()).clusters, cluster)
+
+
+async def test_without_the_token_the_panel_says_what_to_do(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    environ = {"RAY_API_SERVER_ADDRESS": cluster.address}
+    async with clusters(tmp_path, environ, "off") as known:
+        (one,) = (await known.refresh()).clusters
+        assert one.state == "unauthorized"
+        assert one.problems[0].code == "token-needed"
+        assert "Set Token" in one.problems[0].next_step
+        wrong = await known.set_token(cluster.address, "wrong")
+        assert wrong.problems[0].code == "token-refused"
+        right = await known.set_token(cluster.address, TOKEN)
+        assert right.state == "connected"
+        assert right.problems == ()
+
+
+async def test_workers_and_a_pause_are_seen(cluster: RayCluster, tmp_path: Path) -> None:
+    environ = {"RAY_AUTH_TOKEN": TOKEN}
+    async with clusters(tmp_path, environ, "off") as known:
+        await known.add(cluster.address)
+        program = cluster.run("rl_training/train.py", "--steps", "1")
+        try:
+            paused = cluster.wait_paused(1)
+            sentence = (await known.refresh()).clusters[0].sentence
+            assert "none paused" not in sentence
+            environment = environment_of(paused[0]["pid"])
+            assert environment is not None
+            assert environment.has_debugpy
+            assert Path(environment.folder, "ray").is_dir()
+        finally:
+            program.end()
+
+
+async def test_the_legacy_debugger_is_said(cluster: RayCluster, tmp_path: Path) -> None:
+    environ = {"RAY_AUTH_TOKEN": TOKEN}
+    async with clusters(tmp_path, environ, "off") as known:
+        await known.add(cluster.address)
+        program = cluster.run("rl_training/train.py", "--steps", "1", RAY_DEBUG="legacy")
+        try:
+            codes: list[str] = []
+            while "legacy-debugger" not in codes:
+                assert program.process.poll() is None, program.output()
+                codes = [p.code for p in (await known.refresh()).clusters[0].problems]
+        finally:
+            program.end()
+
+
+async def test_a_process_of_nobody_is_not_looked_into() -> None:
+    assert environment_of(1 if os.getuid() else 2**22 - 1) is None

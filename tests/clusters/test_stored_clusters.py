@@ -1,0 +1,62 @@
+"""The file of added clusters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from eagleray.features.clusters.stored_clusters import StoredClusters
+
+A, B = "http://a:8265", "http://b:8265"
+
+
+def test_what_is_added_is_there_for_the_next_one(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.json"
+    StoredClusters(file).add(A)
+    StoredClusters(file).add(B)
+    StoredClusters(file).add(A)
+    assert StoredClusters(file).addresses() == [A, B]
+    StoredClusters(file).remove(A)
+    assert StoredClusters(file).addresses() == [B]
+    assert [path.name for path in tmp_path.iterdir()] == ["clusters.json"]
+
+
+def test_only_the_person_can_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.json"
+    StoredClusters(file).add(A)
+    assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "null", '{"clusters": 3}', '{"clusters": [1, {"address": 2}]}']
+)
+def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "clusters.json"
+    file.write_text(content)
+    assert StoredClusters(file).addresses() == []
+    assert file.read_text() == content
+
+
+def test_bad_addresses_in_the_file_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.json"
+    entries = [{"address": "http://u:p@head:1"}, {"address": A}, {"address": "file:///etc"}]
+    file.write_text(json.dumps({"version": 1, "clusters": entries}))
+    assert StoredClusters(file).addresses() == [A]
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clusters.json"
+    stored = StoredClusters(file)
+    stored.add(A)
+
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        stored.add(B)
+    assert stored.addresses() == [A]
+    assert [path.name for path in tmp_path.iterdir()] == ["clusters.json"]

@@ -1,0 +1,78 @@
+"""Who gets which token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from eagleray.clients.tokens import own_token
+from eagleray.features.clusters.token_rules import TokenRules
+
+ME, STRANGER, ROOT = 1000, 1001, 0
+HERE, FAR = "http://127.0.0.1:8265", "http://head.example:8265"
+OWN = {"RAY_AUTH_TOKEN": "own"}
+
+# address, listener, added, typed in -> token
+RULES = [
+    (HERE, ME, False, None, "own"),
+    (HERE, ME, True, None, "own"),
+    (HERE, STRANGER, False, None, None),
+    (HERE, STRANGER, True, None, None),
+    (HERE, STRANGER, True, "typed", "typed"),
+    (HERE, ROOT, False, None, None),
+    (HERE, ROOT, True, None, "own"),
+    (HERE, None, False, None, None),
+    (FAR, None, False, None, None),
+    (FAR, None, True, None, "own"),
+    (FAR, None, True, "typed", "typed"),
+    (FAR, None, False, "typed", "typed"),
+    (HERE, ME, False, "typed", "typed"),
+]
+
+
+@pytest.mark.parametrize(("address", "listener", "added", "typed", "token"), RULES)
+def test_rules(
+    address: str, listener: int | None, added: bool, typed: str | None, token: str | None
+) -> None:
+    rules = TokenRules(OWN, listener=lambda host, port: listener, uid=ME)
+    if typed:
+        rules.type_in(address, typed)
+        rules.type_in("http://other:1", "other")
+    assert rules.token_for(address, added=added) == token
+
+
+def test_the_listener_is_looked_at_anew_each_time() -> None:
+    owner = [ME]
+    rules = TokenRules(OWN, listener=lambda host, port: owner[-1], uid=ME)
+    source = rules.source(HERE, lambda: False)
+    assert source() == "own"
+    owner.append(STRANGER)
+    assert source() is None
+
+
+def test_a_typed_in_token_can_be_taken_back() -> None:
+    rules = TokenRules({}, listener=lambda host, port: ME, uid=ME)
+    rules.type_in(HERE, "typed")
+    rules.type_in(HERE, "")
+    assert rules.token_for(HERE, added=True) is None
+
+
+@pytest.mark.parametrize("bad", ["two\nlines", "naïve", "nul\x00", "  "])
+def test_what_cannot_stand_in_a_header_is_no_token(bad: str) -> None:
+    rules = TokenRules({"RAY_AUTH_TOKEN": bad}, listener=lambda host, port: ME, uid=ME)
+    rules.type_in(HERE, bad)
+    assert rules.token_for(HERE, added=True) is None
+
+
+def test_where_ray_s_own_token_lies(tmp_path: Path) -> None:
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("of-home\n")
+    (tmp_path / "elsewhere").write_text(" of-path ")
+    home = {"HOME": str(tmp_path)}
+    path = {"RAY_AUTH_TOKEN_PATH": str(tmp_path / "elsewhere")}
+    assert own_token(home | path | {"RAY_AUTH_TOKEN": "of-variable"}) == "of-variable"
+    assert own_token(home | path) == "of-path"
+    assert own_token(home) == "of-home"
+    assert own_token({"HOME": str(tmp_path / "nowhere")}) is None
+    assert own_token({}) is None
+    assert own_token({"RAY_AUTH_TOKEN_PATH": str(tmp_path)}) is None
