@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True)
 class Backoff:
     """Waits that double from `first_s` up to `longest_s`."""
 

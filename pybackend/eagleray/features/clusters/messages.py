@@ -9,7 +9,7 @@ from attrs import frozen
 LIST = "eagleray/clusters/list"  # {} -> Clusters
 ADD = "eagleray/clusters/add"  # AddCluster -> Cluster
 REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
-SET_TOKEN = "eagleray/clusters/setToken"  # noqa: S105  SetToken -> Cluster
+SET_TOKEN = "eagleray/clusters/setToken"  # SetToken -> Cluster
 REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
 CHANGED = "eagleray/clusters/changed"  # notification to the editor: Clusters
 
