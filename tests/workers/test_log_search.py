@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.features.workers import line_matching
+from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
-from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, fits, search
+from eagleray.features.workers.log_search import LOGS_AT_ONCE, MATCHES, choose, search
 from eagleray.features.workers.logs import Logs
 
 from tests.workers.fakes import FakeDashboard, until
@@ -41,14 +44,41 @@ def ignore(done: int, total: int, name: str) -> None:
         ("straße", False, False, "STRASSE", True),
     ],
 )
-def test_what_fits(pattern: str, regex: bool, match_case: bool, line: str, fit: bool) -> None:
-    assert fits(pattern, regex, match_case)(line) is fit
+async def test_what_fits(pattern: str, regex: bool, match_case: bool, line: str, fit: bool) -> None:
+    text = f"first\n{line}\nlast"
+    assert await matcher(pattern, regex, match_case).lines(text, 9) == ([1] if fit else [])
+
+
+@pytest.mark.parametrize("regex", [False, True])
+async def test_no_more_lines_than_wanted(regex: bool) -> None:
+    assert await matcher("x", regex, True).lines("x\n" * 100, 3) == [0, 1, 2]
+
+
+async def test_an_expression_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_matching, "TIME_LIMIT_S", 0.5)
+    with pytest.raises(EaglerayError) as error:
+        await matcher("(a+)+$", True, True).lines("a" * 64 + "b", 9)
+    assert error.value.code == "slow-pattern"
+
+
+async def test_a_cancelled_expression_leaves_no_process() -> None:
+    searching = asyncio.create_task(matcher("(a+)+$", True, True).lines("a" * 64 + "b", 9))
+    me = psutil.Process()
+
+    def running() -> list[psutil.Process]:
+        children = me.children()
+        return [child for child in children if "regex_child.py" in " ".join(child.cmdline())]
+
+    await until(lambda: bool(running()))
+    searching.cancel()
+    await asyncio.gather(searching, return_exceptions=True)
+    assert running() == []
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "a{99999999999}", "(?P<x", ""])
 def test_what_is_no_pattern(pattern: str) -> None:
     with pytest.raises(EaglerayError) as error:
-        fits(pattern, True, True)
+        matcher(pattern, True, True)
     assert error.value.code == "bad-pattern"
 
 
@@ -59,7 +89,7 @@ async def test_matches_come_with_worker_stream_and_line() -> None:
         logs,
         CLUSTER,
         workers,
-        fits("loss|trace", True, False),
+        matcher("loss|trace", True, False),
         lambda d, t, n: heard.append((d, t)),
     )
     assert [(m.worker.worker_id, m.stream, m.line_number, m.text) for m in found.matches] == [
@@ -73,7 +103,7 @@ async def test_matches_come_with_worker_stream_and_line() -> None:
 async def test_a_log_that_cannot_be_read_is_named_and_the_others_are_searched() -> None:
     dashboard, logs, workers = await site(2)
     del dashboard.files[f"worker-{IDS[0]}-01-1.out"]
-    found = await search(logs, CLUSTER, workers, fits("loss", False, False), ignore)
+    found = await search(logs, CLUSTER, workers, matcher("loss", False, False), ignore)
     assert [match.worker.worker_id for match in found.matches] == [IDS[1]]
     (unread,) = found.unread
     assert "(pid 0)" in unread and "no log file" in unread
@@ -82,21 +112,23 @@ async def test_a_log_that_cannot_be_read_is_named_and_the_others_are_searched() 
 async def test_too_many_matches_are_cut() -> None:
     dashboard, logs, workers = await site(1)
     dashboard.files[f"worker-{IDS[0]}-01-1.out"] = "x\n" * (MATCHES + 5)
-    found = await search(logs, CLUSTER, workers, fits("x", False, False), ignore)
+    found = await search(logs, CLUSTER, workers, matcher("x", False, False), ignore)
     assert (len(found.matches), found.truncated) == (MATCHES, True)
 
 
 async def test_secrets_are_not_found() -> None:
     dashboard, logs, workers = await site(1)
     dashboard.files[f"worker-{IDS[0]}-01-1.out"] = "WANDB_API_KEY=hunter22\n"
-    found = await search(logs, CLUSTER, workers, fits("hunter", False, False), ignore)
+    found = await search(logs, CLUSTER, workers, matcher("hunter", False, False), ignore)
     assert found.matches == ()
 
 
 async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> None:
     dashboard, logs, workers = await site(10)
     dashboard.gates["log_file"] = asyncio.Event()
-    searching = asyncio.create_task(search(logs, CLUSTER, workers, fits("x", False, False), ignore))
+    searching = asyncio.create_task(
+        search(logs, CLUSTER, workers, matcher("x", False, False), ignore)
+    )
     await until(lambda: dashboard.now == LOGS_AT_ONCE)
     searching.cancel()
     await asyncio.gather(searching, return_exceptions=True)

@@ -11,8 +11,9 @@ import pytest
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import ask_live_workers
-from eagleray.features.workers.log_search import fits, search
+from eagleray.features.workers.log_search import search
 from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import Paused, everyone
@@ -130,7 +131,7 @@ async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets
     end = await logs.tail(seen.cluster, worker.worker_id, "out", 100)
     assert "training begins\n" in end.text and "hunter22" not in end.text
     found = await search(
-        logs, seen.cluster, live, fits("^training begins", True, True), lambda *_: None
+        logs, seen.cluster, live, matcher("^training begins", True, True), lambda *_: None
     )
     assert {match.worker.name for match in found.matches} == {"policy_0", "policy_9"}
     assert [text for text in found.unread if not text.startswith("driver")] == []

@@ -172,6 +172,14 @@ def bad_pattern(pattern: str, detail: str) -> EaglerayError:
     )
 
 
+def slow_pattern(pattern: str) -> EaglerayError:
+    return EaglerayError(
+        "slow-pattern",
+        f"“{printable(pattern)}” takes too long to be searched for.",
+        "Write the expression without nested repetitions, or search for it as plain text.",
+    )
+
+
 # --- debugging ------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import log_search, messages
+from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
 from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.rows import Paused, PausedGroup, everyone
@@ -125,14 +126,14 @@ class Panel:
         self._server.notify(messages.LOG_TEXT, part)
 
     async def search_logs(self, params: messages.SearchLogs, report: Report) -> messages.LogMatches:
-        fit = log_search.fits(params.pattern, params.regex, params.match_case)
+        matching = matcher(params.pattern, params.regex, params.match_case)
         live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
 
         def progress(done: int, total: int, name: str) -> None:
             report(f"{done} of {total}: {name}", 100 * done // total)
 
         workers = log_search.choose(live, params.worker_ids)
-        found = await log_search.search(self._logs, params.cluster, workers, fit, progress)
+        found = await log_search.search(self._logs, params.cluster, workers, matching, progress)
         matches = [
             messages.LogMatch(
                 match.worker.worker_id,

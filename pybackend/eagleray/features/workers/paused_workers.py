@@ -7,6 +7,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -71,7 +72,8 @@ class PausedWorkers:
             self._describer.homes,
             self._locator.stands,
             self._waits.seconds,
-            self._to_local,
+            # Most rows stand in the same few files.
+            cache(self._to_local),
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         return group(merge(self._listed(clusters), states, known))
