@@ -9,6 +9,7 @@ import sys
 import ray
 from names import HOSTILE
 
+ACTORS = []
 POST_MORTEM = {"env_vars": {"RAY_DEBUG_POST_MORTEM": "1"}}
 
 
@@ -109,6 +110,12 @@ def driver():
     return answer + 1  # stands: driver
 
 
+def kept(actor):
+    """Without a handle an actor ends as soon as it has answered, and its debugger with it."""
+    ACTORS.append(actor)
+    return actor
+
+
 def start(name):
     """The references of what `name` starts."""
     if name == "task":
@@ -118,26 +125,26 @@ def start(name):
     if name == "nested":
         return [outer.remote(1)]
     if name == "init":
-        actor = InInit.options(name="init-0").remote()
+        actor = kept(InInit.options(name="init-0").remote())
         return [actor.get.remote()]
     if name == "async":
-        actor = Async.remote()
+        actor = kept(Async.remote())
         return [actor.work.remote(1), actor.work.remote(2)]
     if name == "threaded":
-        actor = Threaded.remote()
+        actor = kept(Threaded.remote())
         return [actor.work.remote(number) for number in range(3)]
     if name == "looping":
-        actor = Looping.options(name="looping").remote()
+        actor = kept(Looping.options(name="looping").remote())
         return [actor.work.remote()]
     if name == "post_mortem":
-        actor = Failing.options(runtime_env=POST_MORTEM).remote()
+        actor = kept(Failing.options(runtime_env=POST_MORTEM).remote())
         return [actor.work.remote(0)]
     if name == "retries":
         return [flaky.options(runtime_env=POST_MORTEM).remote()]
     if name == "relay":
         return [relaying_parent.options(runtime_env=POST_MORTEM).remote()]
     if name == "hostile":
-        actor = Named.options(name=HOSTILE).remote()
+        actor = kept(Named.options(name=HOSTILE).remote())
         return [actor.work.remote()]
     raise SystemExit(f"there is no shape {name}")
 
@@ -152,7 +159,6 @@ def say(name, references):
 def main():
     ray.init(log_to_driver=False)
     names = sys.argv[1:]
-    # Handles of actors must live until their answers are there, so references are kept by name.
     started = {name: start(name) for name in names if name != "driver"}
     if "driver" in names:
         print(f"driver: {driver()}", flush=True)
