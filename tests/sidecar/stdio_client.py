@@ -101,8 +101,8 @@ class StdioClient:
                 self.notifications.append((message["method"], message.get("params")))
                 self._heard.notify_all()
         else:
-            answer = self.answer_to(message["id"])
-            if not answer.done():
+            answer = self._answers.pop(message["id"], None)
+            if answer is not None and not answer.done():
                 answer.set_result(message)
 
     async def kill(self) -> None:

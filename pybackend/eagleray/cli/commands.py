@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from eagleray.adapter.protocol import WorkerState
 from eagleray.cli import printing
@@ -63,9 +64,8 @@ async def paused(parts: Parts, asked: argparse.Namespace) -> int:
 
 async def attach(parts: Parts, asked: argparse.Namespace) -> int:
     target = await _find(parts, await _cluster_ids(parts, asked), asked.worker)
-    folders = [os.path.abspath(folder) for folder in asked.folder or ["."]]  # noqa: PTH100
     attachment = await parts.debugging.attaching.attach(
-        target.cluster, target.worker_id, folders, lambda _: None
+        target.cluster, target.worker_id, _folders(asked), lambda _: None
     )
     if asked.json:
         printing.print_json(printing.plain(attached(attachment)))
@@ -137,6 +137,10 @@ COMMANDS = {
     "release": release,
     "logs": logs,
 }
+
+
+def _folders(asked: argparse.Namespace) -> list[str]:
+    return [str(Path(folder).absolute()) for folder in asked.folder or ["."]]
 
 
 async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:

@@ -10,7 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcMethodNotFound
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcMethodNotFound,
+)
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
@@ -64,7 +69,8 @@ class Sidecar(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Goes to the log; pygls would show it to the person as a message of its own."""
-        log.error("%s: %s", source.__name__, type(error).__name__)
+        if source is not FeatureRequestError:
+            log.error("%s: %s", source.__name__, type(error).__name__)
 
     def _on_unreadable(self, error: Exception, source: Any) -> None:
         self.report_server_error(error, source)

@@ -1,0 +1,244 @@
+"""The client of the adapters: which one is asked, what is told, what happens when one goes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import AttachParams, IgnoreParams, Mapping, WorkerState
+from eagleray.clients import adapter_process
+from eagleray.clients.adapter import Adapters
+from eagleray.clients.adapter_connection import AdapterConnection
+from eagleray.common.errors import EaglerayError, worker_busy
+from eagleray.common.paths import adapter_socket, run_folder
+
+from tests.fakes.adapter import FakeAdapter, running, state
+
+LIMIT_S = 60.0
+WORKER = AttachParams("session_1", "w1", "http://c:8265", "r0", "127.0.0.1", 7000)
+
+
+@pytest.fixture
+async def ours() -> AsyncIterator[FakeAdapter]:
+    async with running() as adapter:
+        yield adapter
+
+
+@pytest.fixture
+async def adapters() -> AsyncIterator[Adapters]:
+    adapters = Adapters()
+    yield adapters
+    await adapters.close()
+
+
+async def test_no_adapter_has_no_workers(adapters: Adapters) -> None:
+    assert await adapters.workers() == []
+    assert adapters.known() == []
+
+
+async def test_workers_of_all_versions(ours: FakeAdapter, adapters: Adapters) -> None:
+    ours.change(state("w1"))
+    async with running("0.0.9") as older:
+        older.change(state("w2"))
+        assert {worker.worker_id for worker in await adapters.workers()} == {"w1", "w2"}
+        await adapters.release("session_1", "w2")
+        assert [op for op, _ in older.asked] == ["release"]
+        assert ours.asked == []
+
+
+async def test_attach_goes_to_the_adapter_that_has_the_worker(
+    ours: FakeAdapter, adapters: Adapters
+) -> None:
+    async with running("0.0.9") as older:
+        older.change(state("w1"))
+        result = await adapters.attach(WORKER)
+        assert result.worker.worker_id == "w1"
+        assert result.worker.stop is not None
+        assert result.worker.stop.line == 24
+        assert [op for op, _ in older.asked] == ["attach"]
+
+
+async def test_attach_goes_to_ours_otherwise(ours: FakeAdapter, adapters: Adapters) -> None:
+    await adapters.attach(WORKER)
+    ((op, params),) = ours.asked
+    assert op == "attach"
+    assert params["host"] == "127.0.0.1"
+    assert params["mappings"] == []
+
+
+async def test_another_session_is_another_worker(ours: FakeAdapter, adapters: Adapters) -> None:
+    ours.change(state("w1", session="session_0"))
+    with pytest.raises(EaglerayError) as caught:
+        await adapters.release("session_1", "w1")
+    assert caught.value.code == "unknown-worker"
+
+
+async def test_an_error_of_the_adapter(ours: FakeAdapter, adapters: Adapters) -> None:
+    ours.answers["w1"] = worker_busy("r0")
+    with pytest.raises(EaglerayError) as caught:
+        await adapters.attach(WORKER)
+    assert caught.value.code == "worker-busy"
+
+
+async def test_a_file_mappings_and_ignored_places(ours: FakeAdapter, adapters: Adapters) -> None:
+    ours.change(state("w1"))
+    assert (await adapters.read_file("session_1", "w1", "/a.py")).sha256 == "00"
+    await adapters.set_mappings("session_1", "w1", [Mapping("/remote", "/local")])
+    await adapters.ignore(IgnoreParams("session_1", "/a.py", 3))
+    assert ours.asked == [
+        ("read_file", {"session": "session_1", "worker_id": "w1", "path": "/a.py"}),
+        (
+            "set_mappings",
+            {
+                "session": "session_1",
+                "worker_id": "w1",
+                "mappings": [{"remote": "/remote", "local": "/local"}],
+            },
+        ),
+        ("ignore", {"session": "session_1", "path": "/a.py", "line": 3, "ignore": True}),
+    ]
+
+
+class Heard:
+    """Keeps what a listener was told, and waits for more."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self.told: list[list[str]] = []
+        self._more = asyncio.Condition()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.end = adapters.listen(self._hear)
+
+    def _hear(self, states: list[WorkerState]) -> None:
+        self.told.append([one.worker_id for one in states])
+        task = asyncio.create_task(self._notify())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _notify(self) -> None:
+        async with self._more:
+            self._more.notify_all()
+
+    async def wait_for(self, workers: list[str]) -> None:
+        async with self._more:
+            await asyncio.wait_for(
+                self._more.wait_for(lambda: self.told and self.told[-1] == workers), LIMIT_S
+            )
+
+
+async def test_a_listener_is_told_of_every_change(ours: FakeAdapter, adapters: Adapters) -> None:
+    heard = Heard(adapters)
+    await heard.wait_for([])
+    ours.change(state("w1"))
+    await heard.wait_for(["w1"])
+    assert [one.worker_id for one in adapters.known()] == ["w1"]
+    heard.end()
+
+
+async def test_an_adapter_that_comes_later_is_found(adapters: Adapters) -> None:
+    heard = Heard(adapters)
+    async with running() as late:
+        late.change(state("w1"))
+        await heard.wait_for(["w1"])
+    await heard.wait_for([])
+
+
+async def test_an_adapter_that_is_killed_has_no_workers(
+    ours: FakeAdapter, adapters: Adapters
+) -> None:
+    ours.change(state("w1"))
+    heard = Heard(adapters)
+    await heard.wait_for(["w1"])
+    ours.states = {}
+    ours.drop()
+    await heard.wait_for([])
+
+
+async def test_a_request_in_flight_when_the_adapter_dies(
+    ours: FakeAdapter, adapters: Adapters
+) -> None:
+    ours.silent_about = "attach"
+    asking = asyncio.create_task(adapters.attach(WORKER))
+    await asyncio.wait_for(ours.kept_silent.wait(), LIMIT_S)
+    ours.drop()
+    with pytest.raises(EaglerayError) as caught:
+        await asyncio.wait_for(asking, LIMIT_S)
+    assert caught.value.code == "adapter-lost"
+
+
+async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: Adapters) -> None:
+    ours.change(state("w1"))
+    watching = adapters.watch()
+    async with contextlib.aclosing(watching):  # type: ignore[type-var]
+        async for states in watching:
+            if [one.worker_id for one in states] == ["w1"]:
+                break
+
+
+async def test_another_protocol_is_left_alone(ours: FakeAdapter, adapters: Adapters) -> None:
+    async with running("9.0.0") as newer:
+        newer.protocol = 99
+        newer.change(state("w9"))
+        assert await adapters.workers() == []
+
+
+async def test_a_stale_socket_is_no_adapter(adapters: Adapters) -> None:
+    (run_folder() / "adapter-0.0.1.sock").touch()
+    assert await adapters.workers() == []
+
+
+async def test_the_command_line_is_isolated() -> None:
+    command = adapter_process.command()
+    assert command[1:3] == ["-I", "-S"]
+    assert command[-1] == "adapter"
+
+
+async def test_an_adapter_that_cannot_start(
+    adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = [os.path.realpath("/bin/sh"), "-c", "echo what went wrong >&2; exit 7"]
+    monkeypatch.setattr(adapter_process, "command", lambda: broken)
+    with pytest.raises(EaglerayError) as caught:
+        await adapters.attach(WORKER)
+    assert caught.value.code == "adapter-not-started"
+    assert "what went wrong" in caught.value.detail
+
+
+async def test_two_at_once_start_one_adapter(own_home: Path) -> None:
+    """A real process; nothing listens at the worker's port, which the adapter says."""
+    one, two = Adapters(), Adapters()
+    worker = AttachParams("s", "w", "c", "r0", "127.0.0.1", 1, timeout_s=5.0)
+    try:
+        answers = await asyncio.gather(
+            one.attach(worker), two.attach(worker), return_exceptions=True
+        )
+        codes = [answer.code for answer in answers if isinstance(answer, EaglerayError)]
+        assert codes == ["worker-unreachable"] * 2
+        pids = [await _pid(adapter_socket()) for _ in range(2)]
+        assert pids[0] == pids[1]
+        # A session of its own: a terminal's Ctrl-C and the end of the editor do not reach it.
+        assert os.getsid(pids[0]) == pids[0]
+    finally:
+        await one.close()
+        await two.close()
+        await _end_adapter()
+
+
+async def _pid(path: Path) -> int:
+    connection = await AdapterConnection.open(path)
+    assert connection is not None
+    try:
+        return int((await connection.request("hello"))["pid"])
+    finally:
+        await connection.close()
+
+
+async def _end_adapter() -> None:
+    pid = await _pid(adapter_socket())
+    os.kill(pid, signal.SIGTERM)
+    while Path(f"/proc/{pid}").exists():
+        await asyncio.sleep(0.05)

@@ -1,0 +1,125 @@
+"""An adapter that speaks the control protocol and has whatever workers a test gives it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eagleray.adapter import protocol
+from eagleray.adapter.protocol import Stop, WorkerState
+from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import adapter_socket
+
+STOP = Stop("breakpoint", "/remote/train.py", 24, "train", "", 1)
+
+
+def state(worker_id: str, **changes: Any) -> WorkerState:
+    """A worker that is held at `STOP`."""
+    held = WorkerState(
+        session="session_1",
+        worker_id=worker_id,
+        cluster="http://c:8265",
+        name=f"name of {worker_id}",
+        pid=1,
+        state="stopped",
+        editor=False,
+        held_s=0.0,
+        rank="",
+        stop=STOP,
+        socket=f"/run/{worker_id}.sock",
+    )
+    return replace(held, **changes)
+
+
+class FakeAdapter:
+    """`asked` keeps every request but hello and workers; `answers` says what attaching comes to."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, WorkerState] = {}
+        self.answers: dict[str, WorkerState | EaglerayError] = {}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.protocol = protocol.PROTOCOL
+        self.silent_about = ""
+        self.kept_silent = asyncio.Event()
+        self._subscribed: list[asyncio.StreamWriter] = []
+        self._writers: list[asyncio.StreamWriter] = []
+
+    def change(self, *states: WorkerState) -> None:
+        """The workers are these now; subscribers are told."""
+        self.states = {one.worker_id: one for one in states}
+        for writer in self._subscribed:
+            self._send(writer, {"event": "workers", **self._workers()})
+
+    def drop(self) -> None:
+        """Ends all connections, as a killed adapter does."""
+        for writer in self._writers:
+            writer.close()
+        self._subscribed.clear()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        with contextlib.suppress(OSError):
+            while line := await reader.readline():
+                asked = json.loads(line)
+                if asked["op"] == self.silent_about:
+                    self.kept_silent.set()
+                    continue
+                try:
+                    result = self._answer(asked["op"], asked["params"], writer)
+                    self._send(writer, {"id": asked["id"], "result": result})
+                except EaglerayError as error:
+                    said = {"code": error.code, "message": error.message}
+                    self._send(writer, {"id": asked["id"], "error": said})
+        writer.close()
+
+    def _answer(
+        self, op: str, params: dict[str, Any], writer: asyncio.StreamWriter
+    ) -> dict[str, Any]:
+        if op == protocol.HELLO:
+            return {"protocol": self.protocol, "version": "x", "pid": 1, "grown": "later"}
+        if op == protocol.WORKERS:
+            return self._workers()
+        self.asked.append((op, params))
+        if op == protocol.SUBSCRIBE:
+            self._subscribed.append(writer)
+            return self._workers()
+        if op == protocol.ATTACH:
+            return self._attach(params)
+        if op == protocol.READ_FILE:
+            return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
+        if op in (protocol.CONTINUE, protocol.RELEASE):
+            self.change(*(s for s in self.states.values() if s.worker_id != params["worker_id"]))
+        return {}
+
+    def _attach(self, params: dict[str, Any]) -> dict[str, Any]:
+        worker_id = params["worker_id"]
+        answer = self.answers.get(worker_id) or state(worker_id, name=params["name"])
+        if isinstance(answer, EaglerayError):
+            raise answer
+        self.change(*self.states.values(), answer)
+        return {"socket": answer.socket, "worker": protocol.to_json(answer)}
+
+    def _workers(self) -> dict[str, Any]:
+        return {"workers": [{**protocol.to_json(s), "grown": 1} for s in self.states.values()]}
+
+    def _send(self, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+        writer.write(json.dumps(message).encode() + b"\n")
+
+
+@contextlib.asynccontextmanager
+async def running(version: str | None = None) -> AsyncIterator[FakeAdapter]:
+    """An adapter of that version (ours) in the run folder."""
+    path: Path = adapter_socket(version) if version else adapter_socket()
+    adapter = FakeAdapter()
+    server = await private_socket.serve(path, adapter.serve, limit=protocol.MAX_LINE)
+    try:
+        yield adapter
+    finally:
+        private_socket.stop(server, path)
+        adapter.drop()
