@@ -31,7 +31,7 @@ const steps = [
 ];
 
 await Promise.all([makeNodePackages(), makeEnvironment("dev")]);
-const env = { FORCE_COLOR: "0", NO_COLOR: "1", PYTHONPATH: join(root, "pybackend") };
+const env = { FORCE_COLOR: undefined, NO_COLOR: "1", PYTHONPATH: join(root, "pybackend") };
 const failed = [];
 for (const [name, command, args] of steps) {
   const start = Date.now();

@@ -131,7 +131,7 @@ function environment() {
     EAGLERAY_PROOFS_PYTHON: interpreter("proofs"),
     EAGLERAY_PACKED: ready.has("vsix") ? "1" : undefined,
     RAY_AUTH_MODE: "disabled",
-    FORCE_COLOR: "0",
+    FORCE_COLOR: undefined,
     NO_COLOR: "1",
     PYTHONUNBUFFERED: "1",
   };

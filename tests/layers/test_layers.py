@@ -43,7 +43,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for _, file, line in PLANTS:
         planted = folder / "pybackend" / "eagleray" / file
         planted.write_text(f'"""Planted."""\n\n{line}\n')
-    environment = {**os.environ, "PYTHONPATH": str(folder / "pybackend")}
+    # Colours and folded lines would hide the names that are looked for.
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "400"}
+    environment |= {"PYTHONPATH": str(folder / "pybackend")}
+    environment.pop("FORCE_COLOR", None)
     done = subprocess.run(
         [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"],
         cwd=folder,
