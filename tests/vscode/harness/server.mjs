@@ -194,14 +194,13 @@ function collectLogs(folders) {
     for (const entry of fs.existsSync(dir) ? fs.readdirSync(dir, { withFileTypes: true }) : []) {
       const file = path.join(dir, entry.name);
       if (entry.isDirectory()) visit(file);
-      else if (/eagleray|exthost|remoteagent/i.test(file) && file.endsWith(".log"))
-        found.push(file);
+      else if (/^(Eagleray|remoteexthost)\.log$/.test(entry.name)) found.push(file);
     }
   };
   visit(path.join(folders.data, "data", "logs"));
   visit(path.join(folders.user, "logs"));
   return found
-    .map((file) => `--- ${file}\n${fs.readFileSync(file, "utf8").slice(-6000)}`)
+    .map((file) => `--- ${file}\n${fs.readFileSync(file, "utf8").slice(-8000)}`)
     .join("\n");
 }
 

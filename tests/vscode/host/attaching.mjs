@@ -8,6 +8,7 @@ import {
   breakpoint,
   editorAt,
   evaluate,
+  fileOf,
   Lab,
   LIMIT,
   line,
@@ -32,7 +33,7 @@ export function attaching() {
       assert.strictEqual(row.rank, 0);
       const at = await lab.attach(row);
       assert.strictEqual(at.top.line, line("after"));
-      assert.strictEqual(at.top.source.path, POLICY);
+      assert.strictEqual(fileOf(at.top), POLICY);
       await editorAt(POLICY, line("after"));
       const seen = await variables(at);
       assert.strictEqual(seen.rewards, "[1.0, 2.0, 3.0]");
@@ -56,8 +57,7 @@ export function attaching() {
       const at = await lab.attach(row);
       const plain = at.frames.filter((frame) => frame.presentationHint !== "subtle");
       assert.ok(
-        plain.length > 0 &&
-          !plain.some((frame) => /\/ray\/|pydevd|debugpy/.test(frame.source?.path ?? "")),
+        plain.length > 0 && !plain.some((frame) => /\/ray\/|pydevd|debugpy/.test(fileOf(frame))),
       );
     });
 

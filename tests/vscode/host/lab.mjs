@@ -142,6 +142,12 @@ vscode.debug.onDidStartDebugSession(
 vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
 export const sessions = () => [...open.values()];
 
+/** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
+export function fileOf(frame) {
+  const given = frame.source?.path ?? "";
+  return given.startsWith("vscode-remote:") ? vscode.Uri.parse(given).path : given;
+}
+
 /** Where a session stands, or undefined while it runs. */
 export async function stand(session) {
   const { threads } = await session.customRequest("threads");
@@ -166,7 +172,7 @@ export function standsAt(session, lineNumber) {
     `the session stands at line ${lineNumber}`,
     LIMIT,
   ).catch((error) => {
-    throw new Error(`${error.message}; it stands at ${last?.top.source?.path}:${last?.top.line}`);
+    throw new Error(`${error.message}; it stands at ${last && fileOf(last.top)}:${last?.top.line}`);
   });
 }
 

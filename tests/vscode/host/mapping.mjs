@@ -7,6 +7,7 @@ import {
   assert,
   breakpoint,
   editorAt,
+  fileOf,
   Lab,
   LIMIT,
   line,
@@ -36,7 +37,7 @@ export function mapping() {
     it("is the workspace by itself, and breakpoints hold there", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
-      assert.strictEqual(at.top.source.path, POLICY);
+      assert.strictEqual(fileOf(at.top), POLICY);
       await editorAt(POLICY, line("after"));
       breakpoint(line("return"));
       await proceed(at);
@@ -92,7 +93,7 @@ export function mapping() {
       try {
         const { row } = await lab.pause("p0", "train", 0);
         const at = await lab.attach(row);
-        assert.strictEqual(at.top.source.path, copies[1]);
+        assert.strictEqual(fileOf(at.top), copies[1]);
         await editorAt(copies[1], line("after"));
       } finally {
         await setting("pathMappings", undefined);
@@ -114,11 +115,11 @@ export function mapping() {
         700,
       );
       const at = await lab.standing(row);
-      assert.ok([POLICY, ...copies].includes(at.top.source.path), at.top.source.path);
-      await editorAt(at.top.source.path, at.top.line);
+      assert.ok([POLICY, ...copies].includes(fileOf(at.top)), fileOf(at.top));
+      await editorAt(fileOf(at.top), at.top.line);
       await vscode.debug.stopDebugging(at.session);
       const again = await lab.attach(await lab.row("p0"));
-      assert.strictEqual(again.top.source.path, at.top.source.path);
+      assert.strictEqual(fileOf(again.top), fileOf(at.top));
     });
 
     it("a worker's name with markup, escapes and a line end is only a name", async () => {

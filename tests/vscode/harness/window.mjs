@@ -1,0 +1,150 @@
+/** The editor's window as a person's hands and eyes meet it; every gesture is repeated until its effect is seen. */
+
+import * as path from "node:path";
+import { until } from "./until.mjs";
+
+/** How long an effect may take after a gesture before the gesture is made again. */
+const EFFECT_MS = 4000;
+const LIMIT_MS = 100_000;
+
+export class Window {
+  shots = 0;
+
+  constructor(page, shotsFolder, prefix) {
+    this.page = page;
+    this.shotsFolder = shotsFolder;
+    this.prefix = prefix;
+  }
+
+  /** Waits until the workbench is drawn. */
+  async ready() {
+    await this.sees(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
+  }
+
+  /** Keeps a picture. */
+  async shot(name) {
+    this.shots += 1;
+    const number = String(this.shots).padStart(2, "0");
+    const file = path.join(this.shotsFolder, `${this.prefix}-${number}-${name}.png`);
+    await this.page.screenshot({ path: file });
+  }
+
+  /** Waits for an element to be visible. */
+  async sees(locator, what, limit = LIMIT_MS) {
+    await until(() => locator.first().isVisible(), `one sees ${what}`, limit);
+    return locator.first();
+  }
+
+  async seesNot(locator, what) {
+    await until(
+      async () => (await locator.count()) === 0,
+      `one does not see ${what} any more`,
+      LIMIT_MS,
+    );
+  }
+
+  /** Makes `gesture` again and again until `effect()` is true; what fails on the way is tried again. */
+  async gesture(gesture, effect, what) {
+    let last;
+    await until(
+      async () => {
+        if (await effect()) return true;
+        await gesture().catch((error) => (last = error));
+        return await until(effect, "", EFFECT_MS).catch(() => false);
+      },
+      what,
+      LIMIT_MS,
+      50,
+    ).catch((error) => {
+      throw new Error(
+        `${error.message}${last ? `; last gesture: ${last.message.split("\n")[0]}` : ""}`,
+      );
+    });
+  }
+
+  async click(locator, effect, what, options = {}) {
+    await this.gesture(
+      async () => {
+        // A hover left over from the last gesture would catch the click.
+        await this.page.mouse.move(750, 5);
+        await locator.first().click({ timeout: EFFECT_MS, force: true, ...options });
+      },
+      effect,
+      what,
+    );
+  }
+
+  async key(keys, effect, what) {
+    await this.gesture(() => this.page.keyboard.press(keys), effect, what);
+  }
+
+  /** Runs a command by its title through the palette. */
+  async command(title, effect, what = `“${title}” has its effect`) {
+    await this.gesture(
+      async () => {
+        const { input } = await this.palette();
+        await input.fill(`>${title}`);
+        const row = this.page.locator(".quick-input-list .monaco-list-row.focused");
+        const wanted = title.split(": ").at(-1);
+        await until(async () => (await row.first().textContent())?.includes(wanted), "", EFFECT_MS);
+        await this.page.keyboard.press("Enter");
+      },
+      effect,
+      what,
+    );
+  }
+
+  async palette() {
+    const input = this.page.locator(".quick-input-widget:visible input").first();
+    if (!(await input.isVisible().catch(() => false))) {
+      await this.page.keyboard.press("F1");
+      await until(() => input.isVisible(), "", EFFECT_MS);
+    }
+    return { input };
+  }
+
+  /** A row of a view, by words of what a screen reader says of it. */
+  row(words) {
+    return this.page.locator(".pane-body .monaco-list-row", { hasText: words });
+  }
+
+  /** The icon of Eagleray in the activity bar. */
+  icon() {
+    return this.page.locator('.activitybar a[aria-label^="Eagleray"]');
+  }
+
+  /** Opens the panel by its icon. */
+  async openPanel() {
+    const title = this.page.locator(".sidebar .composite.title", { hasText: /eagleray/i });
+    await this.click(this.icon(), () => title.first().isVisible(), "the panel is open");
+  }
+
+  toolbar() {
+    return this.page.locator(".debug-toolbar:visible");
+  }
+
+  /** The line of the editor that carries the yellow mark of a stop. */
+  async stoppedLine() {
+    const mark = this.page.locator(".debug-top-stack-frame-line").first();
+    const box = await mark.boundingBox({ timeout: 1000 });
+    for (const number of await this.page.locator(".margin-view-overlays .line-numbers").all()) {
+      const own = await number.boundingBox();
+      if (own && box && Math.abs(own.y - box.y) < 6) return Number(await number.textContent());
+    }
+    return undefined;
+  }
+
+  standsAt(line) {
+    return until(
+      async () => (await this.stoppedLine()) === line,
+      `the editor stands at line ${line}`,
+      LIMIT_MS,
+    );
+  }
+
+  notification(words) {
+    return this.page.locator(".notifications-toasts .notification-toast:visible", {
+      hasText: words,
+    });
+  }
+}

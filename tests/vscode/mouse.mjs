@@ -1,0 +1,168 @@
+/**
+ * A person with a mouse, in a real VS Code on a real training program: from the icon to the last worker.
+ *
+ *     node tests/vscode/mouse.mjs [--vscode 1.139|1.105] [--only WORDS]
+ */
+
+import * as path from "node:path";
+import { lineOf } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { until } from "./harness/until.mjs";
+
+await browserRun("mouse", async ({ stage, window, driver, test }) => {
+  const { page } = window;
+  const policy = path.join(stage.workspace, "policy.py");
+  const line = (mark) => lineOf(policy, mark);
+  const paused = (name) => window.row(name);
+  let calls;
+
+  await test("the panel opens by its icon and says what it sees while nothing is paused", async () => {
+    await window.openPanel();
+    await window.sees(page.getByText(/Ray 2\.\d+.*none paused/), "what the cluster says of itself");
+    await window.shot("nothing-paused");
+  });
+
+  await test("paused workers appear by themselves, grouped, with a badge and a notification", async () => {
+    calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
+    await window.sees(window.row(/Policy\.train.*3 paused/), "the group");
+    await window.sees(paused("p2"), "the third worker");
+    await window.sees(window.icon().locator("..").getByText("3", { exact: true }), "the badge");
+    await window.sees(window.notification("paused at a breakpoint()"), "the notification");
+    await window.shot("paused-workers");
+  });
+
+  await test("one click stands at the line after breakpoint(), with variables", async () => {
+    await window.click(paused("p0"), () => window.toolbar().isVisible(), "a session has begun");
+    await window.standsAt(line("after"));
+    await window.sees(
+      page.locator(".debug-variables .monaco-list-row", { hasText: "rewards" }),
+      "rewards",
+    );
+    await window.shot("standing");
+  });
+
+  await test("a breakpoint set in the gutter stops", async () => {
+    const number = page.locator(".margin-view-overlays .line-numbers", {
+      hasText: new RegExp(`^${line("return")}$`),
+    });
+    const dot = page.locator(".codicon-debug-breakpoint");
+    await window.gesture(
+      async () => {
+        const box = await number.first().boundingBox();
+        await page.mouse.click(box.x - 8, box.y + box.height / 2);
+      },
+      () => dot.first().isVisible(),
+      "the gutter shows a breakpoint",
+    );
+    await window.click(
+      button("Continue"),
+      async () => (await window.stoppedLine()) === line("return"),
+      "it stopped there",
+    );
+    await window.shot("gutter-breakpoint");
+  });
+
+  await test("the debug console evaluates", async () => {
+    const input = page.locator(".repl-input-wrapper .monaco-editor");
+    const answer = page.locator(".repl .monaco-list-row", { hasText: "3008" });
+    await window.command("Debug Console: Focus on Debug Console View", () =>
+      input.first().isVisible(),
+    );
+    await window.gesture(
+      async () => {
+        await input.first().click();
+        await page.keyboard.type("state['step'] * 376");
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("Enter");
+      },
+      () => answer.first().isVisible(),
+      "the console answers",
+    );
+    await window.shot("debug-console");
+  });
+
+  await test("a second worker is debugged beside the first", async () => {
+    await window.openPanel();
+    await window.sees(window.row(/p0.*attached/), "the first worker as attached");
+    await window.click(
+      paused("p1"),
+      () => sessionRow("r1 p1").isVisible(),
+      "a second session is listed",
+    );
+    await window.sees(sessionRow("r0 p0"), "the first session");
+    await window.standsAt(line("after"));
+    await window.shot("two-sessions");
+  });
+
+  await test("a reload holds both, and a click is back at the same line with the same breakpoint", async () => {
+    await page.reload({ waitUntil: "domcontentloaded" });
+    await window.ready();
+    await window.openPanel();
+    await window.sees(window.row(/p0.*held/), "the first worker as held");
+    await window.sees(window.row(/p1.*held/), "the second worker as held");
+    await window.shot("held");
+    await until(
+      () => calls.slice(0, 2).every((call) => call.now() === undefined),
+      "both still wait",
+      1000,
+    );
+    await window.click(
+      paused("p1"),
+      () => window.toolbar().isVisible(),
+      "a session has begun again",
+    );
+    await window.standsAt(line("after"));
+    await window.sees(
+      page.locator(".codicon-debug-breakpoint"),
+      "the breakpoint from before the reload",
+    );
+    await window.click(
+      button("Continue"),
+      async () => (await window.stoppedLine()) === line("return"),
+      "it stopped there",
+    );
+    await window.shot("back");
+  });
+
+  await test("Disconnect lets the worker run on", async () => {
+    await window.click(
+      button("Disconnect"),
+      () => calls[1].now() !== undefined,
+      "the worker has finished",
+    );
+  });
+
+  await test("Continue and Continue All Others let workers go from the panel", async () => {
+    await window.openPanel();
+    const again = driver.call("p1", "train", 0);
+    await window.sees(window.row(/p1.*(breakpoint|policy\.py|rank)/), "the worker is paused again");
+    await menu(paused("p0"), "Continue All Others", () => calls[2].now() && again.now());
+    await menu(paused("p0"), "Release", () => calls[0].now());
+    await window.sees(page.getByText(/none paused/), "an empty list");
+    await window.shot("all-gone");
+  });
+
+  function button(name) {
+    return page.locator(`.debug-toolbar .action-label[aria-label^="${name}"]`);
+  }
+
+  function sessionRow(name) {
+    return page.locator(".debug-call-stack .monaco-list-row", { hasText: name }).first();
+  }
+
+  /** An entry of a row's context menu. */
+  async function menu(row, entry, effect) {
+    await window.gesture(
+      async () => {
+        await page.keyboard.press("Escape");
+        await row.first().click({ button: "right", timeout: 4000 });
+        await page
+          .locator(".monaco-menu .action-label", { hasText: entry })
+          .first()
+          .click({ timeout: 4000 });
+      },
+      async () => Boolean(await effect()),
+      `“${entry}” has its effect`,
+    );
+  }
+});
