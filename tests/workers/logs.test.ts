@@ -1,7 +1,8 @@
 // Logs: opened, followed and searched from rows of the views.
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 
+import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import type { GroupRow, Row } from "../../extension/common/rows";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
@@ -13,6 +14,7 @@ import {
   OPEN_LOG,
   SEARCH_LOGS,
   STOP_FOLLOWING,
+  type LogMatches,
   type LogText,
 } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
@@ -24,17 +26,19 @@ const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", w
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
 
 let fake: FakeParts;
+let owned: readonly Disposable[];
 
 beforeEach(() => {
   editor.reset();
   fake = fakeParts();
-  // The timers of the views must not keep the test's process alive.
-  const owned = register(fake.parts);
-  process.once("beforeExit", () => {
-    for (const one of owned) {
-      one.dispose();
-    }
-  });
+  owned = register(fake.parts);
+});
+
+// The timers of the views would keep the test's process alive.
+afterEach(() => {
+  for (const one of owned) {
+    one.dispose();
+  }
 });
 
 function logText(changes: Partial<LogText> = {}): LogText {
@@ -53,7 +57,7 @@ test("a log opens as a read-only document", async () => {
   ]);
   const [document] = editor.documents;
   assert.equal(document?.uri.path, "/policy_0 0badcafe stdout.log");
-  assert.equal(document?.text, "… only the last 10000 lines are shown …\nhello\n");
+  assert.equal(document.text, "… only the last 10000 lines are shown …\nhello\n");
 });
 
 test("the error log is the other stream; a slash in a name makes no folder", async () => {
@@ -61,7 +65,7 @@ test("the error log is the other stream; a slash in a name makes no folder", asy
   await editor.run("eagleray.openErrorLog", second);
   assert.equal((fake.sidecar.sentTo(OPEN_LOG)[0] as { stream: string }).stream, "err");
   assert.equal(editor.documents[0]?.uri.path, "/a∕b b stderr.log");
-  assert.equal(editor.documents[0]?.text, "(nothing was written yet)\n");
+  assert.equal(editor.documents[0].text, "(nothing was written yet)\n");
 });
 
 test("a log that cannot be had is an error message and no document", async () => {
@@ -107,7 +111,7 @@ test("followers go on after the sidecar was started again", async () => {
 
 test("a search goes through the logs of a group", async () => {
   editor.answer = ({ kind }) => (kind === "input" ? "/Loss=\\d+/" : undefined);
-  fake.sidecar.on(SEARCH_LOGS, () => ({
+  fake.sidecar.on(SEARCH_LOGS, (): LogMatches => ({
     matches: [
       { worker_id: "0badcafe", name: "policy_0", stream: "out", line_number: 7, text: "Loss=3" },
       { worker_id: "0badcafe", name: "policy_0", stream: "out", line_number: 9, text: "Loss=2" },

@@ -151,6 +151,12 @@ def test_debugpy_s_remark_is_not_part_of_the_exception() -> None:
     assert stand.exception == "ValueError: bad reward [0m"
 
 
+def test_a_secret_in_an_exception_is_hidden() -> None:
+    said = "KeyError: OPENAI_API_KEY=hunter22 is refused"
+    stand = stand_of_stop(stop(reason="exception", exception=said))
+    assert "hunter22" not in stand.exception and stand.exception.startswith("KeyError: OPENAI")
+
+
 def test_rows_are_ordered_by_what_runs_then_rank_with_the_unranked_last() -> None:
     facts = {
         (SESSION, "w1"): Facts("b", ("train",), name_rank=10),

@@ -1,6 +1,6 @@
 // The views Paused Workers and All Workers, their badge, and the notification.
 import assert from "node:assert/strict";
-import { beforeEach, mock, test } from "node:test";
+import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { register } from "../../extension/features/workers";
 import {
@@ -8,24 +8,27 @@ import {
   type Cluster,
 } from "../../extension/features/clusters/messages";
 import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
+import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, type FakeTreeView } from "../fakes/vscode";
 import { anyWorker, cluster, pausedWorker, snapshotOf } from "./samples";
 
 let fake: FakeParts;
+let owned: readonly Disposable[];
 
-beforeEach((context) => {
+beforeEach(() => {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
   editor.reset();
   fake = fakeParts();
-  const owned = register(fake.parts);
-  (context as { after(end: () => void): void }).after?.(() => {
-    for (const one of owned) {
-      one.dispose();
-    }
-  });
+  owned = register(fake.parts);
+});
+
+afterEach(() => {
+  for (const one of owned) {
+    one.dispose();
+  }
 });
 
 function view(name: string): FakeTreeView {
@@ -176,7 +179,7 @@ test("its button attaches to the first that waits", async () => {
   await settled();
   const [run] = editor.executed;
   assert.equal(run?.command, "eagleray.attach");
-  assert.equal((run?.args[0] as { worker: PausedWorker }).worker.worker_id, "b");
+  assert.equal((run.args[0] as { worker: PausedWorker }).worker.worker_id, "b");
 });
 
 test("who attaches by itself is not invited; held workers are not announced", async () => {

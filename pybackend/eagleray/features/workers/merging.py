@@ -10,6 +10,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import Stop, WorkerState
 from eagleray.clients.ray_values import WorkerRow
 from eagleray.common.errors import printable
+from eagleray.common.redact import redact_text
 from eagleray.features.workers.names import clean, rank_of
 from eagleray.features.workers.rows import UNKNOWN, Facts, Key, Kind, Paused, Place, Stand, State
 from eagleray.features.workers.stands import PATH_LIMIT
@@ -118,7 +119,13 @@ def stand_of_stop(stop: Stop) -> Stand:
     """The adapter's word on where a worker stands, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
     place = Place(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
-    return Stand(kind, place if stop.path else None, printable(_REMARK.sub("", stop.exception)))
+    return Stand(kind, place if stop.path else None, _shown(stop.exception))
+
+
+def _shown(exception: str) -> str:
+    """ "ValueError: bad reward" fit to be shown; the name of a KeyError is no secret, its message may hold one."""
+    name, colon, message = _REMARK.sub("", exception).partition(": ")
+    return printable(f"{name}{colon}{redact_text(message)}")
 
 
 def _title(facts: Facts, stand: Stand) -> str:
