@@ -40,6 +40,7 @@ def test_every_feature_has_its_messages_printed() -> None:
         ('LIST = "eagleray/c/list"  # {} -> Clusters', ("{}", "Clusters")),
         ('A = "eagleray/c/a"  # P (a remark) -> R, with $/progress', ("P", "R")),
         ('F = "eagleray/c/f"  # P -> {}; text comes as T until then', ("P", "{}")),
+        ('L = (\n    "eagleray/c/l"  # P -> R, of a long line\n)', ("P", "R")),
         ('C = "eagleray/c/c"  # notification to the editor: V', ("", "V")),
     ],
 )
@@ -56,7 +57,16 @@ def test_a_method_without_types_is_refused() -> None:
 def test_a_type_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     text = 'ADD = "eagleray/c/add"  # Nonsense -> Cluster'
     monkeypatch.setattr(typescript.inspect, "getsource", lambda _: text)
+    for name in [n for n, v in vars(clusters).items() if str(v).startswith("eagleray/")]:
+        monkeypatch.delattr(clusters, name)
+    monkeypatch.setattr(clusters, "ADD", "eagleray/c/add", raising=False)
     with pytest.raises(AssertionError, match="Nonsense"):
+        printed(clusters)
+
+
+def test_a_method_whose_line_cannot_be_read_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "MORE", "eagleray/c/more", raising=False)
+    with pytest.raises(AssertionError, match="cannot be read"):
         printed(clusters)
 
 
@@ -84,7 +94,7 @@ class Everything:
 
 def test_how_each_type_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType(Everything.__module__)
-    vars(module).update(Inner=Inner, Everything=Everything)
+    vars(module).update(DO="eagleray/t/do", Inner=Inner, Everything=Everything)
     source = 'DO = "eagleray/t/do"  # Everything -> Inner'
     monkeypatch.setattr(typescript.inspect, "getsource", lambda _: source)
     text = printed(module).split("\n\n", 1)[1]

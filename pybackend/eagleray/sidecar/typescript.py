@@ -18,7 +18,7 @@ from attrs import frozen
 FEATURES = ("clusters", "workers", "debugging", "source_mapping")
 
 # METHOD = "eagleray/…"  # Params (a remark) -> Result, or: notification to the editor: Value
-_METHOD = re.compile(r'^([A-Z][A-Z_]*) = "(eagleray/[^"]+)" *# (.+)$', re.MULTILINE)
+_METHOD = re.compile(r'^([A-Z][A-Z_]*) = \(?\s*"(eagleray/[^"]+)" *# (.+)$', re.MULTILINE)
 _REQUEST = re.compile(r"^(\{\}|\w+)(?: \([^)]*\))? -> (\{\}|\w+)")
 _NOTIFICATION = re.compile(r"^notification to the editor: (\w+)")
 
@@ -73,6 +73,8 @@ def printed(module: types.ModuleType) -> str:
         for name, value in vars(module).items()
         if attrs.has(value) and value.__module__ == module.__name__
     }
+    named = {value for value in vars(module).values() if str(value).startswith("eagleray/")}
+    assert named == {method.name for method in methods}, "a method's line cannot be read"
     for method in methods:
         for name in (method.params, method.value):
             assert name in classes or name in ("", "{}"), f"{method.constant}: no type {name}"
