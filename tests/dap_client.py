@@ -37,10 +37,12 @@ class DapClient:
 
     def __init__(self, sock: socket.socket) -> None:
         self.messages: list[Message] = []
+        self.waited_for = 0
         self.closed = False
         self._sock = sock
         self._seq = 0
         self._seen = 0
+        self._sent: list[tuple[int, Message]] = []
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -64,10 +66,10 @@ class DapClient:
         with self._changed:
             self._seq += 1
             seq = self._seq
-        body = json.dumps(
-            {"seq": seq, "type": "request", "command": command, "arguments": arguments}
-        )
-        raw = body.encode()
+        message = {"seq": seq, "type": "request", "command": command, "arguments": arguments}
+        with self._changed:
+            self._sent.append((len(self.messages), message))
+        raw = json.dumps(message).encode()
         self._sock.sendall(f"Content-Length: {len(raw)}\r\n\r\n".encode() + raw)
         return seq
 
@@ -171,6 +173,14 @@ class DapClient:
         with self._changed:
             return [m for m in self.messages if m["type"] == "event" and m["event"] == name]
 
+    def traffic(self) -> list[Message]:
+        """All that was sent and received; a request stands before the first message after it."""
+        with self._changed:
+            mixed = list(self.messages)
+            for position, message in reversed(self._sent):
+                mixed.insert(position, message)
+            return mixed
+
     def _wait(
         self,
         fits: Callable[[Message], bool],
@@ -188,6 +198,7 @@ class DapClient:
                     if fits(self.messages[position - 1]):
                         if remember:
                             self._seen = position
+                        self.waited_for = max(self.waited_for, position + len(self._sent))
                         return self.messages[position - 1]
                 left = until - time.monotonic()
                 if self.closed or left <= 0:

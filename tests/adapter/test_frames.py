@@ -1,0 +1,67 @@
+"""Whose frames are whose, and what is folded."""
+
+from __future__ import annotations
+
+import pytest
+from eagleray.adapter.frames import Owners, fold, is_noise, is_own_thread
+
+RAY = "/venv/lib/python3.11/site-packages/ray"
+DEBUGPY = "/venv/lib/python3.11/site-packages/debugpy"
+OWNERS = Owners({"ray": RAY, "debugpy": DEBUGPY, "pydevd": f"{DEBUGPY}/_vendored/pydevd"})
+
+WAITS = f"{RAY}/util/debugpy.py"
+CORE = f"{RAY}/_private/worker.py"
+COMPILED = "python/ray/_raylet.pyx"
+RLLIB = f"{RAY}/rllib/env/env.py"
+TRAIN = f"{RAY}/train/_internal/session.py"
+MINE = "/home/me/train.py"
+OTHER = "/venv/lib/python3.11/site-packages/verl/worker.py"
+
+# The stack from the top, and what is left of it: "-" before a folded frame.
+STACKS = [
+    ("mine", [MINE], [MINE]),
+    ("the debugger on top goes", [WAITS, f"{RAY}/util/rpdb.py", MINE, CORE], [MINE, "-" + CORE]),
+    ("pydevd on top goes", [f"{DEBUGPY}/_vendored/pydevd/pydevd.py", MINE], [MINE]),
+    ("Ray's core on top goes", [CORE, COMPILED, MINE], [MINE]),
+    (
+        "the core below is folded",
+        [MINE, CORE, COMPILED, OTHER],
+        [MINE, "-" + CORE, "-" + COMPILED, OTHER],
+    ),
+    ("an installed library is the person's", [OTHER, MINE], [OTHER, MINE]),
+    ("Ray Train below is folded", [MINE, TRAIN, CORE], [MINE, "-" + TRAIN, "-" + CORE]),
+    (
+        "who stops in RLlib reads RLlib",
+        [RLLIB, CORE, RLLIB, TRAIN],
+        [RLLIB, "-" + CORE, RLLIB, "-" + TRAIN],
+    ),
+    ("only Ray's core", [CORE, COMPILED], [CORE, COMPILED]),
+    ("nothing", [], []),
+]
+
+
+@pytest.mark.parametrize(("stack", "expected"), [s[1:] for s in STACKS], ids=[s[0] for s in STACKS])
+def test_fold(stack: list[str], expected: list[str]) -> None:
+    folded = fold([{"id": n, "source": {"path": path}} for n, path in enumerate(stack)], OWNERS)
+    seen = [
+        ("-" if f.get("presentationHint") == "subtle" else "") + f["source"]["path"] for f in folded
+    ]
+    assert seen == expected
+
+
+def test_frames_without_a_source_are_the_persons() -> None:
+    assert fold([{"id": 1}], OWNERS) == [{"id": 1}]
+
+
+def test_ray_is_known_without_being_told() -> None:
+    unknown = Owners({})
+    assert unknown.library("/x/site-packages/ray/_private/worker.py") == "ray"
+    assert unknown.library("/home/ray/project/train.py") == ""
+    assert unknown.is_debugger("/x/site-packages/ray/util/debugpy.py")
+
+
+def test_threads_and_variables_of_nobody() -> None:
+    assert [name for name in ("MainThread", "PythonGCThread", "ray_print_logs", "AsyncIO Thread: default")
+            if is_own_thread(name)] == ["PythonGCThread", "ray_print_logs"]  # fmt: skip
+    rows = [{"name": "(return) set_trace"}, {"name": "(return) loss"}, {"name": "set_trace"}]
+    assert [row["name"] for row in rows if is_noise(row)] == ["(return) set_trace"]

@@ -1,0 +1,243 @@
+"""The stop survives the editor: reload, kill, takeover, return; only a pressed Disconnect lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.adapter.conversation import Conversation
+from tests.adapter.harness import PROGRAMS, AdapterProcess, ControlClient, Program, until
+from tests.dap_client import DapClient, RequestFailed
+
+Start = Callable[..., Program]
+LOOP = str(PROGRAMS / "loop.py")
+LINE = 12
+
+
+def test_attach_step_and_return(control: ControlClient, program: Start) -> None:
+    told = Conversation("attach_step_return")
+    worker = program("loop.py", "2", env={"RANK": "3"})
+    socket = control.attach(worker)["socket"]
+    first = DapClient.unix(socket)
+    first.attach(breakpoints={LOOP: [LINE]})
+    first.wait_for("stopped")
+    first.request("threads")
+    frame = first.stack()[0]
+    first.request("scopes", frameId=frame["id"])
+    first.request("next", threadId=1)
+    first.wait_for("stopped")
+    first.request("continue", threadId=1)
+    first.wait_for("stopped")
+    told.hear(first)
+    told.note("the window is killed")
+    first.close()
+    until(lambda: not control.worker()["editor"], "the adapter sees that the editor is gone")  # type: ignore[index]
+    second = DapClient.unix(socket)
+    second.attach(breakpoints={LOOP: [LINE]})
+    second.wait_for("stopped")
+    assert second.stack()[0]["line"] == LINE
+    told.hear(second)
+    told.compare()
+
+
+LEAVE_AND_HOLD: list[tuple[str, dict[str, Any] | None]] = [
+    ("killed", None),
+    ("reload", {"restart": False}),
+    ("suspend", {"restart": False, "terminateDebuggee": False, "suspendDebuggee": True}),
+    ("stop", {"restart": False, "terminateDebuggee": True}),
+    ("restart", {"restart": True, "terminateDebuggee": True}),
+]
+
+
+@pytest.mark.parametrize(
+    "arguments", [w[1] for w in LEAVE_AND_HOLD], ids=[w[0] for w in LEAVE_AND_HOLD]
+)
+def test_ways_of_leaving_that_hold(
+    control: ControlClient, program: Start, arguments: dict[str, Any] | None
+) -> None:
+    worker = program("loop.py", "1")
+    socket = control.attach(worker)["socket"]
+    editor = DapClient.unix(socket)
+    editor.attach()
+    editor.wait_for("stopped")
+    if arguments is not None:
+        editor.request("disconnect", **arguments)
+    editor.close()
+    held = until(lambda: (w := control.worker()) and not w["editor"] and w, "held")
+    assert held["state"] == "stopped" and held["stop"]["line"] == 10
+    assert worker.output() == ""
+    again = DapClient.unix(socket)
+    again.attach()
+    again.wait_for("stopped")
+    assert again.variables(again.stack()[0]["id"])["loss"] == "1.0"
+    again.leave()
+    assert "done" in worker.wait_done()
+
+
+def test_disconnect_lets_the_worker_run_and_its_next_breakpoint_waits_for_ray(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "6")
+    for step in range(6):
+        result = control.attach(worker)
+        assert result["worker"]["state"] == "stopped"
+        editor = DapClient.unix(result["socket"])
+        editor.attach()
+        editor.wait_for("stopped")
+        assert editor.variables(editor.stack()[0]["id"])["step"] == str(step)
+        editor.leave()
+        assert control.worker() is None
+        if step < 5:
+            worker.wait_output(f"step {step} ")
+            worker.wait_paused()
+    assert "done" in worker.wait_done()
+
+
+def test_release_and_continue_of_a_held_worker(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "2")
+    key = {"session": "session_1", "worker_id": "w1"}
+    control.attach(worker)
+    control.call("continue", **key)
+    assert control.worker() is None
+    worker.wait_output("step 0")
+    worker.wait_paused()
+    control.attach(worker)
+    control.call("release", **key)
+    assert "done" in worker.wait_done()
+
+
+def test_continue_with_an_editor_keeps_the_connection(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "3")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    control.call("continue", session="session_1", worker_id="w1")
+    editor.wait_for("continued")
+    editor.wait_for("stopped")
+    assert editor.variables(editor.stack()[0]["id"])["step"] == "1"
+    # Attached, the next breakpoint() stops at once and Ray never lists it.
+    assert worker.state()["waiting"] == 0
+
+
+def test_a_worker_reaches_its_breakpoint_while_nobody_looks(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("waiting.py")
+    socket = control.attach(worker)["socket"]
+    editor = DapClient.unix(socket)
+    editor.attach()
+    editor.wait_for("stopped")
+    editor.request("continue", threadId=1)
+    worker.wait_output("running")
+    editor.close()
+    running = until(lambda: (w := control.worker()) and w["state"] == "running" and w, "running")
+    assert until(lambda: (w := control.worker()) and not w["editor"] and w, "left") == {
+        **running,
+        "editor": False,
+    }
+    worker.process.stdin.close()  # type: ignore[union-attr]
+    until(lambda: control.worker()["state"] == "stopped", "the second stop")  # type: ignore[index]
+    again = DapClient.unix(socket)
+    again.attach()
+    again.wait_for("stopped")
+    assert again.stack()[0]["line"] == 9
+
+
+def test_a_new_window_takes_over(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "1")
+    socket = control.attach(worker)["socket"]
+    old, new = DapClient.unix(socket), DapClient.unix(socket)
+    old.attach(breakpoints={LOOP: [LINE]})
+    old.wait_for("stopped")
+    new.attach()
+    old.wait_for("terminated")
+    new.wait_for("stopped")
+    # What the old one says now no longer concerns the worker, not even a pressed Disconnect.
+    old.leave()
+    assert control.worker()["state"] == "stopped"  # type: ignore[index]
+    assert control.worker()["editor"]  # type: ignore[index]
+    new.request("next", threadId=1)
+    new.wait_for("stopped")
+    assert new.stack()[0]["line"] == 11
+
+
+def test_breakpoints_that_the_returning_editor_does_not_name_are_cleared(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "2")
+    socket = control.attach(worker)["socket"]
+    first = DapClient.unix(socket)
+    first.attach(breakpoints={LOOP: [LINE]})
+    first.wait_for("stopped")
+    first.close()
+    second = DapClient.unix(socket)
+    second.attach()
+    second.wait_for("stopped")
+    second.request("continue", threadId=1)
+    second.wait_for("stopped")
+    assert second.stack()[0]["line"] == 10, "the forgotten breakpoint stopped the worker"
+
+
+def test_kinds_of_breakpoints(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "6")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    rows = [{"line": 12, "condition": "step == 2"}, {"line": 11, "logMessage": "loss is {loss}"}]
+    editor.request("setBreakpoints", source={"path": LOOP}, breakpoints=rows, lines=[12, 11])
+    stops = []
+    while len(stops) < 4:
+        editor.request("continue", threadId=1)
+        editor.wait_for("stopped")
+        stops.append(editor.stack()[0]["line"])
+    assert stops == [10, 10, 12, 10]
+    said = [
+        e["body"]["output"] for e in editor.events("output") if "loss is" in e["body"]["output"]
+    ]
+    assert [text.strip() for text in said] == [
+        "loss is 2.0",
+        "loss is 1.0",
+        "loss is 0.6666666666666666",
+    ]
+
+
+def test_capabilities_tell_disconnect_from_reload(control: ControlClient, program: Start) -> None:
+    editor = DapClient.unix(control.attach(program("loop.py", "1"))["socket"])
+    offered = editor.attach()
+    assert offered["supportTerminateDebuggee"] and offered["supportSuspendDebuggee"]
+    assert offered["supportsConfigurationDoneRequest"] and offered["supportsConditionalBreakpoints"]
+    masked = {"supportsTerminateDebuggee", "supportsTerminateRequest", "supportsRestartRequest"}
+    assert not masked & set(offered)
+    for command in ("terminate", "restart"):
+        with pytest.raises(RequestFailed):
+            editor.request(command)
+    assert control.worker()["state"] == "stopped"  # type: ignore[index]
+
+
+def test_an_evaluation_that_hangs_holds_up_nothing(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "1")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    frame = editor.stack()[0]["id"]
+    hanging = editor.send(
+        "evaluate", expression="__import__('threading').Event().wait(3) or 42", frameId=frame
+    )
+    assert [t["id"] for t in editor.request("threads")["threads"]] == [1]
+    assert editor.response(hanging)["body"]["result"] == "42"
+
+
+def test_the_adapter_dies_and_the_worker_runs_on(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "1")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    adapter.process.kill()
+    editor.wait_closed()
+    assert "done" in worker.wait_done()

@@ -1,0 +1,94 @@
+"""Which line follows a call, for all the ways in which a function can go on or end."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+from eagleray.adapter import in_worker
+
+CASES = [
+    ("next line", "def f():\n    call()\n    return 1\n", 3),
+    ("end of function", "def f():\n    call()\n", None),
+    ("returned", "def f():\n    return call()\n", None),
+    ("end of loop", "def f():\n    for i in (1,):\n        call()\n", 2),
+    ("end of while", "def f():\n    n = 1\n    while n:\n        n = 0\n        call()\n", 3),
+    ("end of with", "def f():\n    with c():\n        call()\n", 2),
+    (
+        "end of branch",
+        "def f():\n    if True:\n        call()\n    else:\n        pass\n    return 2\n",
+        6,
+    ),
+    (
+        "end of last branch",
+        "def f(x=1):\n    if x:\n        call()\n    else:\n        return 3\n",
+        None,
+    ),
+    (
+        "in try",
+        "def f():\n    try:\n        call()\n    finally:\n        x = 1\n    return x\n",
+        5,
+    ),
+    (
+        "in except",
+        "def f():\n    try:\n        1 / 0\n    except Exception:\n        call()\n    return 1\n",
+        6,
+    ),
+    ("several on one line", "def f():\n    call(); x = 1\n    return x\n", 3),
+    (
+        "a call over lines",
+        "def f():\n    return max(\n        call() or 1,\n        2,\n    )\n",
+        4,
+    ),
+    ("module", "call()\nx = 1\n", 2),
+    ("end of module", "x = 1\ncall()\n", None),
+    ("lambda", "f = lambda: call()\n", None),
+    ("generator", "def f():\n    call()\n    yield 1\n", 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
+def test_line_that_follows(text: str, expected: int | None) -> None:
+    import contextlib
+
+    seen: list[int | None] = []
+
+    def call() -> None:
+        seen.append(in_worker.line_that_follows(sys._getframe(1)))
+
+    names: dict[str, Any] = {"call": call, "c": contextlib.nullcontext}
+    exec(compile(textwrap.dedent(text), "program.py", "exec"), names)
+    if "f" in names:
+        result = names["f"]()
+        if hasattr(result, "__next__"):
+            next(result)
+    assert seen == [expected]
+
+
+def test_ignored_are_the_line_of_the_call_and_the_next_one() -> None:
+    def here() -> Any:
+        return sys._getframe()
+
+    frame = here()
+    path, line = frame.f_code.co_filename, frame.f_lineno
+    assert in_worker.is_ignored([[path, line]], frame, line + 1)
+    assert in_worker.is_ignored([[path, line + 1]], frame, line + 1)
+    assert not in_worker.is_ignored([[path, line + 1]], frame, None)
+    assert not in_worker.is_ignored([["other.py", line]], frame, line + 1)
+
+
+def test_read_file(tmp_path: Any) -> None:
+    import hashlib
+    import json
+
+    big = tmp_path / "big.py"
+    big.write_bytes(b"#" * (in_worker.LARGEST_FILE + 5))
+    answer = json.loads(in_worker.read_file(str(big)))
+    assert answer["truncated"] and len(answer["text"]) == in_worker.LARGEST_FILE
+    assert answer["sha256"] == hashlib.sha256(big.read_bytes()).hexdigest()
+    assert json.loads(in_worker.read_file(str(tmp_path / "none.py"))) == {"missing": True}
+    assert json.loads(in_worker.read_file(str(tmp_path))) == {"missing": True}

@@ -1,0 +1,60 @@
+"""The mapping of a worker's files to local ones and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from eagleray.adapter.path_rules import PathRules
+from eagleray.adapter.protocol import Mapping
+from hypothesis import given
+from hypothesis import strategies as st
+
+LOCAL = {"/home/me/proj/train.py", "/home/me/proj/lib/a.py", "/shared/x.py", "/home/me/one file.py"}
+RULES = [
+    Mapping("/tmp/pkg/lib/", "/home/me/proj/lib"),
+    Mapping("/tmp/pkg", "/home/me/proj"),
+    Mapping("/srv/model.py", "/home/me/one file.py"),
+]
+
+TO_LOCAL = [
+    ("/tmp/pkg/train.py", "/home/me/proj/train.py"),
+    ("/tmp/pkg/lib/a.py", "/home/me/proj/lib/a.py"),
+    ("/tmp/pkg/missing.py", ""),
+    ("/tmp/pkgs/train.py", ""),
+    ("/srv/model.py", "/home/me/one file.py"),
+    ("/shared/x.py", "/shared/x.py"),
+    ("<string>", ""),
+]
+
+
+@pytest.mark.parametrize(("remote", "local"), TO_LOCAL)
+def test_to_local(remote: str, local: str) -> None:
+    assert PathRules(RULES, LOCAL.__contains__).to_local(remote) == local
+
+
+@pytest.mark.parametrize("remote", [remote for remote, local in TO_LOCAL if local])
+def test_back_again(remote: str) -> None:
+    rules = PathRules(RULES, LOCAL.__contains__)
+    assert rules.to_remote(rules.to_local(remote)) == remote
+
+
+def test_a_local_file_that_no_rule_fits_is_named_the_same() -> None:
+    assert PathRules(RULES, LOCAL.__contains__).to_remote("/etc/other.py") == "/etc/other.py"
+
+
+def test_the_first_rule_that_fits_decides() -> None:
+    rules = PathRules([Mapping("/r", "/a"), Mapping("/r", "/b")], {"/b/f.py"}.__contains__)
+    assert rules.to_local("/r/f.py") == "/b/f.py"
+    assert PathRules(rules.mappings, lambda _: True).to_local("/r/f.py") == "/a/f.py"
+
+
+parts = st.lists(st.text("abc _-.é", min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+@given(root=parts, local=parts, rest=parts)
+def test_there_and_back(root: list[str], local: list[str], rest: list[str]) -> None:
+    there: Callable[[list[str]], str] = lambda names: "/" + "/".join(names)  # noqa: E731
+    rules = PathRules([Mapping(there(root), there(local))], lambda _: True)
+    remote = there(root + rest)
+    assert rules.to_remote(rules.to_local(remote)) == remote
