@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A new row waits this long for its name, not for its line; and changes are told at most this often.
+# A new row waits this long for its name, not for its line.
 NAMES_S = 0.3
+# Changes are told at most this often, many rows less often: their lines come in one by one.
 GAP_S = 0.2
+GAP_PER_ROW_S = 0.001
 
 
 def register(server: Requests, parts: Parts) -> None:
@@ -74,7 +76,7 @@ class Panel:
                 if rows != told:
                     told = rows
                     self._server.notify(messages.CHANGED, snapshot(groups))
-                await asyncio.sleep(GAP_S)
+                await asyncio.sleep(max(GAP_S, GAP_PER_ROW_S * len(rows)))
         finally:
             end()
             for follower in self._followers.values():
