@@ -224,6 +224,7 @@ function quietChannel(
     appendLine: line,
     replace: line,
     clear: nothing,
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- The interface asks for it; never called.
     show: nothing,
     hide: nothing,
     dispose: nothing,

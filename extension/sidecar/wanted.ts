@@ -19,21 +19,21 @@ const HEAD_PROCESS = "gcs_server";
  * The reason to start it now, if there is one:
  *
  * 1. this workspace has a remembered cluster;
- * 2. (unless discovery is off) a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
+ * 2. a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
  * 3. (unless discovery is off) a Ray head of one's own runs on this machine.
  */
 export async function reasonToStart(signs: Signs): Promise<string | undefined> {
   if (signs.remembered) {
     return "this workspace has a remembered cluster";
   }
-  if (signs.discovery === "off") {
-    return undefined;
-  }
   if ((signs.environ["RAY_API_SERVER_ADDRESS"] ?? "") !== "") {
     return "RAY_API_SERVER_ADDRESS is set";
   }
   if (/^https?:/.test(signs.environ["RAY_ADDRESS"] ?? "")) {
     return "RAY_ADDRESS names a dashboard";
+  }
+  if (signs.discovery === "off") {
+    return undefined;
   }
   const processes = await signs.ownProcesses();
   return processes.includes(HEAD_PROCESS) ? "a Ray cluster of one’s own runs here" : undefined;

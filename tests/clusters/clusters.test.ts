@@ -172,7 +172,7 @@ test("Refresh asks for both lists, and a restarted sidecar is asked for them by 
   assert.equal(fake.parts.paused.value.paused, 1);
   fake.sidecar.started();
   await settled();
-  assert.equal(fake.parts.clusters.value.clusters[0]?.state, "connecting");
+  assert.equal(fake.parts.clusters.value.clusters[0].state, "connecting");
 });
 
 test("while the sidecar is down the last lists stay", async () => {

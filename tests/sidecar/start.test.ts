@@ -13,7 +13,11 @@ const CASES: readonly (readonly [string, Partial<Signs>, string | undefined])[] 
     { remembered: true, discovery: "off" },
     "this workspace has a remembered cluster",
   ],
-  ["the variable", { environ: { RAY_API_SERVER_ADDRESS: "x" } }, "RAY_API_SERVER_ADDRESS is set"],
+  [
+    "the variable",
+    { discovery: "off", environ: { RAY_API_SERVER_ADDRESS: "x" } },
+    "RAY_API_SERVER_ADDRESS is set",
+  ],
   ["a dashboard", { environ: { RAY_ADDRESS: "http://h:1" } }, "RAY_ADDRESS names a dashboard"],
   ["a GCS address", { environ: { RAY_ADDRESS: "h:6379" } }, undefined],
   [

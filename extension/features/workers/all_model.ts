@@ -101,21 +101,23 @@ function anyWorkerTexts(worker: Worker, grouping: Grouping): RowTexts {
   const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
   const running = worker.running === "" ? "" : plain(`runs ${worker.running}`);
   const state = worker.paused ? "paused" : plain(worker.state);
+  const pid = worker.pid === 0 ? "" : `${worker.pid}`;
   const where = grouping === "class" ? plain(worker.node_ip) : plain(worker.class_name);
   return {
-    id: `anyWorker ${worker.cluster} ${worker.worker_id}`,
+    // An actor that still waits for its worker has no worker id.
+    id: `anyWorker ${worker.cluster} ${worker.worker_id || worker.actor_id}`,
     label: name,
-    description: dotted(rank, state, running, where, `pid ${worker.pid}`),
+    description: dotted(rank, state, running, where, pid && `pid ${pid}`),
     tooltip: lines(
       worker.name,
       worker.class_name,
       dotted(worker.kind, state, running),
-      `Node ${worker.node_ip}, pid ${worker.pid}`,
-      `Worker ${worker.worker_id}`,
+      pid && `Node ${worker.node_ip}, pid ${pid}`,
+      worker.worker_id && `Worker ${worker.worker_id}`,
       worker.actor_id === "" ? "" : `Actor ${worker.actor_id}`,
       `Job ${worker.job_id}`,
     ),
-    spoken: said(name, worker.kind, rank, state, running, where, `process ${worker.pid}`),
+    spoken: said(name, worker.kind, rank, state, running, where, pid && `process ${pid}`),
     icon: worker.paused ? "debug-pause" : ICONS[worker.kind],
     ...(worker.paused ? { color: "charts.orange" } : {}),
     context: worker.paused ? `${ROWS.anyWorker}.paused` : ROWS.anyWorker,

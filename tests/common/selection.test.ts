@@ -1,0 +1,43 @@
+// Which rows a command is meant for, however it is called.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { pausedWorkersOf, workersOf, type GroupRow, type Row } from "../../extension/common/rows";
+import { LastSelection } from "../../extension/common/selection";
+import { pausedWorker } from "../workers/samples";
+
+const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));
+const group: GroupRow = { row: "group", cluster: "http://c", title: "W.train", workers };
+const rows = workers.map((worker): Row => ({ row: "worker", worker, group }));
+const [a, b, c] = rows as [Row, Row, Row];
+
+const CASES: readonly (readonly [string, readonly unknown[], readonly Row[], readonly Row[]])[] = [
+  ["a row of a selection in the context menu", [a, [a, b]], [c], [a, b]],
+  ["a row outside the selection", [a, undefined], [c], [a]],
+  ["a click", [a], [c], [a]],
+  ["a key", [], [b, c], [b, c]],
+  ["the palette with nothing selected", [], [], []],
+  ["something else than a row", [{ cluster: "x" }], [c], [c]],
+];
+
+for (const [name, args, selected, expected] of CASES) {
+  test(name, () => {
+    const selection = new LastSelection();
+    selection.set(selected);
+    assert.deepEqual(selection.of(args), expected);
+  });
+}
+
+test("a group and one of its workers give each worker once", () => {
+  assert.deepEqual(pausedWorkersOf([group, a]), workers);
+  assert.deepEqual(pausedWorkersOf([{ row: "problem", cluster: "", problem: PROBLEM }]), []);
+});
+
+test("logs are had from rows of every kind of worker", () => {
+  assert.deepEqual(
+    workersOf([a, group]).map((worker) => worker.worker_id),
+    ["a", "a", "b", "c"],
+  );
+});
+
+const PROBLEM = { code: "x", message: "x", next_step: "" };

@@ -1,0 +1,57 @@
+// Texts of a cluster can neither draw an icon, nor make a link, nor leave their line.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Backoff } from "../../extension/common/backoff";
+import { duration } from "../../extension/common/durations";
+import { count, plain } from "../../extension/common/texts";
+
+const PLAIN: readonly (readonly [string, string])[] = [
+  ["PolicyWorker_0", "PolicyWorker_0"],
+  ["two\nlines\r\nand\ta tab", "two lines and a tab"],
+  ["\u001b[31mred\u001b[0m", "[31mred [0m"],
+  ["$(trash) gone", "$\u200b(trash) gone"],
+  ["[click](command:evil)", "[click]\u200b(command:evil)"],
+  ["left\u202eright", "left right"],
+  ["Gedächtnis 🦅", "Gedächtnis 🦅"],
+  ["a\u2028b", "a b"],
+  ["", ""],
+];
+
+for (const [text, expected] of PLAIN) {
+  test(`plain ${JSON.stringify(text)}`, () => {
+    assert.equal(plain(text), expected);
+  });
+}
+
+test("plain is cut to its limit", () => {
+  assert.equal(plain("x".repeat(1000), 10), `${"x".repeat(9)}…`);
+});
+
+const DURATIONS: readonly (readonly [number, string])[] = [
+  [-1, "0 s"],
+  [0.4, "0 s"],
+  [59.9, "59 s"],
+  [60, "1 min"],
+  [3599, "59 min"],
+  [3600, "1 h"],
+  [7500, "2 h 5 min"],
+  [200_000, "2 d"],
+];
+
+for (const [seconds, expected] of DURATIONS) {
+  test(`${seconds} seconds are ${expected}`, () => {
+    assert.equal(duration(seconds), expected);
+  });
+}
+
+test("count", () => {
+  assert.deepEqual([count(1, "worker"), count(0, "worker")], ["1 worker", "0 workers"]);
+});
+
+test("the back-off doubles up to a limit, and starts anew after a healthy run", () => {
+  const backoff = new Backoff();
+  const waits = Array.from({ length: 8 }, () => backoff.next(10));
+  assert.deepEqual(waits, [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  assert.equal(backoff.next(61_000), 500);
+});

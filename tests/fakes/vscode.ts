@@ -1,0 +1,317 @@
+/** The editor's API as unit tests see it: records what was shown, answers as the test says. */
+
+/** What a message, box or picker showed, and how the test answers it. */
+export interface Asked {
+  readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open";
+  readonly text: string;
+  readonly buttons: readonly string[];
+  readonly options: Record<string, unknown>;
+}
+
+/** The test's side of the fake. */
+class Editor {
+  asked: Asked[] = [];
+  /** Answers the next questions; one that throws or returns undefined dismisses. */
+  answer: (asked: Asked) => unknown = () => undefined;
+  settings: Record<string, unknown> = {};
+  contextKeys: Record<string, unknown> = {};
+  executed: { readonly command: string; readonly args: readonly unknown[] }[] = [];
+  commands = new Map<string, (...args: unknown[]) => unknown>();
+  views = new Map<string, FakeTreeView>();
+  channels = new Map<string, FakeChannel>();
+  statusBar: FakeStatusBarItem[] = [];
+  documents: { readonly uri: Uri; readonly text: string }[] = [];
+  providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
+  clipboard = "";
+  trusted = true;
+  folders: { readonly uri: Uri; readonly name: string; readonly index: number }[] = [];
+  readonly settingChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
+  readonly trustGranted = new EventEmitter<undefined>();
+
+  reset(): void {
+    Object.assign(this, new Editor());
+  }
+
+  async ask(asked: Asked): Promise<unknown> {
+    this.asked.push(asked);
+    return Promise.resolve(this.answer(asked));
+  }
+
+  change(name: string, value: unknown): void {
+    this.settings[name] = value;
+    this.settingChanged.fire({ affectsConfiguration: (asked) => name.startsWith(asked) });
+  }
+
+  /** Runs a command as a key, a menu or the palette would. */
+  async run(command: string, ...args: unknown[]): Promise<unknown> {
+    const handler = this.commands.get(command);
+    if (handler === undefined) {
+      throw new Error(`there is no command ${command}`);
+    }
+    return await handler(...args);
+  }
+}
+
+export interface Disposable {
+  dispose(): void;
+}
+
+export class EventEmitter<T> {
+  private readonly listeners = new Set<(value: T) => unknown>();
+  readonly event = (listener: (value: T) => unknown): Disposable => {
+    const own = (value: T): unknown => listener(value);
+    this.listeners.add(own);
+    return { dispose: () => void this.listeners.delete(own) };
+  };
+  fire(value: T): void {
+    for (const listener of [...this.listeners]) {
+      listener(value);
+    }
+  }
+  dispose(): void {
+    this.listeners.clear();
+  }
+}
+
+export class Uri {
+  private constructor(
+    readonly scheme: string,
+    readonly authority: string,
+    readonly path: string,
+    readonly query: string,
+  ) {}
+  static from(parts: { scheme: string; authority?: string; path?: string; query?: string }): Uri {
+    return new Uri(parts.scheme, parts.authority ?? "", parts.path ?? "", parts.query ?? "");
+  }
+  static file(path: string): Uri {
+    return new Uri("file", "", path, "");
+  }
+  static parse(text: string): Uri {
+    const { protocol, host, pathname, search } = new URL(text);
+    return new Uri(protocol.slice(0, -1), host, decodeURIComponent(pathname), search.slice(1));
+  }
+  get fsPath(): string {
+    return this.path;
+  }
+  toString(): string {
+    return `${this.scheme}://${this.authority}${this.path}${this.query && `?${this.query}`}`;
+  }
+}
+
+export class FakeTreeView<T = unknown> {
+  visible = false;
+  badge: { value: number; tooltip: string } | undefined;
+  message: string | undefined;
+  selection: readonly T[] = [];
+  readonly visibility = new EventEmitter<{ visible: boolean }>();
+  readonly selected = new EventEmitter<{ selection: readonly T[] }>();
+  readonly onDidChangeVisibility = this.visibility.event;
+  readonly onDidChangeSelection = this.selected.event;
+  constructor(readonly provider: { getChildren(row?: T): T[]; getTreeItem(row: T): TreeItem }) {}
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.visibility.fire({ visible });
+  }
+  select(...rows: T[]): void {
+    this.selection = rows;
+    this.selected.fire({ selection: rows });
+  }
+  dispose(): void {
+    this.visibility.dispose();
+  }
+}
+
+export class FakeChannel {
+  text = "";
+  shown = false;
+  disposed = false;
+  constructor(readonly name: string) {}
+  append(text: string): void {
+    this.text += text;
+  }
+  appendLine(text: string): void {
+    this.text += `${text}\n`;
+  }
+  clear(): void {
+    this.text = "";
+  }
+  show(): void {
+    this.shown = true;
+  }
+  dispose(): void {
+    this.disposed = true;
+  }
+  info(text: string): void {
+    this.appendLine(`info ${text}`);
+  }
+  warn(text: string): void {
+    this.appendLine(`warn ${text}`);
+  }
+  error(text: string): void {
+    this.appendLine(`error ${text}`);
+  }
+  debug(text: string): void {
+    this.appendLine(`debug ${text}`);
+  }
+}
+
+export class FakeStatusBarItem {
+  name = "";
+  text = "";
+  tooltip = "";
+  command = "";
+  shown = false;
+  backgroundColor: ThemeColor | undefined;
+  show(): void {
+    this.shown = true;
+  }
+  dispose(): void {
+    this.shown = false;
+  }
+}
+
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class ThemeIcon {
+  constructor(
+    readonly id: string,
+    readonly color?: ThemeColor,
+  ) {}
+}
+export class TreeItem {
+  id?: string;
+  description?: string;
+  tooltip?: string;
+  contextValue?: string;
+  accessibilityInformation?: { label: string };
+  iconPath?: ThemeIcon;
+  command?: { command: string; arguments: unknown[] };
+  constructor(
+    readonly label: string,
+    readonly collapsibleState: number,
+  ) {}
+}
+export class CancellationTokenSource {
+  private readonly cancelled = new EventEmitter<undefined>();
+  readonly token = {
+    isCancellationRequested: false,
+    onCancellationRequested: this.cancelled.event,
+  };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+    this.cancelled.fire(undefined);
+  }
+  dispose(): void {
+    this.cancelled.dispose();
+  }
+}
+
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const ConfigurationTarget = { Global: 1, Workspace: 2 };
+export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 };
+export const TextEditorRevealType = { Default: 0 };
+
+export const editor = new Editor();
+
+function message(kind: Asked["kind"]) {
+  return (text: string, ...rest: unknown[]): Promise<unknown> => {
+    const options = typeof rest[0] === "object" ? (rest.shift() as Asked["options"]) : {};
+    return editor.ask({ kind, text, buttons: rest as string[], options });
+  };
+}
+
+export const window = {
+  showInformationMessage: message("info"),
+  showWarningMessage: message("warning"),
+  showErrorMessage: message("error"),
+  showInputBox: (options: Asked["options"]) =>
+    editor.ask({ kind: "input", text: String(options["title"]), buttons: [], options }),
+  showQuickPick: (items: unknown, options: Asked["options"] = {}) =>
+    editor.ask({
+      kind: "pick",
+      text: String(options["title"]),
+      buttons: [],
+      options: { ...options, items },
+    }),
+  showOpenDialog: (options: Asked["options"]) =>
+    editor.ask({ kind: "open", text: String(options["title"]), buttons: [], options }),
+  createOutputChannel: (name: string) => {
+    const channel = new FakeChannel(name);
+    editor.channels.set(name, channel);
+    return channel;
+  },
+  createStatusBarItem: () => {
+    const item = new FakeStatusBarItem();
+    editor.statusBar.push(item);
+    return item;
+  },
+  createTreeView: (id: string, options: { treeDataProvider: FakeTreeView["provider"] }) => {
+    const view = new FakeTreeView(options.treeDataProvider);
+    editor.views.set(id, view);
+    return view;
+  },
+  withProgress: (_: unknown, work: (report: object, cancel: object) => Promise<unknown>) =>
+    work({ report: () => undefined }, new CancellationTokenSource().token),
+  showTextDocument: () => Promise.resolve({ revealRange: () => undefined }),
+};
+
+export const commands = {
+  registerCommand: (id: string, handler: (...args: unknown[]) => unknown) => {
+    editor.commands.set(id, handler);
+    return { dispose: () => void editor.commands.delete(id) };
+  },
+  executeCommand: (command: string, ...args: unknown[]) => {
+    if (command === "setContext") {
+      editor.contextKeys[String(args[0])] = args[1];
+    } else {
+      editor.executed.push({ command, args });
+    }
+    return Promise.resolve(undefined);
+  },
+};
+
+export const workspace = {
+  get isTrusted() {
+    return editor.trusted;
+  },
+  get workspaceFolders() {
+    return editor.folders;
+  },
+  getConfiguration: (section: string) => ({
+    get: (name: string) => editor.settings[`${section}.${name}`],
+    update: (name: string, value: unknown) => {
+      editor.change(`${section}.${name}`, value);
+      return Promise.resolve();
+    },
+  }),
+  onDidChangeConfiguration: (
+    listener: (change: { affectsConfiguration(name: string): boolean }) => void,
+  ) => editor.settingChanged.event(listener),
+  onDidGrantWorkspaceTrust: (listener: () => void) => editor.trustGranted.event(listener),
+  onDidCloseTextDocument: () => ({ dispose: () => undefined }),
+  registerTextDocumentContentProvider: (
+    scheme: string,
+    provider: { provideTextDocumentContent(uri: Uri): unknown },
+  ) => {
+    editor.providers.set(scheme, provider);
+    return { dispose: () => void editor.providers.delete(scheme) };
+  },
+  openTextDocument: async (uri: Uri) => {
+    const text = String(await editor.providers.get(uri.scheme)?.provideTextDocumentContent(uri));
+    editor.documents.push({ uri, text });
+    return { uri, lineCount: text.split("\n").length, lineAt: () => ({ range: {} }) };
+  },
+};
+
+export const env = {
+  clipboard: {
+    writeText: (text: string) => {
+      editor.clipboard = text;
+      return Promise.resolve();
+    },
+  },
+};
+
+export const extensions = { getExtension: () => undefined };

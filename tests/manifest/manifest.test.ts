@@ -1,0 +1,178 @@
+// package.json, contributions.ts and the README say the same, in both directions.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import {
+  COMMANDS,
+  CONTEXT_KEYS,
+  DEBUG_TYPE,
+  ROWS,
+  SETTINGS,
+  VIEWS,
+  VIEW_CONTAINER,
+} from "../../extension/contributions";
+
+interface When {
+  readonly when?: string;
+}
+interface Manifest {
+  readonly engines: { readonly vscode: string };
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly extensionDependencies?: readonly string[];
+  readonly capabilities: {
+    readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] };
+  };
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string; readonly title: string }[];
+    readonly menus: Readonly<Record<string, readonly (When & { readonly command: string })[]>>;
+    readonly keybindings: readonly (When & { readonly command: string; readonly key: string })[];
+    readonly viewsContainers: Readonly<
+      Record<string, readonly { readonly id: string; readonly icon: string }[]>
+    >;
+    readonly views: Readonly<
+      Record<string, readonly { readonly id: string; readonly icon: string }[]>
+    >;
+    readonly viewsWelcome: readonly (When & { readonly view: string; readonly contents: string })[];
+    readonly configuration: {
+      readonly properties: Readonly<Record<string, { readonly default: unknown }>>;
+    };
+    readonly debuggers: readonly { readonly type: string }[];
+    readonly breakpoints: readonly { readonly language: string }[];
+  };
+}
+
+const root = process.cwd();
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+const { contributes } = manifest;
+const commands = contributes.commands.map((one) => one.command).sort();
+const views = Object.values(contributes.views).flat();
+const menus = Object.values(contributes.menus).flat();
+
+test("commands", () => {
+  assert.deepEqual(commands, Object.values<string>(COMMANDS).sort());
+});
+
+test("settings and their defaults", () => {
+  const inManifest = Object.entries(contributes.configuration.properties).map(
+    ([name, { default: value }]) => [name.replace(/^eagleray\./, ""), value] as const,
+  );
+  assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
+});
+
+test("views", () => {
+  const ids = views.map((view) => view.id);
+  assert.deepEqual(ids, Object.values(VIEWS));
+  assert.deepEqual(Object.keys(contributes.views), [VIEW_CONTAINER]);
+  assert.equal(contributes.viewsContainers["activitybar"]?.[0]?.id, VIEW_CONTAINER);
+});
+
+test("icons are there", () => {
+  const icons = [...views, ...Object.values(contributes.viewsContainers).flat()];
+  for (const { icon } of icons) {
+    assert.ok(existsSync(join(root, icon)), icon);
+  }
+});
+
+test("menus and keys name commands that exist", () => {
+  for (const { command } of [...menus, ...contributes.keybindings]) {
+    assert.ok(commands.includes(command), command);
+  }
+});
+
+test("welcome texts stand in our views and link to commands that exist", () => {
+  for (const { view, contents } of contributes.viewsWelcome) {
+    assert.ok(
+      views.some((one) => one.id === view),
+      view,
+    );
+    for (const [, command] of contents.matchAll(/\(command:([^)]+)\)/g)) {
+      assert.ok(commands.includes(command ?? ""), command);
+    }
+  }
+});
+
+const whens = [...menus, ...contributes.keybindings, ...contributes.viewsWelcome].map(
+  (one) => one.when ?? "",
+);
+
+test("every context key is read somewhere, and every one that is read is set", () => {
+  const read = new Set(whens.flatMap((when) => when.match(/\beagleray\.[A-Za-z]+/g) ?? []));
+  const ids = new Set<string>(Object.values(VIEWS));
+  const keys = [...read].filter((key) => !ids.has(key)).sort();
+  assert.deepEqual(keys, [...CONTEXT_KEYS].sort());
+});
+
+/** Every contextValue that a row can have. */
+const CONTEXTS = [
+  ...Object.values(ROWS.cluster),
+  ROWS.problem,
+  ROWS.group,
+  ...["paused", "held", "attached", "running"].map((state) => `${ROWS.worker}.${state}`),
+  ROWS.anyWorker,
+  `${ROWS.anyWorker}.paused`,
+  ROWS.anyGroup,
+];
+
+test("every clause about a row fits some row, and every row has a menu", () => {
+  const clauses = menus
+    .flatMap(({ when = "" }) => [...when.matchAll(/viewItem (=~ \/.*?[^\\]\/|== \S+)/g)])
+    .map(([, clause = ""]) => clause);
+  const fits = (clause: string, context: string): boolean =>
+    clause.startsWith("==")
+      ? clause.slice(3) === context
+      : new RegExp(clause.slice(4, -1)).test(context);
+  for (const clause of clauses) {
+    assert.ok(
+      CONTEXTS.some((context) => fits(clause, context)),
+      clause,
+    );
+  }
+  for (const context of CONTEXTS) {
+    assert.ok(
+      clauses.some((clause) => fits(clause, context)),
+      context,
+    );
+  }
+});
+
+test("what the issue asks of the manifest", () => {
+  assert.equal(manifest.engines.vscode, "^1.99.0");
+  assert.match(manifest.devDependencies["@types/vscode"] ?? "", /^1\.99\./);
+  assert.equal(manifest.extensionDependencies, undefined);
+  assert.deepEqual(contributes.breakpoints, [{ language: "python" }]);
+  assert.deepEqual(
+    contributes.debuggers.map((one) => one.type),
+    [DEBUG_TYPE],
+  );
+  const keys = contributes.keybindings.map((one) => one.command);
+  assert.ok(keys.includes(COMMANDS.attachNext));
+});
+
+test("in an untrusted workspace no setting of it chooses what is executed", () => {
+  const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
+  assert.ok(restrictedConfigurations.includes("eagleray.python"));
+});
+
+test("the README has a row for each setting and each command of the palette", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const hidden = new Set(
+    (contributes.menus["commandPalette"] ?? [])
+      .filter((one) => one.when === "false")
+      .map((one) => one.command),
+  );
+  const tables = readme.match(/^\| .*$/gm)?.join("\n") ?? "";
+  for (const name of Object.keys(contributes.configuration.properties)) {
+    assert.ok(tables.includes(`\`${name}\``), `README has no row for the setting ${name}`);
+  }
+  for (const { command, title } of contributes.commands) {
+    if (!hidden.has(command)) {
+      assert.ok(tables.includes(title), `README has no row for the command ${title}`);
+    }
+  }
+  for (const [, named] of tables.matchAll(/`(eagleray\.[A-Za-z]+)`/g)) {
+    const known = Object.keys(contributes.configuration.properties).includes(named ?? "");
+    assert.ok(known, `README has a row for ${named ?? ""}, which is no setting`);
+  }
+});
