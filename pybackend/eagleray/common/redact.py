@@ -9,15 +9,18 @@ HIDDEN = "…"
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWO?R?D|CREDENTIAL", re.IGNORECASE)
 
 # A name that sounds secret, quoted or not, then `=` or `:`, then its value, quoted or up to white space.
-# The name is bounded so that a long line without white space costs no more than its length.
+# A name is tried only at its beginning and is bounded, so that long lines cost no more than their length.
 _NAMED = re.compile(
-    r"""(?P<name>["']?[A-Za-z0-9_.-]{0,64}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Za-z0-9_.-]{0,64}["']?
-        [ \t]{0,4}[=:][ \t]{0,4})
+    r"""(?P<before>(?<![A-Za-z0-9_.-])["']?)
+        (?P<name>[A-Za-z0-9_.-]{0,96}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Za-z0-9_.-]{0,64})
+        (?P<between>["']?[ \t]{0,4}[=:][ \t]{0,4})
         (?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:Bearer|Basic)[ ]+[^\s"',;]+|[^\s"',;)}\]]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_EXCEPTION = re.compile(r"[\w.]*(Error|Interrupt|Exception)", re.IGNORECASE)
+_NUMBER = re.compile(r"[\d.eE+-]+")
 _BEARER = re.compile(r"\b(?P<scheme>Bearer|Basic)[ ]+[A-Za-z0-9+/_.~=-]{8,}", re.IGNORECASE)
-_IN_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s@]+@")
+_IN_URL = re.compile(r"\b(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s@]+@")
 
 
 def redact_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -33,6 +36,10 @@ def redact_text(text: str) -> str:
 
 
 def _hide_value(found: re.Match[str]) -> str:
-    value = found["value"]
+    name, value = found["name"], found["value"]
+    # Logs of training count tokens in every line, and KeyError is the name of no key.
+    counts = "tokens" in name.lower() and _NUMBER.fullmatch(value)
+    if counts or _EXCEPTION.fullmatch(name):
+        return found[0]
     quote = value[0] if value[0] in "\"'" else ""
-    return f"{found['name']}{quote}{HIDDEN}{quote}"
+    return f"{found['before']}{name}{found['between']}{quote}{HIDDEN}{quote}"
