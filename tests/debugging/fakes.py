@@ -1,0 +1,64 @@
+"""Workers of a list, and source mapping that knows one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+from eagleray.adapter.protocol import Mapping
+from eagleray.common.errors import unknown_worker
+
+
+@frozen
+class Place:
+    path: str
+    line: int
+
+
+@frozen
+class Decision:
+    local: str
+
+
+@frozen
+class Row:
+    worker_id: str
+    state: str = "paused"
+    place: Place | None = None
+    cluster: str = "http://c:8265"
+    session: str = "session_1"
+    rank: int | None = None
+    node_ip: str = "10.0.0.1"
+    port: int = 7000
+
+    @property
+    def name(self) -> str:
+        return f"name of {self.worker_id}"
+
+
+@frozen
+class List:
+    rows: list[Row]
+
+    async def find(self, cluster: str, worker: str) -> Row:
+        for row in self.rows:
+            if row.worker_id == worker and row.cluster == cluster:
+                return row
+        raise unknown_worker(worker)
+
+    async def all(self, cluster: str) -> Sequence[Row]:
+        return [row for row in self.rows if row.cluster == cluster]
+
+
+@frozen
+class Maps:
+    resolved: list[tuple[str, str, str, list[str]]] = field(factory=list)
+
+    def known(self, cluster: str) -> list[Mapping]:
+        return [Mapping("/remote", "/local")]
+
+    async def resolve(
+        self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
+    ) -> Decision:
+        self.resolved.append((cluster, worker_id, path, workspace_folders))
+        return Decision(path.replace("/remote", "/local"))

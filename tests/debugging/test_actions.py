@@ -1,0 +1,114 @@
+"""Actions on several workers: who is asked what, and what is said of those that fail."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import worker_unreachable
+from eagleray.features.debugging.actions import Actions
+from eagleray.features.debugging.attaching import Attaching
+from eagleray.features.debugging.ignoring import Ignoring
+
+from tests.debugging.fakes import List, Maps, Place, Row
+from tests.fakes.adapter import FakeAdapter, running, state
+
+CLUSTER = "http://c:8265"
+
+
+@pytest.fixture
+async def adapter() -> AsyncIterator[FakeAdapter]:
+    async with running() as adapter:
+        yield adapter
+
+
+@pytest.fixture
+async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
+    adapters = Adapters()
+    yield adapters
+    await adapters.close()
+
+
+def actions(adapters: Adapters, folder: Path, *rows: Row) -> Actions:
+    listed = List(list(rows))
+    attaching = Attaching(adapters, listed.find, Maps())
+    ignoring = Ignoring(adapters, folder / "ignored.json")
+    return Actions(adapters, attaching, ignoring, listed.find, listed.all)
+
+
+def ops(adapter: FakeAdapter, worker_id: str) -> list[str]:
+    return [op for op, params in adapter.asked if params.get("worker_id") == worker_id]
+
+
+async def test_continue_attaches_only_to_those_that_nobody_holds(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    adapter.change(state("held"))
+    core = actions(adapters, own_home, Row("held", "held"), Row("new"))
+    result = await core.continue_(CLUSTER, ["held", "new"])
+    assert (result.done, result.failed) == (2, ())
+    assert ops(adapter, "held") == ["continue"]
+    assert ops(adapter, "new") == ["attach", "continue"]
+
+
+async def test_one_failure_leaves_the_others_alone(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    adapter.answers["bad"] = worker_unreachable("name of bad", "10.0.0.1", 7000)
+    core = actions(adapters, own_home, Row("bad"), Row("good"))
+    result = await core.continue_(CLUSTER, ["bad", "good", "gone"])
+    assert result.done == 1
+    codes = {failed.worker_id: failed.error.code for failed in result.failed}
+    assert codes == {"bad": "worker-unreachable", "gone": "unknown-worker"}
+    assert ops(adapter, "good") == ["attach", "continue"]
+
+
+async def test_continue_all_others(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    adapter.change(state("mine"), state("theirs"), state("runs", state="running"))
+    core = actions(
+        adapters,
+        own_home,
+        Row("mine", "attached"),
+        Row("theirs", "held"),
+        Row("runs", "running"),
+        Row("new"),
+        Row("elsewhere", cluster="http://d:8265"),
+    )
+    result = await core.continue_others(CLUSTER, ["mine"])
+    assert (result.done, result.failed) == (2, ())
+    asked = {params["worker_id"] for _, params in adapter.asked}
+    assert asked == {"theirs", "new"}
+
+
+async def test_a_hundred_workers_at_once(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    ids = [f"w{i}" for i in range(100)]
+    core = actions(adapters, own_home, *(Row(worker_id) for worker_id in ids))
+    assert (await core.continue_(CLUSTER, ids)).done == 100
+
+
+async def test_release(adapter: FakeAdapter, adapters: Adapters, own_home: Path) -> None:
+    adapter.change(state("held"))
+    core = actions(adapters, own_home, Row("held", "held"), Row("new"))
+    result = await core.release(CLUSTER, ["held", "new"])
+    assert result.done == 1
+    assert [failed.error.code for failed in result.failed] == ["unknown-worker"]
+
+
+async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    core = actions(adapters, own_home, Row("new", place=Place("/remote/train.py", 23)))
+    assert (await core.ignore(CLUSTER, ["new"])).done == 1
+    assert [op for op, _ in adapter.asked] == ["attach", "ignore", "continue"]
+    assert adapter.asked[1][1] == {
+        "session": "session_1",
+        "path": "/remote/train.py",
+        "line": 24,
+        "ignore": True,
+    }

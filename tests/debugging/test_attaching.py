@@ -1,0 +1,87 @@
+"""Attaching: what the adapter is asked, what comes back, what is done when the worker ran on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import EaglerayError, worker_gone
+from eagleray.features.debugging.attaching import Attaching
+
+from tests.debugging.fakes import List, Maps, Row
+from tests.fakes.adapter import FakeAdapter, running, state
+
+
+@pytest.fixture
+async def adapter() -> AsyncIterator[FakeAdapter]:
+    async with running() as adapter:
+        yield adapter
+
+
+@pytest.fixture
+async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
+    adapters = Adapters()
+    yield adapters
+    await adapters.close()
+
+
+def attaching(adapters: Adapters, *rows: Row, maps: Maps | None = None) -> Attaching:
+    return Attaching(adapters, List(list(rows)).find, maps or Maps())
+
+
+async def test_a_paused_worker(adapter: FakeAdapter, adapters: Adapters) -> None:
+    said: list[str] = []
+    maps = Maps()
+    core = attaching(adapters, Row("w1", rank=3), maps=maps)
+    attachment = await core.attach("http://c:8265", "w1", ["/folder"], said.append)
+    assert attachment.socket == "/run/w1.sock"
+    assert (attachment.path, attachment.line) == ("/remote/train.py", 24)
+    assert attachment.local == "/local/train.py"
+    assert attachment.rank == 3
+    assert said == ["Attaching to name of w1", "Looking for its file"]
+    assert maps.resolved == [("http://c:8265", "w1", "/remote/train.py", ["/folder"])]
+    ((_, params),) = adapter.asked
+    assert params["mappings"] == [{"remote": "/remote", "local": "/local"}]
+    assert (params["host"], params["port"], params["session"]) == ("10.0.0.1", 7000, "session_1")
+
+
+@pytest.mark.parametrize(("said", "listed", "rank"), [("7", 3, 7), ("", 3, 3), ("x", None, None)])
+async def test_the_rank_of_the_environment_counts_most(
+    adapter: FakeAdapter, adapters: Adapters, said: str, listed: int | None, rank: int | None
+) -> None:
+    adapter.answers["w1"] = state("w1", rank=said)
+    core = attaching(adapters, Row("w1", rank=listed))
+    attachment = await core.attach("http://c:8265", "w1", [], lambda _: None)
+    assert attachment.rank == rank
+
+
+async def test_a_worker_that_ran_on_is_given_up(adapter: FakeAdapter, adapters: Adapters) -> None:
+    adapter.answers["w1"] = state("w1", state="running", stop=None)
+    core = attaching(adapters, Row("w1"))
+    with pytest.raises(EaglerayError) as caught:
+        await core.attach("http://c:8265", "w1", [], lambda _: None)
+    assert caught.value.code == "worker-ran-on"
+    assert "name of w1" in caught.value.message
+    assert [op for op, _ in adapter.asked] == ["attach", "release"]
+
+
+async def test_a_worker_that_an_editor_lets_run(adapter: FakeAdapter, adapters: Adapters) -> None:
+    adapter.answers["w1"] = state("w1", state="running", stop=None)
+    core = attaching(adapters, Row("w1", state="running"))
+    attachment = await core.attach("http://c:8265", "w1", [], lambda _: None)
+    assert (attachment.path, attachment.line, attachment.local) == ("", 0, "")
+
+
+async def test_a_worker_that_died_meanwhile(adapter: FakeAdapter, adapters: Adapters) -> None:
+    adapter.answers["w1"] = worker_gone("name of w1")
+    with pytest.raises(EaglerayError) as caught:
+        await attaching(adapters, Row("w1")).attach("http://c:8265", "w1", [], lambda _: None)
+    assert caught.value.code == "worker-gone"
+
+
+async def test_a_worker_that_is_not_listed(adapter: FakeAdapter, adapters: Adapters) -> None:
+    with pytest.raises(EaglerayError) as caught:
+        await attaching(adapters).attach("http://c:8265", "w1", [], lambda _: None)
+    assert caught.value.code == "unknown-worker"
+    assert adapter.asked == []

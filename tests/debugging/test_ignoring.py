@@ -1,0 +1,122 @@
+"""Ignored breakpoints: rules that hold for the life of a cluster, and the workers that go by."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import Stop
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import worker_busy
+from eagleray.features.debugging.ignoring import Ignoring, Rule
+
+from tests.debugging.fakes import Place, Row
+from tests.fakes.adapter import FakeAdapter, running, state
+
+RULE = Rule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
+
+
+@pytest.fixture
+async def adapter() -> AsyncIterator[FakeAdapter]:
+    async with running() as adapter:
+        yield adapter
+
+
+@pytest.fixture
+async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
+    adapters = Adapters()
+    yield adapters
+    await adapters.close()
+
+
+@pytest.fixture
+def file(own_home: Path) -> Path:
+    return own_home / "ignored.json"
+
+
+@pytest.fixture
+async def ignoring(adapter: FakeAdapter, adapters: Adapters, file: Path) -> Ignoring:
+    ignoring = Ignoring(adapters, file)
+    await ignoring.ignore(RULE)
+    adapter.asked.clear()
+    return ignoring
+
+
+async def test_a_worker_that_waits_there_goes_by(ignoring: Ignoring, adapter: FakeAdapter) -> None:
+    await ignoring.pass_by([Row("w1", place=Place("/remote/train.py", 23))])
+    assert [op for op, _ in adapter.asked] == ["attach", "release"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Row("w1", place=Place("/remote/train.py", 50)),
+        Row("w1", place=Place("/remote/other.py", 23)),
+        Row("w1", session="session_2"),
+        Row("w1", state="held", place=Place("/remote/train.py", 23)),
+        Row("w1", state="attached", place=Place("/remote/train.py", 23)),
+    ],
+)
+async def test_a_worker_that_waits_elsewhere_is_left_alone(
+    ignoring: Ignoring, adapter: FakeAdapter, row: Row
+) -> None:
+    await ignoring.pass_by([row])
+    assert adapter.asked == []
+
+
+async def test_a_worker_whose_line_is_unknown_is_looked_at(
+    ignoring: Ignoring, adapter: FakeAdapter
+) -> None:
+    adapter.answers["w2"] = state("w2", stop=None, state="running")
+    await ignoring.pass_by([Row("w1"), Row("w2")])
+    assert [op for op, _ in adapter.asked] == ["attach", "release", "attach", "release"]
+
+
+async def test_one_that_stands_elsewhere_after_all_stays(
+    ignoring: Ignoring, adapter: FakeAdapter
+) -> None:
+    adapter.answers["w1"] = state("w1", stop=Stop("breakpoint", "/b.py", 1, "f", "", 1))
+    await ignoring.pass_by([Row("w1")])
+    assert [op for op, _ in adapter.asked] == ["attach"]
+
+
+async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: FakeAdapter) -> None:
+    adapter.answers["w1"] = worker_busy("w1")
+    await ignoring.pass_by([Row("w1"), Row("w2")])
+    assert [op for op, _ in adapter.asked] == ["attach", "attach", "release"]
+
+
+async def test_rules_outlive_the_sidecar(
+    ignoring: Ignoring, adapters: Adapters, file: Path
+) -> None:
+    assert Ignoring(adapters, file).rules() == [RULE]
+
+
+async def test_a_rule_is_taken_back(
+    ignoring: Ignoring, adapter: FakeAdapter, adapters: Adapters, file: Path
+) -> None:
+    await ignoring.forget(RULE.cluster, RULE.path, RULE.line)
+    assert ignoring.rules() == []
+    assert adapter.asked[-1][1]["ignore"] is False
+    assert Ignoring(adapters, file).rules() == []
+
+
+async def test_a_restarted_cluster_begins_without_rules(ignoring: Ignoring) -> None:
+    new = Rule(RULE.cluster, "session_2", "/remote/new.py", 5)
+    await ignoring.ignore(new)
+    assert ignoring.rules() == [new]
+
+
+async def test_the_same_place_twice_is_one_rule(ignoring: Ignoring) -> None:
+    await ignoring.ignore(RULE)
+    assert ignoring.rules() == [RULE]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"nonsense": 1}]', "{}"])
+async def test_a_file_that_cannot_be_read(adapters: Adapters, file: Path, text: str) -> None:
+    file.write_text(text)
+    ignoring = Ignoring(adapters, file)
+    assert ignoring.rules() == []
+    await ignoring.ignore(RULE)
+    assert Ignoring(adapters, file).rules() == [RULE]

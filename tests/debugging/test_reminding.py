@@ -1,0 +1,107 @@
+"""The reminder after fifteen minutes, by a clock that only the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+from eagleray.common.clock import SetClock
+from eagleray.features.debugging import reminding
+from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
+
+from tests.fakes.adapter import state
+
+MINUTE = 60.0
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(1000.0)
+
+
+@pytest.fixture
+def said() -> list[Held]:
+    return []
+
+
+@pytest.fixture
+def reminder(clock: SetClock, said: list[Held]) -> Reminder:
+    return Reminder(clock, said.append)
+
+
+def test_it_says_so_after_fifteen_minutes_and_once(
+    reminder: Reminder, clock: SetClock, said: list[Held]
+) -> None:
+    reminder.update([state("w1")])
+    clock.move(LONG_S - 1)
+    reminder.look()
+    assert said == []
+    clock.move(1)
+    reminder.look()
+    assert said == [Held("http://c:8265", "w1", "name of w1", 15)]
+    clock.move(LONG_S)
+    reminder.look()
+    reminder.update([state("w1")])
+    assert len(said) == 1
+
+
+def test_a_hold_that_began_before_us(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+    reminder.update([state("w1", held_s=14 * MINUTE)])
+    assert said == []
+    clock.move(MINUTE)
+    reminder.look()
+    assert [held.minutes for held in said] == [15]
+
+
+def test_a_very_old_hold_is_said_at_once(reminder: Reminder, said: list[Held]) -> None:
+    reminder.update([state("w1", held_s=47 * MINUTE)])
+    assert [held.minutes for held in said] == [47]
+
+
+def test_an_editor_ends_the_hold(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+    reminder.update([state("w1")])
+    clock.move(LONG_S - 1)
+    reminder.update([state("w1", editor=True)])
+    clock.move(LONG_S)
+    reminder.look()
+    reminder.update([state("w1")])
+    clock.move(LONG_S - 1)
+    reminder.look()
+    assert said == []
+    clock.move(1)
+    reminder.look()
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("kind", ["running", "gone", "attaching"])
+def test_only_stopped_workers_are_held(
+    reminder: Reminder, clock: SetClock, said: list[Held], kind: str
+) -> None:
+    reminder.update([state("w1", state=kind)])
+    clock.move(LONG_S)
+    reminder.look()
+    assert said == []
+
+
+def test_the_next_hold_is_said_again(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:
+    for _ in range(2):
+        reminder.update([state("w1")])
+        clock.move(LONG_S)
+        reminder.look()
+        reminder.update([])
+    assert len(said) == 2
+
+
+async def test_it_looks_again_by_itself(
+    reminder: Reminder, clock: SetClock, said: list[Held], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reminding, "_LOOK_S", 0.0)
+    reminder.update([state("w1")])
+    running = asyncio.create_task(reminder.run())
+    clock.move(LONG_S)
+    while not said:
+        await asyncio.sleep(0)
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
