@@ -13,6 +13,7 @@ import psutil
 from attrs import frozen
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = "0A"
 
 
@@ -67,7 +68,7 @@ def listener_uid(host: str, port: int) -> int | None:
 def listeners() -> list[Listener]:
     """All TCP listeners of this machine, by the kernel's own table, which names their users."""
     if sys.platform == "linux":
-        return [*_of_table("/proc/net/tcp"), *_of_table("/proc/net/tcp6")]
+        return [one for table in TABLES for one in of_table(_text(table))]
     own = (listener for process in own_processes() for listener in listeners_of(process))
     return list(own)
 
@@ -98,16 +99,21 @@ def listeners_of(process: psutil.Process) -> list[Listener]:
     return [Listener(c.laddr.ip, c.laddr.port, uid) for c in listening]
 
 
-def _of_table(path: str) -> Iterator[Listener]:
-    try:
-        lines = Path(path).read_text().splitlines()[1:]
-    except OSError:
-        return
-    for line in lines:
+def of_table(table: str) -> Iterator[Listener]:
+    """The listeners in the text of /proc/net/tcp or tcp6."""
+    for line in table.splitlines()[1:]:
         fields = line.split()
         if len(fields) > 7 and fields[3] == LISTEN:
             host, _, port = fields[1].partition(":")
             yield Listener(_address_of_table(host), int(port, 16), int(fields[7]))
+
+
+def _text(table: Path) -> str:
+    try:
+        return table.read_text()
+    except OSError:
+        # A kernel without IPv6 has no such table.
+        return ""
 
 
 def _address_of_table(text: str) -> str:

@@ -55,6 +55,7 @@ class Clusters:
         machine: Machine | None = None,
         make_dashboard: MakeDashboard = Dashboard,
         examiner: Examiner | None = None,
+        tokens: TokenRules | None = None,
     ) -> None:
         self._watch = watch
         self._environ = environ
@@ -62,7 +63,7 @@ class Clusters:
         self._stored = StoredClusters((folder or home()) / "clusters.json")
         self._machine = machine or discovery.this_machine()
         self._make_dashboard = make_dashboard
-        self._tokens = TokenRules(environ)
+        self._tokens = tokens or TokenRules(environ)
         self._examiner = examiner or Examiner(watch, self._changed)
         self._found: dict[str, Found] = {}
         self._added: dict[str, None] = {}

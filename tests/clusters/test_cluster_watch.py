@@ -1,0 +1,241 @@
+"""The watch over clusters: what it says of changes, faults and restarts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from eagleray.clients.cluster_watch import FORGET_S, ClusterWatch, Seen
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.clock import SetClock
+from eagleray.common.errors import EaglerayError
+
+from tests.fakes.dashboard import FakeDashboard, dashboard
+
+PATIENCE_S = 30.0
+
+
+class Heard:
+    """What listeners were told, and waiting for it."""
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        self.all: list[Seen] = []
+        self._news = asyncio.Event()
+        self.end = watch.listen(self._hear)
+
+    def _hear(self, seen: Seen) -> None:
+        self.all.append(seen)
+        self._news.set()
+
+    async def until(self, fits: Callable[[Seen], bool]) -> Seen:
+        async def wait() -> Seen:
+            while not (self.all and fits(self.all[-1])):
+                self._news.clear()
+                await self._news.wait()
+            return self.all[-1]
+
+        return await asyncio.wait_for(wait(), PATIENCE_S)
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeDashboard]:
+    async with dashboard() as running:
+        yield running
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+async def watch(clock: SetClock) -> AsyncIterator[ClusterWatch]:
+    made = ClusterWatch(clock)
+    yield made
+    await made.close()
+
+
+async def test_pauses_and_resumptions_are_told(fake: FakeDashboard, watch: ClusterWatch) -> None:
+    heard = Heard(watch)
+    watch.set_visible(True)
+    watch.add(Dashboard(fake.address))
+    seen = await heard.until(lambda seen: len(seen.paused) == 3)
+    assert (seen.cluster, seen.state, seen.session) == (fake.address, "connected", fake.session)
+    assert seen.live_workers == len(fake.rows["workers"]) - 1
+    fake.resume(seen.paused[0].worker_id)
+    await heard.until(lambda seen: len(seen.paused) == 2)
+    assert heard.all[0].state == "connecting"
+
+
+async def test_no_news_is_not_told_and_only_the_cheap_question_is_asked(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
+    watch.add(Dashboard(fake.address), poll=False)
+    await watch.refresh()
+    heard = Heard(watch)
+    before = len(fake.requests)
+    for _ in range(5):
+        await watch.refresh()
+    assert heard.all == []
+    assert fake.paths()[before:] == ["/api/v0/workers"] * 5
+
+
+async def test_a_worker_that_pauses_with_another_thread_is_news(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
+    watch.add(Dashboard(fake.address), poll=False)
+    await watch.refresh()
+    heard = Heard(watch)
+    fake.paused[0]["num_paused_threads"] = 2
+    await watch.refresh()
+    assert len(heard.all) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "kept"),
+    [
+        ("error_500", "failing", 3),
+        ("busy_429", "failing", 3),
+        ("huge", "failing", 3),
+        ("hang_up", "unreachable", 3),
+        ("garbage", "not-ray", 0),
+        ("web_page", "not-ray", 0),
+        ("redirect", "not-ray", 0),
+    ],
+)
+async def test_a_fault_is_said_once_and_goes_away_again(
+    fake: FakeDashboard, watch: ClusterWatch, fault: str, state: str, kept: int
+) -> None:
+    watch.add(Dashboard(fake.address), poll=False)
+    await watch.refresh()
+    heard = Heard(watch)
+    fake.fault = fault
+    await watch.refresh()
+    await watch.refresh()
+    (seen,) = heard.all
+    assert seen.state == state
+    assert seen.error is not None
+    assert len(seen.paused) == kept
+    fake.fault = ""
+    await watch.refresh()
+    assert heard.all[-1].state == "connected"
+    assert heard.all[-1].error is None
+    assert len(heard.all[-1].paused) == 3
+
+
+async def test_a_slow_cluster_does_not_hold_up_the_others(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
+    async with dashboard() as slow:
+        slow.fault = "silent"
+        heard = Heard(watch)
+        watch.add(Dashboard(slow.address))
+        watch.add(Dashboard(fake.address))
+        await heard.until(lambda seen: seen.cluster == fake.address and len(seen.paused) == 3)
+        assert watch.seen(slow.address).state == "connecting"
+
+
+async def test_what_cannot_be_reached_for_long_has_nothing_paused(
+    watch: ClusterWatch, clock: SetClock
+) -> None:
+    async with dashboard() as fake:
+        watch.add(Dashboard(fake.address), poll=False)
+        await watch.refresh()
+        await fake.stop()
+        await watch.refresh()
+        assert len(watch.seen(fake.address).paused) == 3
+        clock.move(FORGET_S)
+        heard = Heard(watch)
+        await watch.refresh()
+        assert heard.all[-1].paused == ()
+        assert heard.all[-1].state == "unreachable"
+        await fake.start(fake.port)
+        await watch.refresh()
+        assert len(watch.seen(fake.address).paused) == 3
+
+
+async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:
+    async with dashboard() as fake:
+        watch.add(Dashboard(fake.address), poll=False)
+        await watch.refresh()
+        await fake.stop()
+        await watch.refresh()
+        fake.restart("session_another")
+        await fake.start(fake.port)
+        await watch.refresh()
+        seen = watch.seen(fake.address)
+        assert seen.session == "session_another"
+        assert seen.paused == ()
+        assert seen.live_workers == 0
+
+
+async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
+    fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
+) -> None:
+    watch.set_visible(True)
+    watch.add(Dashboard(fake.address), poll=False)
+    await watch.refresh()
+    fake.restart("session_another")
+    clock.move(6.0)
+    await watch.refresh()
+    assert watch.seen(fake.address).session == "session_another"
+
+
+async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
+    fake.token = "secret"
+    tokens: list[str | None] = [None]
+    watch.add(Dashboard(fake.address, lambda: tokens[-1]), poll=False)
+    await watch.refresh()
+    assert watch.seen(fake.address).state == "unauthorized"
+    tokens.append("secret")
+    await watch.refresh()
+    assert watch.seen(fake.address).state == "connected"
+
+
+async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: ClusterWatch) -> None:
+    heard = Heard(watch)
+    watch.add(Dashboard(fake.address))
+    await heard.until(lambda seen: len(seen.paused) == 3)
+    await watch.remove(fake.address)
+    assert heard.all[-1].paused == ()
+    assert watch.all_seen() == []
+    for ask in (watch.seen, watch.dashboard):
+        with pytest.raises(EaglerayError) as failed:
+            ask(fake.address)
+        assert failed.value.code == "unknown-cluster"
+    await watch.remove(fake.address)
+
+
+async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: ClusterWatch) -> None:
+    def fail(seen: Seen) -> None:
+        raise RuntimeError("listener")
+
+    watch.listen(fail)
+    heard = Heard(watch)
+    watch.add(Dashboard(fake.address))
+    await heard.until(lambda seen: len(seen.paused) == 3)
+    heard.end()
+    count = len(heard.all)
+    fake.resume(watch.seen(fake.address).paused[0].worker_id)
+    await watch.refresh()
+    assert len(heard.all) == count
+
+
+async def test_a_fault_of_our_own_does_not_end_the_watch(
+    fake: FakeDashboard, watch: ClusterWatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Dashboard(fake.address)
+    watch.add(client, poll=False)
+
+    async def fail() -> None:
+        raise RuntimeError("ours")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "paused_workers", fail)
+        await watch.refresh()
+    seen = watch.seen(fake.address)
+    assert seen.error is not None
+    assert seen.error.code == "internal"
+    await watch.refresh()
+    assert watch.seen(fake.address).state == "connected"

@@ -1,0 +1,77 @@
+"""Listeners and processes of this machine, and whose they are."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+from eagleray.clients import processes
+from eagleray.clients.processes import (
+    Listener,
+    is_own,
+    listener_uid,
+    listeners,
+    local_addresses,
+    of_table,
+)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_one_s_own_listener_is_seen_with_its_user(host: str) -> None:
+    with socket.create_server((host, 0)) as server:
+        port = server.getsockname()[1]
+        assert Listener(host, port, os.getuid()) in listeners()
+        for name in ("localhost", "127.0.0.1"):
+            assert listener_uid(name, port) == os.getuid()
+    assert listener_uid("127.0.0.1", port) is None
+
+
+def test_the_kernel_s_table_of_ipv6() -> None:
+    line = (
+        "   0: {}:2049 00000000000000000000000000000000:0000 {} 00000000:00000000 00:00000000"
+        " 00000000  1000        0 51708 1 0000000000000000 100 0 0 10 0\n"
+    )
+    loopback, every = "00000000000000000000000001000000", "0" * 32
+    table = "header\n" + line.format(loopback, "0A") + line.format(every, "0A")
+    assert list(of_table(table + line.format(every, "01"))) == [
+        Listener("::1", 8265, 1000),
+        Listener("::", 8265, 1000),
+    ]
+
+
+def test_localhost_leads_to_ipv6_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "listeners", lambda: [Listener("::1", 8265, 7)])
+    assert listener_uid("localhost", 8265) == listener_uid("::1", 8265) == 7
+
+
+def test_a_connected_socket_is_no_listener() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        port = client.getsockname()[1]
+        assert port not in [listener.port for listener in listeners()]
+
+
+@pytest.mark.parametrize("host", ["head.example", "192.0.2.200", "2001:db8::7"])
+def test_other_machines_have_no_listener_here(host: str) -> None:
+    assert listener_uid(host, 22) is None
+
+
+def test_a_stranger_at_the_same_port_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    me, stranger = os.getuid(), os.getuid() + 1
+    both = [Listener("127.0.0.1", 8265, me), Listener("0.0.0.0", 8265, stranger)]
+    monkeypatch.setattr(processes, "listeners", lambda: both)
+    assert listener_uid("localhost", 8265) == stranger
+
+
+def test_own_processes() -> None:
+    assert is_own(os.getpid())
+    assert os.getpid() in [process.pid for process in processes.own_processes()]
+    assert not is_own(2**22 + 5)
+    assert not is_own(-1)
+
+
+def test_local_addresses() -> None:
+    assert "127.0.0.1" in local_addresses()
