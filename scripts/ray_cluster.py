@@ -63,6 +63,10 @@ def environment(mark: str, options: argparse.Namespace) -> dict[str, str]:
         "RAY_enable_worker_prestart": "0",
         # Tests end clusters by SIGKILL; nobody reads the events and metrics that Ray collects until then.
         "RAY_enable_metrics_collection": "0",
+        # A machine that is busy for a minute must not be taken for a dead node.
+        "RAY_health_check_initial_delay_ms": "60000",
+        "RAY_health_check_timeout_ms": "60000",
+        "RAY_health_check_failure_threshold": "20",
         "PYTHONUNBUFFERED": "1",
     }
     if options.token:
@@ -135,6 +139,14 @@ class Cluster:
         ) as answer:
             return bytes(answer.read())
 
+    def wait(self) -> None:
+        """Returns when stdin is closed; says why on stderr if Ray ends before."""
+        assert self.process is not None
+        while self.process.poll() is None:
+            if select.select([0], [], [], 1.0)[0] and not os.read(0, 4096):
+                return
+        sys.exit(f"Ray ended by itself:\n{self._log().read_text(errors='replace')[-4000:]}")
+
     def stop(self) -> None:
         self._kill()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -191,8 +203,7 @@ def main() -> None:
     cluster = Cluster(arguments())
     try:
         print(json.dumps(cluster.start()), flush=True)
-        while not select.select([sys.stdin], [], [], 3600)[0] or os.read(0, 4096):
-            pass
+        cluster.wait()
     finally:
         # A second signal must not stop the ending half-way.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

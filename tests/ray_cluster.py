@@ -138,12 +138,14 @@ class RayCluster:
         return rows
 
     def wait_paused(self, count: int) -> list[dict[str, Any]]:
-        return (
-            wait_for(
-                f"{count} paused workers", lambda: len(rows := self.paused()) >= count and rows
-            )
-            or []
-        )
+        def enough() -> list[dict[str, Any]]:
+            # The dashboard of a busy machine refuses now and then.
+            with contextlib.suppress(OSError):
+                rows = self.paused()
+                return rows if len(rows) >= count else []
+            return []
+
+        return wait_for(f"{count} paused workers", enough, patience_s=150)
 
 
 def end_processes(variable: str, value: str) -> None:
@@ -160,10 +162,12 @@ def start_cluster(
     python: str = sys.executable,
     token: str = "",
     profiling: bool = False,
+    dashboard_port: int = 0,
     env: dict[str, str] | None = None,
 ) -> Iterator[RayCluster]:
     """A cluster for the length of the `with`."""
     command = [sys.executable, str(SCRIPT), "--python", python, f"--token={token}"]
+    command += [f"--dashboard-port={dashboard_port}"]
     command += ["--profiling"] if profiling else []
     command += [f"--env={name}={value}" for name, value in (env or {}).items()]
     with subprocess.Popen(

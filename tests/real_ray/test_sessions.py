@@ -1,0 +1,51 @@
+"""A cluster that asks for a token, and its restart at the same address: what was held belonged to the old one."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.ray_cluster import PROGRAMS, start_cluster, temporary_home, wait_for
+from tests.real_ray.command import Command
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(400)]
+
+TOKEN = "a-token-of-the-test-only"
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_token_and_restart() -> None:
+    port = free_port()
+    with temporary_home() as home:
+        with start_cluster(token=TOKEN, dashboard_port=port) as first:
+            eagleray = Command(first.eagleray_env(home))
+            refuses_without_the_token(eagleray)
+            program = first.run(PROGRAMS / "cases" / "shapes.py", "task")
+            worker = eagleray.wait_row("plain_task")["worker_id"]
+            eagleray.attach(worker)
+            eagleray.wait_row("plain_task", held=True)
+            program.end()
+        with start_cluster(token=TOKEN, dashboard_port=port) as second:
+            assert (second.address, second.session) != (first.address, first.session)
+            wait_for("an empty list", lambda: eagleray.paused() == [])
+            program = second.run(PROGRAMS / "cases" / "shapes.py", "task")
+            newer = eagleray.wait_row("plain_task", held=False)["worker_id"]
+            assert newer != worker
+            assert eagleray.run("continue", newer).returncode == 0
+            program.wait_output("task: [9]")
+            program.end()
+
+
+def refuses_without_the_token(eagleray: Command) -> None:
+    for token, said in (("", "asks for a token"), ("wrong", "refuses the token")):
+        env = {**eagleray.env, "RAY_AUTH_TOKEN": token, "HOME": eagleray.env["EAGLERAY_HOME"]}
+        refused = Command(env).run("paused")
+        assert refused.returncode != 0
+        assert said in refused.stderr
+        assert TOKEN not in refused.stderr + refused.stdout
