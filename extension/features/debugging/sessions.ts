@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
+import { bringToFront } from "./focus";
 import { keyOf, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
@@ -45,6 +46,7 @@ export class Sessions implements vscode.Disposable {
       this.open.set(session.id, target);
       this.attached.add(keyOf(target));
       this.latest = target;
+      void bringToFront(session);
     }
   }
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
+import { pausedWorkersOf } from "../../common/rows";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
@@ -34,20 +35,19 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
 }
 
 /**
- * 1. The file at which the session in focus stopped, when its worker is of the cluster: its folder is asked for.
- * 2. Else a folder of the worker that the person types in.
+ * Asks for the folder of this machine that holds:
+ *
+ * 1. the file at which the worker of the row waits;
+ * 2. else the file at which the session in focus stopped, when its worker is of the cluster;
+ * 3. else a folder of the worker that the person types in.
  */
 async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<void> {
   const cluster = await clusterFor(parts, args);
   if (cluster === undefined) {
     return;
   }
-  const session = vscode.debug.activeDebugSession;
-  const place = session && placeOf(session.configuration);
-  const remote =
-    place && place.cluster === cluster && place.path !== ""
-      ? place.path
-      : await typedFolder(parts, cluster);
+  const stop = stopOf(parts, args, cluster);
+  const remote = stop === "" ? await typedFolder(parts, cluster) : stop;
   const local = remote === undefined ? undefined : await askFolder(remote);
   if (remote !== undefined && local !== undefined) {
     const { mappings } = await parts.sidecar.request(SET_FOLDER, { cluster, remote, local });
@@ -56,6 +56,16 @@ async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<v
       plain(`${pair?.remote ?? remote} of the worker is ${local}.`),
     );
   }
+}
+
+function stopOf(parts: Parts, args: readonly unknown[], cluster: string): string {
+  const [worker] = pausedWorkersOf(parts.selection.of(args));
+  if (worker?.location) {
+    return worker.location.path;
+  }
+  const session = vscode.debug.activeDebugSession;
+  const place = session && placeOf(session.configuration);
+  return place?.cluster === cluster ? place.path : "";
 }
 
 async function typedFolder(parts: Parts, cluster: string): Promise<string | undefined> {
@@ -70,10 +80,11 @@ async function typedFolder(parts: Parts, cluster: string): Promise<string | unde
 
 async function clusterFor(parts: Parts, args: readonly unknown[]): Promise<string | undefined> {
   for (const row of parts.selection.of(args)) {
-    const found =
-      row.row === "cluster" ? row.cluster.id : row.row === "worker" ? row.worker.cluster : "";
-    if (found !== "") {
-      return found;
+    if (row.row === "cluster") {
+      return row.cluster.id;
+    }
+    if (row.row === "worker" || row.row === "group") {
+      return row.row === "group" ? row.cluster : row.worker.cluster;
     }
   }
   const session = vscode.debug.activeDebugSession;

@@ -25,7 +25,7 @@ export async function browserRun(name, story, more = {}) {
       extensionDir: ROOT,
       folder: stage.workspace,
       settings: { ...stage.settings, ...more.settings },
-      env: stage.env,
+      env: { ...stage.env, ...more.env },
       say: console.log,
     });
     endWithRun(() => server.stop());

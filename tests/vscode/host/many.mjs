@@ -24,6 +24,8 @@ export function many() {
       const first = await lab.attach(rows[0]);
       const second = await lab.attach(rows[1]);
       assert.notStrictEqual(first.session.id, second.session.id);
+      const inFront = () => vscode.debug.activeDebugSession?.id === second.session.id;
+      await until(inFront, "the editor looks at the second", LIMIT);
       await vscode.commands.executeCommand("workbench.action.debug.stepOver");
       await until(
         async () => (await stand(second.session))?.top.line > line("after"),
@@ -101,10 +103,11 @@ export function many() {
       lab.call("p1", "train", 0);
       await lab.row("p1");
       assert.strictEqual(sessions().length, 0);
-      lab.call("p0", "train", 0);
+      await lab.driver.actors({ fresh: 0 });
+      lab.call("fresh", "train", 0);
       await until(() => sessions().length === 1, "a session began by itself", LIMIT);
       assert.match(sessions()[0].name, /^r0 /);
-      await lab.row("p0", "attached");
+      await lab.row("fresh", "attached");
       await lab.row("p1");
     });
   });

@@ -1,0 +1,154 @@
+/**
+ * A person without a mouse: everything is done by keys, and the focus is followed as a screen reader would.
+ *
+ *     node tests/vscode/keyboard.mjs [--vscode 1.139|1.105]
+ */
+
+import * as path from "node:path";
+import { lineOf } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { until } from "./harness/until.mjs";
+
+await browserRun("keyboard", async ({ stage, window, driver, test }) => {
+  const { page } = window;
+  const policy = path.join(stage.workspace, "policy.py");
+  const line = (mark) => lineOf(policy, mark);
+  const focused = page.locator(".pane-body .monaco-list:focus-within .monaco-list-row.focused");
+  const calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
+
+  await test("the panel opens from the palette, with the focus in the list", async () => {
+    await window.command("Eagleray: Show Panel", () =>
+      window
+        .row(/Policy\.train/)
+        .first()
+        .isVisible(),
+    );
+    await window.sees(window.row("p2"), "the third worker");
+    await window.command("Focus on Paused Workers View", () => focused.first().isVisible());
+    await window.shot("panel");
+  });
+
+  await test("Down and Enter attach to a worker", async () => {
+    await walkTo(/p0/);
+    await window.key("Enter", () => window.toolbar().isVisible(), "a session has begun");
+    await window.standsAt(line("after"));
+    await window.shot("standing");
+  });
+
+  await test("F9 sets a breakpoint, F10 steps, F5 continues to it", async () => {
+    await focusEditor();
+    await window.key("F10", async () => (await window.stoppedLine()) > line("after"), "it stepped");
+    await goTo(line("return"));
+    const dot = page.locator(".codicon-debug-breakpoint");
+    await window.key("F9", () => dot.first().isVisible(), "the line has a breakpoint");
+    await window.key(
+      "F5",
+      async () => (await window.stoppedLine()) === line("return"),
+      "it stopped there",
+    );
+    await window.shot("breakpoint");
+  });
+
+  await test("the key for the next paused worker attaches to it", async () => {
+    const second = page.locator(".debug-call-stack .monaco-list-row", { hasText: "r1 p1" });
+    await window.command("Focus on Call Stack View", () =>
+      page.locator(".debug-call-stack").isVisible(),
+    );
+    await window.key(
+      "Control+Alt+n",
+      () => second.first().isVisible(),
+      "the second worker is attached",
+    );
+    await window.standsAt(line("after"));
+    await window.shot("next");
+  });
+
+  await test("the debug console is reached and answers", async () => {
+    const input = page.locator(".repl-input-wrapper .monaco-editor.focused");
+    const answer = page.locator(".repl .monaco-list-row", { hasText: "3008" });
+    await window.command("Debug Console: Focus on Debug Console View", () =>
+      input.first().isVisible(),
+    );
+    await window.gesture(
+      async () => {
+        await page.keyboard.type("state['step'] * 376");
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("Enter");
+      },
+      () => answer.first().isVisible(),
+      "the console answers",
+    );
+  });
+
+  await test("Shift+F5 disconnects and the worker runs on", async () => {
+    await focusEditor();
+    await window.key(
+      "Shift+F5",
+      () => calls[1].now() !== undefined,
+      "the second worker has finished",
+    );
+  });
+
+  await test("Continue All Others is reached through the row's context menu", async () => {
+    await window.command("Focus on Paused Workers View", () => focused.first().isVisible());
+    await walkTo(/p0/);
+    await window.shot("context-menu-row");
+    await window.gesture(
+      async () => {
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("Shift+F10");
+        const menu = page.locator(".monaco-menu");
+        await until(() => menu.first().isVisible(), "", 3000);
+        await chooseInMenu("Continue All Others");
+      },
+      () => calls[2].now() !== undefined,
+      "the others have finished",
+    );
+    await until(() => calls[0].now() === undefined, "the first still stands", 1000);
+    await window.command("Eagleray: Release", () => calls[0].now() !== undefined);
+    await window.shot("all-gone");
+  });
+
+  /** Goes down the list until the focused row says `words`. */
+  async function walkTo(words) {
+    await page.keyboard.press("Home");
+    await window.gesture(
+      () => page.keyboard.press("ArrowDown"),
+      async () =>
+        words.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? ""),
+      `the focus is on ${words}`,
+    );
+  }
+
+  async function focusEditor() {
+    const editor = page.locator(".editor-instance .monaco-editor.focused");
+    await window.command("View: Focus Active Editor Group", () => editor.first().isVisible());
+  }
+
+  async function goTo(number) {
+    const current = page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${number},`) });
+    await window.gesture(
+      async () => {
+        await page.keyboard.press("Control+g");
+        const input = page.locator(".quick-input-widget:visible input").first();
+        await until(() => input.isVisible(), "", 3000);
+        await input.fill(`:${number}`);
+        await page.keyboard.press("Enter");
+      },
+      () => current.first().isVisible(),
+      `the cursor is in line ${number}`,
+    );
+  }
+
+  async function chooseInMenu(entry) {
+    for (let step = 0; step < 20; step += 1) {
+      await page.keyboard.press("ArrowDown");
+      const at = page.locator(".monaco-menu .action-item.focused", { hasText: entry });
+      if (await at.first().isVisible()) {
+        await page.keyboard.press("Enter");
+        return;
+      }
+    }
+    throw new Error(`the menu has no ${entry}`);
+  }
+});

@@ -1,0 +1,140 @@
+/**
+ * The panel itself, in a real VS Code on a real cluster: from no cluster at all to the logs of every worker.
+ *
+ *     node tests/vscode/panel.mjs [--vscode 1.139|1.105]
+ */
+
+import * as fs from "node:fs";
+import { marked } from "./harness/processes.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { until } from "./harness/until.mjs";
+
+await browserRun(
+  "panel",
+  async ({ stage, window, driver, test }) => {
+    const { page } = window;
+    const input = page.locator(".quick-input-widget:visible input").first();
+    const editorText = (words) => page.locator(".editor-instance .view-line", { hasText: words });
+    const menu = (title) => page.locator(".monaco-menu:visible .action-label", { hasText: title });
+    const fromMenu = async (row, title, effect, what) => {
+      await window.gesture(
+        async () => {
+          await page.mouse.move(750, 5);
+          await row.first().click({ button: "right", force: true, timeout: 4000 });
+          await menu(title).first().click({ timeout: 4000 });
+        },
+        effect,
+        what,
+      );
+    };
+
+    await test("without a cluster the panel says how to get one", async () => {
+      await window.openPanel();
+      await window.sees(page.getByText("No Ray cluster of yours is running"), "the welcome text");
+      await window.shot("no-cluster");
+    });
+
+    await test("a cluster is added by its address, checked before it is stored", async () => {
+      await window.click(
+        page.locator(".welcome-view a.monaco-button", { hasText: "Add Cluster" }),
+        () => input.isVisible(),
+        "the address is asked for",
+      );
+      await input.fill("no address");
+      await window.sees(page.getByText("Write a port (8265)"), "why that is no address");
+      await input.fill(new URL(stage.cluster.address).host);
+      await page.keyboard.press("Enter");
+      await window.sees(
+        page.getByText(/Ray 2\.\d+.*none paused/),
+        "what the cluster says of itself",
+      );
+      await window.shot("added");
+    });
+
+    await test("an address where nothing answers is an error with a way to the log", async () => {
+      await window.command("Eagleray: Add Cluster", () => input.isVisible());
+      await input.fill("127.0.0.1:1");
+      await page.keyboard.press("Enter");
+      const message = window.notification("Nothing answers at");
+      await window.sees(message, "the error");
+      await window.click(
+        message.locator("a.monaco-button", { hasText: "Show Logs" }),
+        () => page.locator(".output-view-editor, .panel .output").first().isVisible(),
+        "the log is shown",
+      );
+      await window.shot("error-with-log");
+      await window.command(
+        "View: Close Panel",
+        async () => !(await page.locator(".part.panel").isVisible()),
+      );
+    });
+
+    await test("all workers, not only paused ones, stand in their view", async () => {
+      driver.call("p0", "train", 3);
+      await window.sees(window.row("p0"), "the paused worker");
+      const header = page.locator(".pane-header", { hasText: "All Workers" });
+      await window.click(
+        header,
+        async () => (await header.getAttribute("aria-expanded")) === "true",
+        "the view is unfolded",
+      );
+      await window.sees(window.row(/Policy.*3 workers/), "the class");
+      await window.click(
+        window.row(/Policy.*3 workers/),
+        () =>
+          window
+            .row(/p2.*ALIVE/)
+            .first()
+            .isVisible(),
+        "its workers",
+      );
+      await window.shot("all-workers");
+    });
+
+    await test("the log of a worker opens from its menu", async () => {
+      await fromMenu(
+        window.row(/p2.*ALIVE/),
+        "Open Log",
+        () =>
+          page
+            .locator(".tab", { hasText: /p2 .* stdout\.log/ })
+            .first()
+            .isVisible(),
+        "the log is open",
+      );
+      await window.shot("log");
+    });
+
+    await test("the logs of a group are searched", async () => {
+      await fromMenu(
+        window.row(/Policy.*3 workers/),
+        "Search Logs",
+        () => input.isVisible(),
+        "the pattern is asked for",
+      );
+      await input.fill("/actor|worker|pid/");
+      await page.keyboard.press("Enter");
+      await window.sees(editorText("in the logs of"), "what was found");
+      await window.shot("search");
+    });
+
+    await test("the sidecar is killed and comes back, and nothing is lost", async () => {
+      const sidecars = () => marked("EAGLERAY_HOME", stage.home).filter(isSidecar);
+      const [old] = sidecars();
+      process.kill(old, "SIGKILL");
+      await until(() => sidecars().some((pid) => pid !== old), "another one runs", 60_000);
+      await window.sees(window.row(/p0/), "the paused worker still");
+      await window.command("Eagleray: Refresh", () => window.row(/p0/).first().isVisible());
+      await window.shot("after-the-crash");
+    });
+  },
+  { env: { RAY_API_SERVER_ADDRESS: "" } },
+);
+
+function isSidecar(pid) {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0sidecar\0");
+  } catch {
+    return false;
+  }
+}
