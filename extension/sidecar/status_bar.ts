@@ -34,7 +34,8 @@ export function statusBar(parts: Parts): Disposable {
     item.backgroundColor = BACKGROUNDS[status.severity];
     item.command = CLICKS[status.click];
     setContextKey("eagleray.sidecar", parts.sidecar.state.value);
-    setContextKey("eagleray.hasPaused", parts.paused.value.groups.length > 0);
+    const { paused, held } = parts.paused.value;
+    setContextKey("eagleray.hasPaused", paused + held > 0);
   };
   owned.add(parts.sidecar.state.onChanged(show));
   owned.add(parts.clusters.onChanged(show));

@@ -5,6 +5,7 @@ import type { PausedRow } from "../../common/rows";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
+import type { Snapshot } from "./messages";
 import { pausedRows, pausedTexts, type PausedView } from "./model";
 
 /** How long workers have waited is drawn anew this often. */
@@ -34,7 +35,7 @@ export function pausedView(parts: Parts): Disposable {
     parts.paused.onChanged((snapshot) => {
       since = Date.now();
       const waiting = snapshot.paused + snapshot.held;
-      tree.view.badge = { value: waiting, tooltip: badgeTooltip(snapshot.paused, snapshot.held) };
+      tree.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: tooltip(snapshot) };
       tree.redraw();
     }),
   );
@@ -56,6 +57,6 @@ export function pausedView(parts: Parts): Disposable {
   return owned;
 }
 
-function badgeTooltip(paused: number, held: number): string {
+function tooltip({ paused, held }: Snapshot): string {
   return held === 0 ? `${paused} paused` : `${paused} paused, ${held} held`;
 }
