@@ -185,7 +185,7 @@ async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
 async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
     fake.token = "secret"
     tokens: list[str | None] = [None]
-    watch.add(Dashboard(fake.address, lambda: tokens[-1]), poll=False)
+    watch.add(Dashboard(fake.address, lambda look: tokens[-1]), poll=False)
     await watch.refresh()
     assert watch.seen(fake.address).state == "unauthorized"
     tokens.append("secret")

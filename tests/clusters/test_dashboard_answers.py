@@ -91,7 +91,7 @@ async def test_profiling_that_is_switched_off_is_no_refused_token(fake: FakeDash
         "body": "Profiling is disabled by default.",
     }
     fake.token = "right"
-    client = Dashboard(fake.address, lambda: "right")
+    client = Dashboard(fake.address, lambda look: "right")
     with pytest.raises(EaglerayError) as failed:
         await client.traceback(1, "192.0.2.2")
     assert failed.value.code == "dashboard-failed"

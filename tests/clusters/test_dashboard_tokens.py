@@ -11,7 +11,7 @@ from tests.fakes.dashboard import dashboard
 
 async def test_no_token_is_sent_unasked() -> None:
     async with dashboard() as fake:
-        client = Dashboard(fake.address, lambda: "secret")
+        client = Dashboard(fake.address, lambda look: "secret")
         await client.version()
         await client.paused_workers()
         assert fake.sent_tokens() == []
@@ -21,7 +21,7 @@ async def test_no_token_is_sent_unasked() -> None:
 async def test_the_token_is_sent_when_it_is_asked_for() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda: "secret")
+        client = Dashboard(fake.address, lambda look: "secret")
         assert await client.authentication_mode() == "token"
         assert len(await client.paused_workers()) == 3
         await client.paused_workers()
@@ -35,7 +35,7 @@ async def test_the_token_is_sent_when_it_is_asked_for() -> None:
 async def test_without_the_right_token(given: str | None, code: str) -> None:
     async with dashboard() as fake:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda: given)
+        client = Dashboard(fake.address, lambda look: given)
         with pytest.raises(EaglerayError) as failed:
             await client.version()
         assert failed.value.code == code
@@ -47,7 +47,7 @@ async def test_a_new_token_is_used_at_once() -> None:
     async with dashboard() as fake:
         fake.token = "new"
         tokens = ["old"]
-        client = Dashboard(fake.address, lambda: tokens[-1])
+        client = Dashboard(fake.address, lambda look: tokens[-1])
         with pytest.raises(EaglerayError):
             await client.version()
         tokens.append("new")
@@ -59,7 +59,7 @@ async def test_a_new_token_is_used_at_once() -> None:
 async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
     async with dashboard() as fake:
         fake.fault = fault
-        client = Dashboard(fake.address, lambda: "secret")
+        client = Dashboard(fake.address, lambda look: "secret")
         with pytest.raises(EaglerayError):
             await client.version()
         assert fake.sent_tokens() == []
@@ -69,7 +69,7 @@ async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
 async def test_a_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
     async with dashboard() as fake, dashboard() as elsewhere:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda: "secret")
+        client = Dashboard(fake.address, lambda look: "secret")
         await client.version()
         fake.fault = "redirect"
         with pytest.raises(EaglerayError) as failed:
@@ -84,7 +84,7 @@ async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         may: list[str | None] = ["secret"]
-        client = Dashboard(fake.address, lambda: may[-1])
+        client = Dashboard(fake.address, lambda look: may[-1])
         await client.version()
         sent = len(fake.sent_tokens())
         may.append(None)
@@ -92,4 +92,32 @@ async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
             await client.version()
         assert failed.value.code == "token-needed"
         assert len(fake.sent_tokens()) == sent
+        await client.close()
+
+
+async def test_who_listens_is_looked_at_before_each_connection() -> None:
+    async with dashboard() as fake:
+        fake.token = "secret"
+        looks: list[bool] = []
+        strangers = False
+
+        def source(look: bool) -> str | None:
+            looks.append(look)
+            return None if look and strangers else "secret"
+
+        client = Dashboard(fake.address, source)
+        await client.version()
+        looks.clear()
+        await client.version()
+        assert looks == [False]
+        # The dashboard goes, and somebody else takes its port.
+        await fake.stop()
+        await fake.start(fake.port)
+        strangers = True
+        before = len(fake.sent_tokens())
+        with pytest.raises(EaglerayError) as failed:
+            await client.version()
+        assert failed.value.code == "token-needed"
+        assert looks[-1] is True
+        assert len(fake.sent_tokens()) == before
         await client.close()

@@ -22,6 +22,9 @@ def test_one_s_own_listener_is_seen_with_its_user(host: str) -> None:
     with socket.create_server((host, 0)) as server:
         port = server.getsockname()[1]
         assert Listener(host, port, os.getuid()) in listeners()
+        assert processes.listeners_of([os.getpid(), 2**22 + 5])[os.getpid()] == (
+            Listener(host, port, os.getuid()),
+        )
         for name in ("localhost", "127.0.0.1"):
             assert listener_uid(name, port) == os.getuid()
     assert listener_uid("127.0.0.1", port) is None
@@ -35,8 +38,8 @@ def test_the_kernel_s_table_of_ipv6() -> None:
     loopback, every = "00000000000000000000000001000000", "0" * 32
     table = "header\n" + line.format(loopback, "0A") + line.format(every, "0A")
     assert list(of_table(table + line.format(every, "01"))) == [
-        Listener("::1", 8265, 1000),
-        Listener("::", 8265, 1000),
+        (51708, Listener("::1", 8265, 1000)),
+        (51708, Listener("::", 8265, 1000)),
     ]
 
 
@@ -68,7 +71,7 @@ def test_a_stranger_at_the_same_port_counts(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_own_processes() -> None:
     assert is_own(os.getpid())
-    assert os.getpid() in [process.pid for process in processes.own_processes()]
+    assert "pytest" in " ".join(processes.own_commands()[os.getpid()])
     assert not is_own(2**22 + 5)
     assert not is_own(-1)
 

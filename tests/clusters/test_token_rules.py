@@ -41,13 +41,15 @@ def test_rules(
     assert rules.token_for(address, added=added) == token
 
 
-def test_the_listener_is_looked_at_anew_each_time() -> None:
+def test_the_listener_is_looked_at_when_it_is_asked_for() -> None:
     owner = [ME]
     rules = TokenRules(OWN, listener=lambda host, port: owner[-1], uid=ME)
     source = rules.source(HERE, lambda: False)
-    assert source() == "own"
+    assert source(False) == "own"
     owner.append(STRANGER)
-    assert source() is None
+    assert source(False) == "own"
+    assert source(True) is None
+    assert source(False) is None
 
 
 def test_a_typed_in_token_can_be_taken_back() -> None:

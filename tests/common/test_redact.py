@@ -20,6 +20,8 @@ HIDDEN = [
     ),
     ("token = Bearer abcdefgh", "token = …"),
     ("postgres://user:pw@db/x", "postgres://user:…@db/x"),
+    ("KeyError: OPENAI_API_KEY=hunter22", "KeyError: OPENAI_API_KEY=…"),
+    ("KeyError: 'MY_TOKEN=x'", "KeyError: 'MY_TOKEN=…'"),
     ("my.secret.value=a,b", "my.secret.value=…,b"),
 ]
 

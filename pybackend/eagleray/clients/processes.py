@@ -6,7 +6,7 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import psutil
@@ -14,7 +14,8 @@ from attrs import frozen
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-LISTEN = "0A"
+LISTEN = " 0A "
+LINUX = sys.platform == "linux"
 
 
 @frozen
@@ -67,30 +68,61 @@ def listener_uid(host: str, port: int) -> int | None:
 
 def listeners() -> list[Listener]:
     """All TCP listeners of this machine, by the kernel's own table, which names their users."""
-    if sys.platform == "linux":
-        return [one for table in TABLES for one in of_table(_text(table))]
-    own = (listener for process in own_processes() for listener in listeners_of(process))
-    return list(own)
+    if LINUX:
+        return list(_by_inode().values())
+    own = (process.pid for process in psutil.process_iter() if is_own(process.pid))
+    return [listener for pid in own for listener in _listeners_of(pid)]
 
 
-def own_processes() -> Iterator[psutil.Process]:
-    """The processes of this user."""
+def own_commands() -> dict[int, tuple[str, ...]]:
+    """The arguments of the processes of this user, by their id."""
+    if not LINUX:
+        return {process.pid: _arguments(process) for process in psutil.process_iter()}
     uid = os.getuid()
-    for pid in psutil.pids():
+    found = {}
+    for entry in os.scandir("/proc"):
         try:
-            # Asking the folder for its owner spares reading a file per process: login nodes run thousands.
-            if sys.platform == "linux" and Path(f"/proc/{pid}").stat().st_uid != uid:
-                continue
-            process = psutil.Process(pid)
-            if process.uids().real == uid:
-                yield process
-        except (OSError, psutil.Error):
+            # Login nodes run thousands of processes of others: asking the folder for its owner is cheap.
+            if entry.name.isdigit() and entry.stat().st_uid == uid:
+                text = Path(entry.path, "cmdline").read_bytes().decode(errors="replace")
+                found[int(entry.name)] = tuple(text.rstrip("\0").split("\0"))
+        except OSError:
             continue
+    return found
 
 
-def listeners_of(process: psutil.Process) -> list[Listener]:
-    """The TCP ports on which a process of one's own listens."""
+def listeners_of(pids: Iterable[int]) -> dict[int, tuple[Listener, ...]]:
+    """The TCP ports on which some processes of this user listen."""
+    if not LINUX:
+        return {pid: tuple(_listeners_of(pid)) for pid in pids}
+    by_inode = _by_inode()
+    return {
+        pid: tuple(by_inode[inode] for inode in sorted(_inodes(pid) & by_inode.keys()))
+        for pid in pids
+    }
+
+
+def _by_inode() -> dict[int, Listener]:
+    return {inode: one for table in TABLES for inode, one in of_table(_text(table))}
+
+
+def _inodes(pid: int) -> set[int]:
+    """The sockets that a process holds."""
+    found = set()
     try:
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            target = str(Path(entry.path).readlink())
+            if target.startswith("socket:["):
+                found.add(int(target[8:-1]))
+    except OSError:
+        # The process ended, or closed the file, while we looked.
+        return found
+    return found
+
+
+def _listeners_of(pid: int) -> list[Listener]:
+    try:
+        process = psutil.Process(pid)
         uid = process.uids().real
         connections = process.net_connections(kind="tcp")
     except psutil.Error:
@@ -99,13 +131,23 @@ def listeners_of(process: psutil.Process) -> list[Listener]:
     return [Listener(c.laddr.ip, c.laddr.port, uid) for c in listening]
 
 
-def of_table(table: str) -> Iterator[Listener]:
-    """The listeners in the text of /proc/net/tcp or tcp6."""
+def _arguments(process: psutil.Process) -> tuple[str, ...]:
+    try:
+        return tuple(process.cmdline()) if is_own(process.pid) else ()
+    except psutil.Error:
+        return ()
+
+
+def of_table(table: str) -> Iterator[tuple[int, Listener]]:
+    """The listeners in the text of /proc/net/tcp or tcp6, each after its inode."""
     for line in table.splitlines()[1:]:
+        # Looking before splitting: there are far more connections than listeners.
+        if LISTEN not in line:
+            continue
         fields = line.split()
-        if len(fields) > 7 and fields[3] == LISTEN:
+        if len(fields) > 9 and fields[3] == LISTEN.strip():
             host, _, port = fields[1].partition(":")
-            yield Listener(_address_of_table(host), int(port, 16), int(fields[7]))
+            yield int(fields[9]), Listener(_address_of_table(host), int(port, 16), int(fields[7]))
 
 
 def _text(table: Path) -> str:

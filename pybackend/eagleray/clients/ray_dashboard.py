@@ -38,7 +38,7 @@ class Dashboard:
     def __init__(
         self,
         address: str,
-        token_source: TokenSource = lambda: None,
+        token_source: TokenSource = lambda look: None,
         *,
         quick_s: float = QUICK_SECONDS,
         list_s: float = LIST_SECONDS,

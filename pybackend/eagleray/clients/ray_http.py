@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -22,7 +23,9 @@ from eagleray.common import errors
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
 
-TokenSource = Callable[[], str | None]
+# Answers with the token, or None; asked with True when a connection is about to be made, and so
+# whoever listens there is to be looked at anew.
+TokenSource = Callable[[bool], str | None]
 Query = Sequence[tuple[str, str]]
 
 
@@ -48,8 +51,8 @@ class Reply:
 class RayHttp:
     """The connections to one dashboard; used from one event loop, ended by `close`.
 
-    `token_source` is asked for every request that needs a token, so that it can look whether the
-    listener is still one that may get it.
+    `token_source` is asked for every request that needs a token, and once more before a connection is
+    made for such a request: the listener may have become another one.
     """
 
     def __init__(self, address: str, token_source: TokenSource) -> None:
@@ -101,7 +104,7 @@ class RayHttp:
     async def _ask(
         self, path: str, query: Query, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        token = self._token_source() if self._token_wanted else None
+        token = self._token_source(False) if self._token_wanted else None
         answer = await self._send(path, query, timeout, token)
         if answer.status == 401 and token is None:
             answer.close()
@@ -120,7 +123,11 @@ class RayHttp:
         headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
         url = self._url.with_path(path).with_query(list(query))
         answer = await self._opened().get(
-            url, headers=headers, timeout=timeout, allow_redirects=False
+            url,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+            trace_request_ctx=token,
         )
         if 300 <= answer.status < 400:
             answer.close()
@@ -141,7 +148,7 @@ class RayHttp:
             answer.close()
         if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
             raise errors.not_ray(self.address, "it asks for credentials but not as Ray does")
-        token = self._token_source()
+        token = self._token_source(True)
         if token is None:
             raise errors.token_needed(self.address)
         self._token_wanted = True
@@ -152,9 +159,22 @@ class RayHttp:
         if "rofiling is disabled" not in (await self.read(answer, 64 * 1024)).text:
             raise errors.token_refused(self.address)
 
+    async def _check_listener(
+        self,
+        session: aiohttp.ClientSession,
+        request: SimpleNamespace,
+        _: aiohttp.TraceConnectionCreateStartParams,
+    ) -> None:
+        token = request.trace_request_ctx
+        if token is not None and self._token_source(True) != token:
+            raise errors.token_needed(self.address)
+
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
+            trace = aiohttp.TraceConfig()
+            trace.on_connection_create_start.append(self._check_listener)
             self._session = aiohttp.ClientSession(
+                trace_configs=[trace],
                 connector=aiohttp.TCPConnector(limit=8),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # Unpacking is a way to make a small answer large, and the dashboard does not pack.

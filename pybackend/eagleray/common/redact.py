@@ -39,7 +39,10 @@ def _hide_value(found: re.Match[str]) -> str:
     name, value = found["name"], found["value"]
     # Logs of training count tokens in every line, and KeyError is the name of no key.
     counts = "tokens" in name.lower() and _NUMBER.fullmatch(value)
-    if counts or _EXCEPTION.fullmatch(name):
+    if counts:
         return found[0]
+    if _EXCEPTION.fullmatch(name):
+        # What follows may be a secret's name and value.
+        return f"{found['before']}{name}{found['between']}{_NAMED.sub(_hide_value, value)}"
     quote = value[0] if value[0] in "\"'" else ""
     return f"{found['before']}{name}{found['between']}{quote}{HIDDEN}{quote}"

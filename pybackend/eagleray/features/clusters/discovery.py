@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-import psutil
 from attrs import frozen
 
 from eagleray.clients import processes
@@ -154,16 +153,14 @@ def this_machine() -> Machine:
 
 def dashboard_processes() -> list[DashboardProcess]:
     """The dashboards of this user's Ray heads on this machine."""
-    found = []
-    for process in processes.own_processes():
-        try:
-            arguments = tuple(process.cmdline())
-        except psutil.Error:
-            continue
-        if any(part.endswith("/ray/dashboard/dashboard.py") for part in arguments[:4]):
-            listeners = tuple(processes.listeners_of(process))
-            found.append(DashboardProcess(process.pid, arguments, listeners))
-    return found
+    commands = processes.own_commands()
+    dashboards = [
+        pid
+        for pid, arguments in commands.items()
+        if any(part.endswith("/ray/dashboard/dashboard.py") for part in arguments[:4])
+    ]
+    listeners = processes.listeners_of(dashboards) if dashboards else {}
+    return [DashboardProcess(pid, commands[pid], listeners[pid]) for pid in dashboards]
 
 
 def _option(arguments: Iterable[str], name: str, default: int) -> int:

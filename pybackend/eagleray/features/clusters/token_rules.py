@@ -27,6 +27,7 @@ class TokenRules:
         self._listener = listener
         self._uid = os.getuid() if uid is None else uid
         self._typed: dict[str, str] = {}
+        self._owners: dict[str, int | None] = {}
 
     def type_in(self, address: str, token: str) -> None:
         """Keeps what the person typed in for this cluster; nothing typed in takes it back."""
@@ -39,10 +40,12 @@ class TokenRules:
 
     def source(self, address: str, is_added: Callable[[], bool]) -> TokenSource:
         """For the dashboard at `address`: asked whenever it is to get a token."""
-        return lambda: self.token_for(address, added=is_added())
+        return lambda look: self.token_for(address, added=is_added(), look=look)
 
-    def token_for(self, address: str, *, added: bool) -> str | None:
+    def token_for(self, address: str, *, added: bool, look: bool = True) -> str | None:
         """The token for a cluster, or None when it must not get one.
+
+        `look` False: who listens there is taken from the last look, which is for open connections.
 
         1. A token that was typed in for this cluster.
         2. None, if the listener is another user of this machine: an address of a shared machine
@@ -53,7 +56,9 @@ class TokenRules:
         """
         if typed := self._typed.get(address):
             return typed
-        owner = self._listener(*host_and_port(address))
+        if look or address not in self._owners:
+            self._owners[address] = self._listener(*host_and_port(address))
+        owner = self._owners[address]
         # Root listens for containers, and could read every token anyhow.
         if owner is not None and owner not in (self._uid, 0):
             log.info("no token for %s: its listener is uid %d", address, owner)
