@@ -171,8 +171,19 @@ test("the README has a row for each setting and each command of the palette", ()
       assert.ok(tables.includes(title), `README has no row for the command ${title}`);
     }
   }
-  for (const [, named] of tables.matchAll(/`(eagleray\.[A-Za-z]+)`/g)) {
-    const known = Object.keys(contributes.configuration.properties).includes(named ?? "");
-    assert.ok(known, `README has a row for ${named ?? ""}, which is no setting`);
+  const settings = Object.keys(contributes.configuration.properties);
+  const titles = contributes.commands.map((one) => one.title);
+  const known = new Set([...settings.map((name) => `\`${name}\``), ...titles]);
+  for (const row of firstCells(readme, ["Command", "Setting"])) {
+    assert.ok(known.has(row), `README has a row for ${row}, which is no command and no setting`);
   }
 });
+
+/** What stands in the first column of the tables with these headings. */
+function firstCells(markdown: string, headings: readonly string[]): readonly string[] {
+  const tables = markdown.split(/\n\n+/).map((block) => block.trim().split("\n"));
+  return tables
+    .map((rows) => rows.map((row) => row.split("|")[1]?.trim() ?? ""))
+    .filter(([heading = ""]) => headings.includes(heading))
+    .flatMap(([, , ...cells]) => cells);
+}
