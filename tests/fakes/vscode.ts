@@ -55,6 +55,15 @@ class Editor {
 export interface Disposable {
   dispose(): void;
 }
+export const Disposable = {
+  from: (...owned: Disposable[]) => ({
+    dispose: () => {
+      for (const one of owned) {
+        one.dispose();
+      }
+    },
+  }),
+};
 
 export class EventEmitter<T> {
   private readonly listeners = new Set<(value: T) => unknown>();
@@ -223,6 +232,7 @@ function message(kind: Asked["kind"]) {
 }
 
 export const window = {
+  activeTextEditor: undefined,
   showInformationMessage: message("info"),
   showWarningMessage: message("warning"),
   showErrorMessage: message("error"),
@@ -273,6 +283,7 @@ export const commands = {
 };
 
 export const workspace = {
+  asRelativePath: (path: string) => path,
   get isTrusted() {
     return editor.trusted;
   },
@@ -280,7 +291,7 @@ export const workspace = {
     return editor.folders;
   },
   getConfiguration: (section: string) => ({
-    get: (name: string) => editor.settings[`${section}.${name}`],
+    get: (name: string, fallback?: unknown) => editor.settings[`${section}.${name}`] ?? fallback,
     update: (name: string, value: unknown) => {
       editor.change(`${section}.${name}`, value);
       return Promise.resolve();
@@ -304,6 +315,78 @@ export const workspace = {
     return { uri, lineCount: text.split("\n").length, lineAt: () => ({ range: {} }) };
   },
 };
+
+export interface FakeSession {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly configuration: Record<string, unknown>;
+}
+
+interface ConfigurationProvider {
+  resolveDebugConfigurationWithSubstitutedVariables?(
+    folder: undefined,
+    config: Record<string, unknown>,
+  ): Promise<Record<string, unknown> | undefined>;
+}
+
+/** Starts sessions as the editor does: through every provider, until one gives the configuration up. */
+export class FakeDebug {
+  providers: ConfigurationProvider[] = [];
+  factory: { createDebugAdapterDescriptor(session: FakeSession): unknown } | undefined;
+  trackers: { createDebugAdapterTracker(session: FakeSession): unknown }[] = [];
+  sessions: FakeSession[] = [];
+  activeDebugSession: FakeSession | undefined;
+  readonly started = new EventEmitter<FakeSession>();
+  readonly ended = new EventEmitter<FakeSession>();
+  readonly onDidStartDebugSession = this.started.event;
+  readonly onDidTerminateDebugSession = this.ended.event;
+
+  reset(): void {
+    Object.assign(this, { providers: [], trackers: [], sessions: [], factory: undefined });
+    this.activeDebugSession = undefined;
+  }
+  registerDebugConfigurationProvider(_type: string, provider: ConfigurationProvider): Disposable {
+    this.providers.push(provider);
+    return { dispose: () => undefined };
+  }
+  registerDebugAdapterDescriptorFactory(_type: string, factory: FakeDebug["factory"]): Disposable {
+    this.factory = factory;
+    return { dispose: () => undefined };
+  }
+  registerDebugAdapterTrackerFactory(
+    _type: string,
+    factory: FakeDebug["trackers"][number],
+  ): Disposable {
+    this.trackers.push(factory);
+    return { dispose: () => undefined };
+  }
+  async startDebugging(_folder: unknown, given: Record<string, unknown>): Promise<boolean> {
+    let config: Record<string, unknown> | undefined = given;
+    for (const provider of this.providers) {
+      config = await provider.resolveDebugConfigurationWithSubstitutedVariables?.(
+        undefined,
+        config,
+      );
+      if (config === undefined) {
+        return false;
+      }
+    }
+    const id = String(this.sessions.length + 1);
+    const name = String(config["name"]);
+    const session = { id, type: "eagleray", name, configuration: config };
+    this.sessions.push(session);
+    this.activeDebugSession = session;
+    this.started.fire(session);
+    return true;
+  }
+}
+
+export const debug = new FakeDebug();
+export const DebugConfigurationProviderTriggerKind = { Initial: 1, Dynamic: 2 };
+export class DebugAdapterNamedPipeServer {
+  constructor(readonly path: string) {}
+}
 
 export const env = {
   clipboard: {

@@ -1,0 +1,139 @@
+/** The source-mapping feature with a fake editor and a fake sidecar: questions, answers, differences. */
+
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+
+import { register } from "../../extension/features/source_mapping";
+import {
+  COMPARE,
+  CONFIGURE,
+  MAPPINGS,
+  RESOLVE,
+  SET_FOLDER,
+  WORKER_FILE,
+  type Resolution,
+} from "../../extension/features/source_mapping/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor, Uri } from "../fakes/vscode";
+
+const CLUSTER = "http://c:1";
+const STANDING = {
+  type: "eagleray",
+  name: "p",
+  cluster: CLUSTER,
+  worker: "a",
+  path: "/r/x.py",
+  local: "",
+};
+
+describe("the source-mapping feature", () => {
+  let fakes: FakeParts;
+  let resolutions: Resolution[];
+
+  beforeEach(() => {
+    editor.reset();
+    debug.reset();
+    fakes = fakeParts();
+    resolutions = [
+      { how: "ask", local: "", candidates: ["/w/a/x.py", "/w/b/x.py"] },
+      { how: "setting", local: "/w/b/x.py", candidates: [] },
+    ];
+    fakes.sidecar.on(
+      RESOLVE,
+      () => resolutions.shift() ?? { how: "none", local: "", candidates: [] },
+    );
+    fakes.sidecar.on(SET_FOLDER, (said) => ({ cluster: said.cluster, mappings: [] }));
+    fakes.sidecar.on(COMPARE, () => ({ verdict: "same" }));
+    register(fakes.parts);
+  });
+
+  const begin = async (config: object = STANDING): Promise<string> => {
+    await debug.startDebugging(undefined, { ...config });
+    await settled();
+    return String(debug.sessions.at(-1)?.configuration["local"]);
+  };
+  const pick =
+    (label: RegExp) =>
+    (asked: { options: Record<string, unknown> }): unknown =>
+      (asked.options["items"] as { label: string }[]).find((item) => label.test(item.label));
+
+  it("asks nothing when the sidecar knows the file", async () => {
+    assert.equal(await begin({ ...STANDING, local: "/w/x.py" }), "/w/x.py");
+    assert.deepEqual(editor.asked, []);
+  });
+
+  it("puts one question, and hands the answer on to be kept", async () => {
+    editor.answer = pick(/b\/x\.py/);
+    assert.equal(await begin(), "/w/b/x.py");
+    assert.deepEqual(fakes.sidecar.sentTo(SET_FOLDER), [
+      { cluster: CLUSTER, remote: "/r/x.py", local: "/w/b/x.py" },
+    ]);
+  });
+
+  it("takes a folder for an answer", async () => {
+    editor.answer = (asked) =>
+      asked.kind === "open" ? [Uri.file("/w/b")] : pick(/Choose the folder/)(asked);
+    await begin();
+    assert.deepEqual(fakes.sidecar.sentTo(SET_FOLDER), [
+      { cluster: CLUSTER, remote: "/r/x.py", local: "/w/b" },
+    ]);
+  });
+
+  it("begins all the same without an answer, and does not ask again for that folder", async () => {
+    assert.equal(await begin(), "");
+    assert.equal(await begin({ ...STANDING, path: "/r/y.py" }), "");
+    assert.equal(editor.asked.length, 1);
+    assert.equal(debug.sessions.length, 2);
+  });
+
+  it("says a difference once, and shows both versions", async () => {
+    fakes.sidecar.on(COMPARE, () => ({ verdict: "different" }));
+    editor.answer = () => "Show Difference";
+    await begin({ ...STANDING, local: "/w/x.py" });
+    await begin({ ...STANDING, local: "/w/x.py" });
+    assert.equal(editor.asked.length, 1);
+    const [diff] = editor.executed;
+    assert.equal(diff?.command, "vscode.diff");
+    assert.equal((diff.args[0] as Uri).scheme, "eagleray-worker");
+    assert.equal((diff.args[1] as Uri).path, "/w/x.py");
+  });
+
+  it("opens the worker's version of the file at which the session stopped", async () => {
+    fakes.sidecar.on(WORKER_FILE, () => ({ text: "x = 1\n", truncated: false }));
+    fakes.sidecar.on(MAPPINGS, () => ({ cluster: CLUSTER, mappings: [] }));
+    await begin({ ...STANDING, local: "/w/x.py" });
+    await editor.run("eagleray.openWorkerFile");
+    assert.equal(editor.documents[0]?.text, "x = 1\n");
+  });
+
+  it("says in the document why the worker's file cannot be read", async () => {
+    fakes.sidecar.on(WORKER_FILE, () => {
+      throw new Error("gone");
+    });
+    await begin({ ...STANDING, local: "/w/x.py" });
+    await editor.run("eagleray.openWorkerFile");
+    assert.match(editor.documents[0]?.text ?? "", /^# Something in Eagleray went wrong/);
+  });
+
+  it("tells the sidecar the setting at its start and when it changes", async () => {
+    editor.settings["eagleray.pathMappings"] = { "*": [{ remote: "/r", local: "/w" }] };
+    fakes.sidecar.started();
+    editor.change("eagleray.pathMappings", {});
+    editor.change("eagleray.python", "x");
+    await settled();
+    assert.deepEqual(fakes.sidecar.sentTo(CONFIGURE), [
+      { mappings: { "*": [{ remote: "/r", local: "/w" }] } },
+      { mappings: {} },
+    ]);
+  });
+
+  it("sets a folder for the worker of a row", async () => {
+    const location = { path: "/r/x.py", line: 1, function: "f", local: "" };
+    const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };
+    editor.answer = () => [Uri.file("/w")];
+    await editor.run("eagleray.setLocalFolder", { row: "worker", worker });
+    assert.deepEqual(fakes.sidecar.sentTo(SET_FOLDER), [
+      { cluster: CLUSTER, remote: "/r/x.py", local: "/w" },
+    ]);
+  });
+});
