@@ -40,9 +40,7 @@ async function prepare() {
 
 /** Everything that starts from here carries the mark, so that its end can be seen to. */
 function environment(more) {
-  const env = { ...process.env, EAGLERAY_DEMO: mark, EAGLERAY_HOME: join(folder, "home"), ...more };
-  delete env.EAGLERAY_TEST_RUN;
-  return env;
+  return { ...process.env, EAGLERAY_DEMO: mark, EAGLERAY_HOME: join(folder, "home"), ...more };
 }
 
 async function startCluster() {

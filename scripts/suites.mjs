@@ -47,7 +47,7 @@ export const suites = [
     ignore: ["tests/layers", "tests/documents"],
   }),
   pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 12, real: true }),
-  ...["host", "mouse", "keyboard", "windows"].flatMap((suite) =>
+  ...["host", "panel", "mouse", "keyboard", "windows"].flatMap((suite) =>
     EDITORS.map((version) => editor(suite, version)),
   ),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
@@ -75,7 +75,7 @@ function script(name, needed, words, { minutes, real = false }) {
     needs: needed,
     minutes,
     real,
-    command: ({ only }) => [process.execPath, [...words, ...(only ? ["--only", only] : [])]],
+    command: () => [process.execPath, words],
   };
 }
 

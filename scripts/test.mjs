@@ -85,19 +85,16 @@ async function runSuite(suite) {
   );
 }
 
-/** What of a suite runs a second time: what failed, or all of it where that cannot be told. */
-function secondTry(suite, { failed, crashed }) {
-  if (crashed) return { nth: 2 };
-  if (suite.kind === "pytest") return { nth: 2, lastFailed: true };
-  return failed.length === 1 ? { nth: 2, only: failed[0] } : { nth: 2 };
+/** A story in the editor is told from its beginning again, of pytest's only what failed. */
+function secondTry(suite, { crashed }) {
+  return { nth: 2, lastFailed: suite.kind === "pytest" && !crashed };
 }
 
 /** The second result counts for everything that ran twice. */
 function merged(suite, first, second) {
   const mended = first.failed.filter((name) => !second.failed.includes(name));
   if (!second.crashed) total.second.push(...mended.map((name) => `${suite.name}: ${name}`));
-  const { lastFailed, only } = secondTry(suite, first);
-  return lastFailed || only
+  return secondTry(suite, first).lastFailed
     ? { ...first, passed: [...first.passed, ...second.passed], failed: second.failed }
     : second;
 }

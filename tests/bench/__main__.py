@@ -1,0 +1,61 @@
+"""Measures all rows on a Ray cluster of its own; `python -m tests.bench [--quick] [--json FILE] [--editor JSON]`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+from pathlib import Path
+
+from tests.bench import polling, sidecar, workers
+from tests.bench.rows import Row, at_most, table, write
+from tests.ray_cluster import start_cluster, temporary_home
+
+
+def main() -> None:
+    options = arguments()
+    rows = editor(options.editor)
+    samples = 3 if options.quick else 20
+    with temporary_home() as home, start_cluster() as cluster:
+        # The adapter that the bench itself starts has to lie in that home too.
+        os.environ["EAGLERAY_HOME"] = str(home)
+        rows.append(told(sidecar.start(home, samples)))
+        rows.append(told(asyncio.run(workers.pause_to_row(home, cluster, samples))))
+    with temporary_home() as home, start_cluster() as cluster:
+        os.environ["EAGLERAY_HOME"] = str(home)
+        rows += map(told, asyncio.run(workers.attaching(home, cluster, samples)))
+        rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
+        many = 1_000 if options.quick else 10_000
+        rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
+    print("\n" + table(rows))
+    if options.json:
+        write(rows, options.json)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few samples, to see that it works")
+    parser.add_argument("--json", type=Path, help="where the table is kept")
+    parser.add_argument("--editor", type=json.loads, default={}, help="what the editor measured")
+    return parser.parse_args()
+
+
+def editor(measured: dict[str, list[float]]) -> list[Row]:
+    """What was measured in the real editor before."""
+    goals = {
+        "activation": ("extension, activation (ms)", 60),
+        "bundle": ("extension, bundle (kB)", 500),
+    }
+    return [
+        told(at_most(*goals[key][:1], values, goals[key][1])) for key, values in measured.items()
+    ]
+
+
+def told(row: Row) -> Row:
+    print(f"{row.name}: {row.ours:g}", flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+/**
+ * `npm run demo` as a person meets it: the address, the panel, one click, Ctrl-C, and nothing left behind.
+ *
+ *     node tests/demo/demo.mjs
+ */
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { launch, openPage } from "../vscode/harness/browser.mjs";
+import { endAll, endWithRun } from "../vscode/harness/ending.mjs";
+import { marked } from "../vscode/harness/processes.mjs";
+import { ROOT } from "../vscode/harness/ray.mjs";
+import { Results } from "../vscode/harness/results.mjs";
+import { shotsFolder } from "../vscode/harness/stage.mjs";
+import { until } from "../vscode/harness/until.mjs";
+import { Window } from "../vscode/harness/window.mjs";
+
+const results = new Results();
+const id = randomBytes(8).toString("hex");
+let output = "";
+let window;
+
+const demo = spawn(process.execPath, [join(ROOT, "scripts", "demo.mjs")], {
+  env: { ...process.env, EAGLERAY_DEMO_TEST: id, EAGLERAY_DISCOVERY: "off" },
+  stdio: ["ignore", "pipe", "pipe"],
+});
+for (const stream of [demo.stdout, demo.stderr]) {
+  stream.setEncoding("utf8").on("data", (text) => {
+    output += text;
+    process.stdout.write(text);
+  });
+}
+const ended = new Promise((resolve) => demo.once("exit", resolve));
+endWithRun(async () => {
+  demo.kill("SIGINT");
+  await ended;
+});
+
+await test("it prints the address of an editor", async () => {
+  const address = /http:\/\/127\.0\.0\.1:\d+\/\?\S+/;
+  await until(() => address.test(output) || demo.exitCode !== null, "the address", 300_000);
+  const [url] = address.exec(output);
+  if (!url.includes("tkn=")) throw new Error("the address carries no token");
+  const browser = await launch();
+  endWithRun(() => browser.close());
+  window = new Window(await openPage(browser, url), shotsFolder("1.139"), "demo");
+  await window.ready();
+});
+
+await test("paused workers appear in the panel", async () => {
+  await window.openPanel();
+  await window.sees(window.row(/PolicyWorker\.train.*4 paused/), "the group");
+  await window.sees(window.row(/rollout-1/), "the worker under post-mortem");
+  await window.shot("paused");
+});
+
+await test("one click stands at the line after breakpoint()", async () => {
+  const file = join(ROOT, "tests", "programs", "rl_training", "policy.py");
+  await window.click(
+    window.row(/policy-0/),
+    () => window.toolbar().isVisible(),
+    "a session has begun",
+  );
+  const lines = readFileSync(file, "utf8").split("\n");
+  // The first line has the number 1, and the one after the call is meant.
+  await window.standsAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
+  await window.shot("standing");
+});
+
+await test("Ctrl-C ends everything that it started", async () => {
+  const folder = /folder=([^&\s]+)/.exec(output)[1];
+  demo.kill("SIGINT");
+  await until(() => demo.exitCode !== null, "the demo has ended", 120_000);
+  await until(
+    () => marked("EAGLERAY_DEMO_TEST", id).length === 0,
+    "nothing is left behind",
+    60_000,
+  );
+  if (existsSync(decodeURIComponent(folder))) throw new Error(`${folder} is still there`);
+});
+
+await endAll();
+results.end();
+
+async function test(title, work) {
+  const since = Date.now();
+  try {
+    await work();
+    results.passed(title, Date.now() - since);
+  } catch (error) {
+    await window?.shot("failed").catch(() => undefined);
+    results.failed(title, `${error.stack}\n${output}`);
+    await endAll();
+    results.end();
+  }
+}
