@@ -105,7 +105,8 @@ async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
 ) -> None:
     core = actions(adapters, own_home, Row("new", place=Place("/remote/train.py", 23)))
     assert (await core.ignore(CLUSTER, ["new"])).done == 1
-    assert [op for op, _ in adapter.asked] == ["attach", "ignore", "continue"]
+    assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
+    assert adapter.states["new"].state == "running"
     assert adapter.asked[1][1] == {
         "session": "session_1",
         "path": "/remote/train.py",

@@ -45,7 +45,8 @@ async def ignoring(adapter: FakeAdapter, adapters: Adapters, file: Path) -> Igno
 
 async def test_a_worker_that_waits_there_goes_by(ignoring: Ignoring, adapter: FakeAdapter) -> None:
     await ignoring.pass_by([Row("w1", place=Place("/remote/train.py", 23))])
-    assert [op for op, _ in adapter.asked] == ["attach", "release"]
+    assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
+    assert adapter.states["w1"].state == "running"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ async def test_a_worker_whose_line_is_unknown_is_looked_at(
 ) -> None:
     adapter.answers["w2"] = state("w2", stop=None, state="running")
     await ignoring.pass_by([Row("w1"), Row("w2")])
-    assert [op for op, _ in adapter.asked] == ["attach", "release", "attach", "release"]
+    assert [op for op, _ in adapter.asked] == ["attach", "ignore", "attach"]
 
 
 async def test_one_that_stands_elsewhere_after_all_stays(
@@ -84,7 +85,7 @@ async def test_one_that_stands_elsewhere_after_all_stays(
 async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: FakeAdapter) -> None:
     adapter.answers["w1"] = worker_busy("w1")
     await ignoring.pass_by([Row("w1"), Row("w2")])
-    assert [op for op, _ in adapter.asked] == ["attach", "attach", "release"]
+    assert [op for op, _ in adapter.asked] == ["attach", "attach", "ignore"]
 
 
 async def test_rules_outlive_the_sidecar(

@@ -93,13 +93,16 @@ class FakeAdapter:
             return self._attach(params)
         if op == protocol.READ_FILE:
             return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
+        if op == protocol.IGNORE and params["ignore"]:
+            self.change(*(_gone_by(state, params) for state in self.states.values()))
         if op in (protocol.CONTINUE, protocol.RELEASE):
             self.change(*(s for s in self.states.values() if s.worker_id != params["worker_id"]))
         return {}
 
     def _attach(self, params: dict[str, Any]) -> dict[str, Any]:
         worker_id = params["worker_id"]
-        answer = self.answers.get(worker_id) or state(worker_id, name=params["name"])
+        having = {key: params[key] for key in ("name", "session", "cluster")}
+        answer = self.answers.get(worker_id) or state(worker_id, **having)
         if isinstance(answer, EaglerayError):
             raise answer
         self.change(*self.states.values(), answer)
@@ -110,6 +113,18 @@ class FakeAdapter:
 
     def _send(self, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
         writer.write(json.dumps(message).encode() + b"\n")
+
+
+def _gone_by(state: WorkerState, rule: dict[str, Any]) -> WorkerState:
+    """A worker that stands at an ignored place runs on and stays attached."""
+    stop = state.stop
+    if stop and (state.session, stop.path, stop.line) == (
+        rule["session"],
+        rule["path"],
+        rule["line"],
+    ):
+        return replace(state, state="running", stop=None)
+    return state
 
 
 @contextlib.asynccontextmanager

@@ -66,7 +66,7 @@ class Actions:
         return await self._each(cluster, worker_ids, self._release)
 
     async def ignore(self, cluster: str, worker_ids: list[str]) -> Result:
-        """Ignores the breakpoint() at which each of them waits, for the life of the cluster, and lets them run on."""
+        """Ignores the breakpoint() at which each of them waits, for the life of the cluster; they run on."""
         return await self._each(cluster, worker_ids, self._ignore)
 
     async def _each(
@@ -91,7 +91,6 @@ class Actions:
             seen = target.place.line if target.place and target.state == "paused" else 0
             rule = Rule(target.cluster, target.session, stop.path, stop.line, seen)
             await self._ignoring.ignore(rule)
-        await self._adapters.continue_(target.session, target.worker_id)
 
 
 async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> Result:

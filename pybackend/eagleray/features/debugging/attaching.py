@@ -47,6 +47,9 @@ class Attaching:
         target = await self._find(cluster, worker)
         say(f"Attaching to {target.name}")
         result = await self.connect(target)
+        if result.worker.state == "running" and target.state == "paused":
+            await self._adapters.release(target.session, target.worker_id)
+            raise worker_ran_on(target.name)
         stop = result.worker.stop
         local = ""
         if stop is not None:
@@ -66,8 +69,8 @@ class Attaching:
         )
 
     async def connect(self, target: Target) -> AttachResult:
-        """The adapter's connection to a worker that stands, or that an editor already lets run."""
-        result = await self._adapters.attach(
+        """The adapter's connection to a worker, which it has already or makes now."""
+        return await self._adapters.attach(
             AttachParams(
                 session=target.session,
                 worker_id=target.worker_id,
@@ -78,10 +81,6 @@ class Attaching:
                 mappings=self._maps.known(target.cluster),
             )
         )
-        if result.worker.state == "running" and target.state == "paused":
-            await self._adapters.release(target.session, target.worker_id)
-            raise worker_ran_on(target.name)
-        return result
 
 
 def _rank(target: Target, result: AttachResult) -> int | None:

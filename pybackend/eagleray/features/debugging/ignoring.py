@@ -1,7 +1,8 @@
 """Ignored breakpoints: places at which workers of a cluster are let run on as soon as they wait there.
 
-A rule holds for the life of a cluster (its session) and outlives the sidecar in a small file.  A
-worker that waits is attached to, to be certain where it stands, and released if a rule says so.
+A rule holds for the life of a cluster (its session) and outlives the sidecar in a small file.  The
+adapter applies it to the workers that it is attached to; others are attached to when they wait.  They
+stay attached: a debugpy that is left and joined again at once goes deaf, and the next time is faster.
 """
 
 from __future__ import annotations
@@ -91,9 +92,14 @@ class Ignoring:
             )
         )
         stop = result.worker.stop
-        rules = [(r.session, r.path, r.line) for r in self._rules]
-        if stop is None or (target.session, stop.path, stop.line) in rules:
-            await self._adapters.release(target.session, target.worker_id)
+        for rule in self._rules:
+            if stop and (target.session, stop.path, stop.line) == (
+                rule.session,
+                rule.path,
+                rule.line,
+            ):
+                # An adapter that was started since the rule was made does not know it yet.
+                await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     def _keep(self, rules: list[Rule]) -> None:
         self._rules = rules

@@ -1,0 +1,49 @@
+"""A cluster and an adapter that are faked, with a state of their own: what the whole sidecar is tested with."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import adapter
+from tests.fakes.adapter import FakeAdapter
+from tests.fakes.dashboard import FakeDashboard
+from tests.ray_cluster import end_processes
+
+
+@pytest.fixture
+def own_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    monkeypatch.setenv("EAGLERAY_HOME", str(home))
+    monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
+    for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    yield home
+    end_processes("EAGLERAY_HOME", str(home))
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+async def dashboard(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[FakeDashboard]:
+    """Three workers are paused there, on a machine that is not this one, at lines that nobody knows."""
+    dashboard = FakeDashboard()
+    dashboard.recorded["traceback"] = dashboard.recorded["no_log_file"]
+    for name in ("workers", "tasks", "actors", "nodes"):
+        for row in dashboard.rows[name]:
+            row.update({key: "10.9.9.9" for key in ("ip", "node_ip") if key in row})
+    await dashboard.start()
+    monkeypatch.setenv("RAY_API_SERVER_ADDRESS", dashboard.address)
+    yield dashboard
+    await dashboard.stop()
+
+
+@pytest.fixture
+async def fake_adapter(own_home: Path) -> AsyncIterator[FakeAdapter]:
+    async with adapter.running() as running:
+        yield running
