@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.client
 import json
 import os
 import secrets
@@ -126,7 +127,8 @@ class Cluster:
         assert self.process is not None
         deadline = time.monotonic() + 120
         while self.process.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(OSError, ValueError):
+            # A dashboard that is just starting answers with halves of answers, too.
+            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
                 self._get(f"{address}/api/v0/workers")
                 return (self.folder / "ray" / "session_latest").resolve().name
             time.sleep(0.1)
