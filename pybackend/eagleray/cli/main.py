@@ -16,7 +16,10 @@ from eagleray.common.errors import EaglerayError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = parser().parse_args(arguments)
+    top = parser()
+    asked = top.parse_args(arguments)
+    if wrong := _wrong(asked):
+        top.error(wrong)
     # Imported late: `--help` and a wrong command line are answered at once.
     from eagleray.cli.commands import run
 
@@ -79,6 +82,15 @@ def _command(
     )
     command.add_argument("--json", action="store_true", help="print JSON")
     return command
+
+
+def _wrong(asked: argparse.Namespace) -> str:
+    """What argparse cannot say about the arguments."""
+    if "workers" in asked and bool(asked.workers) == asked.all:
+        return f"{asked.command}: name workers, or say --all"
+    if asked.command == "logs" and asked.follow and asked.json:
+        return "logs: --follow cannot be had as JSON"
+    return ""
 
 
 def _positive(text: str) -> int:

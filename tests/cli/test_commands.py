@@ -1,0 +1,190 @@
+"""The command as a process, with a cluster and an adapter that are faked: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from eagleray import __version__
+
+from tests.fakes.adapter import FakeAdapter, state
+from tests.fakes.dashboard import FakeDashboard
+
+START = Path(__file__).parents[2] / "pybackend" / "eagleray_start.py"
+POLICY = "c7b60196080e2c97d84be92296aeccd5398198290dc1e004d1f3a5ee"
+
+
+@frozen
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+async def eagleray(*arguments: str) -> Done:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(START),
+        "cli",
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+async def test_paused_as_json(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+    held = state("w9", cluster=dashboard.address, session=dashboard.session)
+    runs = state("w8", cluster=dashboard.address, session=dashboard.session, state="running")
+    fake_adapter.change(held, runs)
+    rows = (await eagleray("paused", "--json")).json
+    by_id = {row["worker_id"]: row for row in rows}
+    assert len(rows) == 4
+    assert by_id["w9"]["held"] is True
+    assert by_id["w9"]["kind"] == "breakpoint"
+    policy = by_id[POLICY]
+    assert policy["name"] == "policy-0"
+    assert (policy["rank"], policy["held"], policy["kind"]) == (0, False, "unknown")
+    assert (policy["node_ip"], policy["pid"]) == ("10.9.9.9", 15465)
+    assert policy["waiting_s"] >= 0.0
+
+
+async def test_paused_for_people(dashboard: FakeDashboard) -> None:
+    done = await eagleray("paused", "--cluster", str(dashboard.port))
+    assert done.code == 0
+    assert "PolicyWorker.train" in done.out
+    assert "policy-0" in done.out
+    assert "rank 0" in done.out
+
+
+async def test_nothing_paused(dashboard: FakeDashboard) -> None:
+    dashboard.rows["workers"] = []
+    assert (await eagleray("paused", "--json")).json == []
+    done = await eagleray("paused")
+    assert (done.code, done.out, done.err) == (0, "", "No worker is paused.\n")
+
+
+async def test_clusters(dashboard: FakeDashboard) -> None:
+    (cluster,) = (await eagleray("clusters", "--json")).json
+    assert cluster["id"] == dashboard.address
+    assert cluster["state"] == "connected"
+    assert dashboard.address in (await eagleray("clusters")).out
+
+
+@pytest.mark.parametrize("worker", [POLICY, POLICY[:8], "policy-0"])
+async def test_attach(dashboard: FakeDashboard, fake_adapter: FakeAdapter, worker: str) -> None:
+    attached = (await eagleray("attach", worker, "--json")).json
+    assert attached["socket"] == f"/run/{POLICY}.sock"
+    assert attached["worker_id"] == POLICY
+    assert (attached["path"], attached["line"]) == ("/remote/train.py", 24)
+
+
+async def test_attach_prints_nothing_but_the_socket(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    done = await eagleray("attach", POLICY)
+    assert done.out == f"/run/{POLICY}.sock\n"
+    assert done.err == "policy-0 stands at /remote/train.py:24\n"
+
+
+async def test_continue(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+    done = await eagleray("continue", "policy-0", "policy-1", "--json")
+    assert done.json == {"done": 2, "failures": []}
+    ops = [op for op, _ in fake_adapter.asked]
+    assert sorted(ops) == ["attach", "attach", "continue", "continue"]
+
+
+async def test_continue_all(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:
+    done = await eagleray("continue", "--all")
+    assert (done.code, done.err) == (0, "3 continued\n")
+
+
+async def test_release_needs_no_cluster(own_home: Path, fake_adapter: FakeAdapter) -> None:
+    fake_adapter.change(state("w1"), state("w2"))
+    assert (await eagleray("release", "w1", "--json")).json == {"done": 1, "failures": []}
+    assert (await eagleray("release", "--all", "--json")).json == {"done": 1, "failures": []}
+    assert [p["worker_id"] for op, p in fake_adapter.asked if op == "release"] == ["w1", "w2"]
+
+
+async def test_release_of_one_that_nobody_holds(own_home: Path, fake_adapter: FakeAdapter) -> None:
+    done = await eagleray("release", "w1")
+    assert done.code == 1
+    assert "No paused or held worker is called “w1”." in done.err
+
+
+async def test_logs(dashboard: FakeDashboard) -> None:
+    file = f"worker-{POLICY}-01000000-15465.err"
+    dashboard.logs[file] = "".join(f"line {i}\n" for i in range(50))
+    done = await eagleray("logs", "policy-0", "--err", "--lines", "2")
+    assert (done.code, done.out) == (0, "line 48\nline 49\n"), done.err
+    assert (await eagleray("logs", POLICY[:9], "--err", "--json", "--lines", "2")).json["truncated"]
+    nobody = await eagleray("logs", "nobody")
+    assert (nobody.code, nobody.out) == (1, "")
+
+
+async def test_the_errors_of_the_catalogue(own_home: Path) -> None:
+    done = await eagleray("paused")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "eagleray: No Ray cluster of yours is running on this machine, and none was added.\n"
+        "Start one, or name its dashboard: `--cluster http://host:8265`.\n"
+    )
+    done = await eagleray("paused", "--cluster", "127.0.0.1:1", "--json")
+    assert (done.code, done.out) == (1, "")
+    assert "Nothing answers at http://127.0.0.1:1." in done.err
+
+
+async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
+    dashboard.fault = "error_500"
+    done = await eagleray("paused")
+    assert done.code == 1
+    assert "500" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("nonsense",),
+        ("attach",),
+        ("continue",),
+        ("release",),
+        ("logs", "w", "--lines", "0"),
+        ("logs", "w", "--lines", "many"),
+        ("logs", "w", "--follow", "--json"),
+    ],
+)
+async def test_a_wrong_command_line(own_home: Path, arguments: tuple[str, ...]) -> None:
+    done = await eagleray(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert "usage: eagleray" in done.err
+
+
+async def test_help_and_version(own_home: Path) -> None:
+    for command in ("clusters", "paused", "attach", "continue", "release", "logs"):
+        assert command in (await eagleray("--help")).out
+    assert (await eagleray("--version")).out == f"eagleray {__version__}\n"
+
+
+async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:
+    process = await asyncio.create_subprocess_shell(
+        f"{sys.executable} {START} cli paused --json | head -c 1",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert (out, err) == (b"[", b"")
