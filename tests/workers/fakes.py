@@ -180,11 +180,11 @@ class FakeSpy(PySpy):
         return self.dumps.get(pid)
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def until(holds: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
     """Lets the loop go on until `holds()`, within a generous time."""
 
     async def spin() -> None:
         while not holds():
             await asyncio.sleep(0.005)
 
-    await asyncio.wait_for(spin(), LIMIT_S)
+    await asyncio.wait_for(spin(), limit_s)

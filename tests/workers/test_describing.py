@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from eagleray.clients.ray_values import WorkerRow
-from eagleray.features.workers.describing import Describer, Lists, Wanted
+from eagleray.features.workers.describing import Describer, Wanted
+from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.rows import Key
 
 from tests.workers.fakes import FakeDashboard, until

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from eagleray.adapter.protocol import AttachParams
+from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_dashboard import Dashboard
@@ -19,7 +22,8 @@ from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import Paused, everyone
 from eagleray.features.workers.stands import stand_of
 
-from tests.ray_cluster import PROGRAMS, RayCluster, start_cluster
+from tests.dap_client import DapClient
+from tests.ray_cluster import PATIENCE_S, PROGRAMS, RayCluster, start_cluster, temporary_home
 from tests.workers.fakes import FakeAdapters, until
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
@@ -39,6 +43,12 @@ def cluster() -> Iterator[RayCluster]:
             yield started
         finally:
             program.end()
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with temporary_home() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -138,3 +148,59 @@ async def test_logs_are_opened_searched_and_followed_without_escapes_and_secrets
     following = logs.follow(seen.cluster, worker.worker_id, "out")
     assert "training begins" in (await following.__anext__()).text
     await following.aclose()
+
+
+async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
+    cluster: RayCluster, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_HOME", str(home))
+    program = cluster.run("cases/shapes.py", "relay")
+    watching, adapters = ClusterWatch(), Adapters()
+    watching.add(Dashboard(cluster.address))
+    workers = PausedWorkers(watching, adapters)
+    following = asyncio.create_task(workers.run())
+
+    def row(name: str) -> Paused | None:
+        rows = everyone(workers.groups())
+        return next((one for one in rows if one.name == name and one.task_ids), None)
+
+    try:
+        await until(lambda: row("failing_child") is not None, PATIENCE_S)
+        child = row("failing_child")
+        assert child is not None and child.children == ()
+        target = AttachParams(
+            child.session, child.worker_id, child.cluster, child.name, child.node_ip, child.port
+        )
+        attached = await adapters.attach(target)
+        await until(lambda: _has(row("failing_child"), "held", "RuntimeError: child failed at 41"))
+        client = await asyncio.to_thread(_continued, attached.socket)
+        await until(
+            lambda: [w.name for w in _children(row("failing_child"))] == ["relaying_parent"],
+            PATIENCE_S,
+        )
+        assert _has(row("failing_child"), "running", "")
+        client.close()
+    finally:
+        program.end()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await workers.close()
+        await watching.close()
+        await adapters.close()
+
+
+def _has(worker: Paused | None, state: str, exception: str) -> bool:
+    return worker is not None and (worker.state, worker.exception) == (state, exception)
+
+
+def _children(worker: Paused | None) -> tuple[Paused, ...]:
+    return worker.children if worker else ()
+
+
+def _continued(path: str) -> DapClient:
+    """An editor that attached, saw the stop, let the worker run on and stays connected."""
+    client = DapClient.unix(path)
+    client.attach()
+    thread = client.wait_for("stopped")["body"]["threadId"]
+    client.request("continue", threadId=thread)
+    return client

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import ActorRow, TaskRow, WorkerRow
-from eagleray.features.workers.describing import Lists
+from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.names import clean, describe_worker, rank_of
 
 LiveKind = Literal["actor", "task", "driver", "idle"]
