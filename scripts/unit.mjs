@@ -17,7 +17,7 @@ const folder = join(out, "unit");
 const vscode = join(root, "tests", "fakes", "vscode.ts");
 // tests/vscode runs inside the real editor and is started by its own scripts.
 const files = readdirSync(join(root, "tests"), { recursive: true })
-  .filter((file) => file.endsWith(".test.ts") && !file.startsWith("vscode"))
+  .filter((file) => /\.test\.(ts|mjs)$/.test(file) && !file.startsWith("vscode"))
   .map((file) => join(root, "tests", file))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
 
