@@ -54,11 +54,7 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
       () => dot.first().isVisible(),
       "the gutter shows a breakpoint",
     );
-    await window.click(
-      button("Continue"),
-      async () => (await window.stoppedLine()) === line("return"),
-      "it stopped there",
-    );
+    await window.click(button("Continue"), () => window.isAt(line("return")), "it stopped there");
     await window.shot("gutter-breakpoint");
   });
 
@@ -116,11 +112,7 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
       page.locator(".codicon-debug-breakpoint"),
       "the breakpoint from before the reload",
     );
-    await window.click(
-      button("Continue"),
-      async () => (await window.stoppedLine()) === line("return"),
-      "it stopped there",
-    );
+    await window.click(button("Continue"), () => window.isAt(line("return")), "it stopped there");
     await window.shot("back");
   });
 

@@ -123,23 +123,27 @@ export class Window {
     return this.page.locator(".debug-toolbar:visible");
   }
 
-  /** The line of the editor that carries the yellow mark of a stop. */
-  async stoppedLine() {
-    const mark = this.page.locator(".debug-top-stack-frame-line").first();
-    const box = await mark.boundingBox({ timeout: 1000 });
+  /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
+  async stoppedLines() {
+    const marks = await boxes(this.page.locator(".debug-top-stack-frame-line"));
+    const lines = [];
     for (const number of await this.page.locator(".margin-view-overlays .line-numbers").all()) {
-      const own = await number.boundingBox();
-      if (own && box && Math.abs(own.y - box.y) < 6) return Number(await number.textContent());
+      const own = await number.boundingBox({ timeout: 1000 });
+      if (own && marks.some((mark) => Math.abs(mark.y - own.y) < 6)) {
+        lines.push(Number(await number.textContent({ timeout: 1000 })));
+      }
     }
-    return undefined;
+    return lines;
+  }
+
+  /** Whether the editor looks at a stop in that line. */
+  async isAt(line) {
+    const cursor = this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` });
+    return (await cursor.first().isVisible()) && (await this.stoppedLines()).includes(line);
   }
 
   standsAt(line) {
-    return until(
-      async () => (await this.stoppedLine()) === line,
-      `the editor stands at line ${line}`,
-      LIMIT_MS,
-    );
+    return until(() => this.isAt(line), `the editor stands at line ${line}`, LIMIT_MS);
   }
 
   notification(words) {
@@ -147,4 +151,13 @@ export class Window {
       hasText: words,
     });
   }
+}
+
+async function boxes(locator) {
+  const found = [];
+  for (const one of await locator.all()) {
+    const box = await one.boundingBox({ timeout: 1000 });
+    if (box) found.push(box);
+  }
+  return found;
 }
