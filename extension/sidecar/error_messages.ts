@@ -23,7 +23,10 @@ export class ErrorMessages {
     }
     const known = asEaglerayError(error);
     this.log.error(`${doing}: ${known.code}: ${known.sentence} ${known.detail}`.trim());
-    void this.ask(known.sentence, actions);
+    // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
+    if (known.code !== "no-python") {
+      void this.ask(known.sentence, actions);
+    }
   }
 
   /** Runs `work`; what it throws is shown.  For commands, whose callers have no use for an error. */

@@ -1,0 +1,79 @@
+// The commands about the extension itself, and what is said when there is no Python.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { noPython } from "../../extension/common/errors";
+import { sidecarCommands } from "../../extension/sidecar/commands";
+import { statusBar } from "../../extension/sidecar/status_bar";
+import { CHANGED } from "../../extension/features/workers/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor, Uri } from "../fakes/vscode";
+import { pausedWorker, snapshotOf } from "../workers/samples";
+
+let fake: FakeParts;
+
+beforeEach(() => {
+  editor.reset();
+  fake = fakeParts();
+  sidecarCommands(fake.parts);
+  statusBar(fake.parts);
+});
+
+test("without a Python it is said once, with a button that chooses one and starts with it", async () => {
+  editor.answer = ({ kind }) =>
+    kind === "error"
+      ? "Select Python"
+      : kind === "open"
+        ? [Uri.file("/opt/python3.12")]
+        : undefined;
+  fake.sidecar.state.set("no-python");
+  await settled();
+  assert.deepEqual(
+    editor.asked.map((asked) => [asked.kind, asked.buttons]),
+    [
+      ["error", ["Select Python", "Show Logs"]],
+      ["open", []],
+    ],
+  );
+  assert.equal(editor.settings["eagleray.python"], "/opt/python3.12");
+  assert.equal(fake.sidecar.restarts, 1);
+});
+
+test("a request that failed for want of a Python adds no second message", () => {
+  fake.parts.errors.show(noPython("none"), "refreshing");
+  assert.deepEqual(editor.asked, []);
+});
+
+test("a workspace that becomes trusted is searched again, if there was no Python", () => {
+  editor.trustGranted.fire(undefined);
+  assert.equal(fake.sidecar.restarts, 0);
+  fake.sidecar.state.set("no-python");
+  editor.trustGranted.fire(undefined);
+  assert.equal(fake.sidecar.restarts, 1);
+});
+
+test("the settings that the sidecar starts with start it anew", () => {
+  editor.change("eagleray.discovery", "off");
+  editor.change("eagleray.autoAttach", "first");
+  assert.equal(fake.sidecar.restarts, 1);
+});
+
+test("the status bar and the context keys follow the sidecar and the list", () => {
+  const [item] = editor.statusBar;
+  fake.sidecar.notify(CHANGED, snapshotOf([pausedWorker()]));
+  assert.deepEqual([item?.text, item?.shown], ["$(debug-pause) 1 paused", true]);
+  assert.equal(editor.contextKeys["eagleray.hasPaused"], true);
+  fake.sidecar.state.set("failed");
+  assert.equal(item?.command, "eagleray.showLogs");
+  assert.equal(editor.contextKeys["eagleray.sidecar"], "failed");
+});
+
+test("the log and the panel are one command away", async () => {
+  await editor.run("eagleray.showLogs");
+  await editor.run("eagleray.showPanel");
+  assert.equal(fake.log.shown, true);
+  assert.deepEqual(
+    editor.executed.map((one) => one.command),
+    ["workbench.view.extension.eagleray"],
+  );
+});
