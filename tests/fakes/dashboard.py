@@ -49,7 +49,8 @@ class FakeDashboard:
 
     @property
     def session(self) -> str:
-        return str(self.version["session_name"])
+        """The session that the client should name."""
+        return str(self.version.get("session_name", f"head-{self.rows['nodes'][0]['node_id']}"))
 
     @property
     def paused(self) -> list[dict[str, Any]]:
@@ -95,6 +96,8 @@ class FakeDashboard:
             answer: web.StreamResponse = await getattr(self, f"_fault_{self.fault}")(request)
             return answer
         if request.path == "/api/authentication_mode":
+            if self.recorded["authentication_mode"]["status"] == 404:
+                return self._recorded("authentication_mode")
             mode = "token" if self.token else "disabled"
             return web.json_response({"authentication_mode": mode})
         if self.token and (refused := self._refused(request)):

@@ -89,6 +89,11 @@ class ClusterWatch:
             watched.start()
         self._tell(watched.seen)
 
+    def poll(self) -> None:
+        """Begins to poll what was added without."""
+        for watched in self._watched.values():
+            watched.start()
+
     async def remove(self, cluster: str) -> None:
         """Ends watching of a cluster, closes its dashboard; listeners hear one last `Seen` with nothing paused."""
         watched = self._watched.pop(cluster, None)
@@ -171,7 +176,8 @@ class _Watched:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._poll(), name=f"watch {self.dashboard.address}")
+        if self._task is None:
+            self._task = asyncio.create_task(self._poll(), name=f"watch {self.dashboard.address}")
 
     def set_visible(self, visible: bool) -> None:
         if visible and not self._visible:

@@ -64,7 +64,7 @@ class Dashboard:
         self._marks_logs = ray_logs.is_marked(ray)
         return Version(
             ray=ray,
-            session=printable(ray_rows.text(value, "session_name"), 120),
+            session=printable(ray_rows.text(value, "session_name") or await self._head(), 120),
             commit=printable(ray_rows.text(value, "ray_commit"), 60),
         )
 
@@ -166,7 +166,16 @@ class Dashboard:
         async with self._http.open(f"/api/v0/logs/{how}", query, seconds=seconds) as answer:
             if answer.status != 200:
                 raise self._no_log(await self._http.read(answer, 2**20), filename)
-            yield ray_logs.texts(answer, bool(self._marks_logs))
+            try:
+                yield ray_logs.texts(answer, bool(self._marks_logs))
+            except ray_logs.LogFailed as error:
+                reply = Reply(500, str(error).encode())
+                raise self._no_log(reply, filename) from error
+
+    async def _head(self) -> str:
+        """What tells one start of the cluster from the next where the version names no session."""
+        heads = [node.node_id for node in await self.nodes() if node.head]
+        return f"head-{heads[0]}" if heads else ""
 
     async def _list(
         self, what: str, filters: list[tuple[str, str, str]], seconds: float | None = None

@@ -8,8 +8,14 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 
-# From this version on a chunk is the log's own bytes; before, each chunk begins with one byte more ("1").
+# From this version on a chunk is the log's own bytes; before, each chunk begins with one byte more:
+# "1", or "0" when what follows is what went wrong.
 FIRST_UNMARKED = (2, 33)
+FAILED = b"0"
+
+
+class LogFailed(Exception):
+    """The dashboard says, in the text of the log, that it could not read it."""
 
 
 def is_marked(ray_version: str) -> bool:
@@ -19,11 +25,17 @@ def is_marked(ray_version: str) -> bool:
 
 
 async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[str]:
-    """The text of `answer` as it comes; a character that a chunk cuts in two is put together."""
+    """The text of `answer` as it comes; a character that a chunk cuts in two is put together.
+
+    Raises `LogFailed` with the words of the dashboard.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     at_start = True
     async for data, ends in answer.content.iter_chunks():
-        skip = 1 if marked and at_start and data else 0
+        has_mark = marked and at_start and bool(data)
+        if has_mark and data.startswith(FAILED):
+            raise LogFailed(data[1:2000].decode("utf-8", errors="replace"))
+        skip = 1 if has_mark else 0
         at_start = ends if data else at_start
         text = decoder.decode(data[skip:])
         if text:

@@ -12,7 +12,11 @@ from attrs import field, frozen
 
 @frozen
 class Version:
-    """What runs behind an address.  `session` is Ray's session name, new with every start of the cluster."""
+    """What runs behind an address.
+
+    `session` is Ray's session name, new with every start of the cluster; an old Ray does not tell it,
+    there it is `head-` and the id of the head node.
+    """
 
     ray: str
     session: str

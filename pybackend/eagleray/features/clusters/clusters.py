@@ -83,6 +83,7 @@ class Clusters:
     async def run(self) -> None:
         """Looks for clusters until it is cancelled; those that are found are polled from now on."""
         self._polling = True
+        self._watch.poll()
         while True:
             try:
                 await self.discover()
@@ -248,8 +249,9 @@ class Clusters:
         """One cluster that was found at two addresses is watched once: at the one that stands first."""
         wanted = [*self._wanted(), *self._twins]
         self._twins = {twin: of for twin, of in self._twins.items() if {twin, of} <= set(wanted)}
-        if len(self._wanted()) > 1 and not self._polling:
-            await self._watch.refresh()
+        unasked = [one.cluster for one in self._watch.all_seen() if one.state == "connecting"]
+        if unasked and len(self._wanted()) > 1:
+            await asyncio.gather(*(self._watch.refresh(cluster) for cluster in unasked))
         first: dict[str, str] = {}
         for address in self._wanted():
             seen = self._seen_of(address)

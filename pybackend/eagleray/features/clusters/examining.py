@@ -59,6 +59,8 @@ class Examiner:
         self._environment_of = environment_of
         self._examined: dict[str, Examined] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        # By process: its environment stays the same for its life, and looking is not free.
+        self._environments: dict[tuple[int, int], WorkerEnvironment | None] = {}
 
     async def close(self) -> None:
         running = list(self._running.values())
@@ -74,7 +76,7 @@ class Examiner:
         return examined.problems if examined and current and seen.state == "connected" else ()
 
     def look_again(self) -> None:
-        """Examines, in the background, each cluster in which nothing is paused and that was not examined lately."""
+        """Examines, in the background, what has nothing paused: each session once, and again while somebody looks."""
         for seen in self._watch.all_seen():
             if seen.state == "connected" and not seen.paused and self._is_due(seen):
                 self._start(seen.cluster)
@@ -88,7 +90,7 @@ class Examiner:
         examined = self._examined.get(seen.cluster)
         if examined is None or examined.session != seen.session:
             return True
-        return self._clock.now() - examined.at >= AGAIN_S
+        return self._watch.visible and self._clock.now() - examined.at >= AGAIN_S
 
     def _start(self, cluster: str) -> asyncio.Task[None]:
         task = self._running.get(cluster)
@@ -119,7 +121,7 @@ class Examiner:
         settings = [job.runtime_env.env for job in jobs]
         settings += [actor.runtime_env.env for actor in actors]
         here, elsewhere = _apart(workers, local_addresses())
-        environments = await asyncio.to_thread(self._environments, here[:PROCESSES])
+        environments = await asyncio.to_thread(self._looked_into, here[:PROCESSES])
         unseen = elsewhere if environments else [*here, *elsewhere]
         return Evidence(
             ray_version=seen.ray_version,
@@ -128,9 +130,14 @@ class Examiner:
             logs=tuple(await _logs(dashboard, unseen, jobs)),
         )
 
-    def _environments(self, workers: Iterable[WorkerRow]) -> tuple[WorkerEnvironment, ...]:
-        looked = (self._environment_of(worker.pid) for worker in workers)
-        return tuple(environment for environment in looked if environment is not None)
+    def _looked_into(self, workers: Iterable[WorkerRow]) -> tuple[WorkerEnvironment, ...]:
+        known = self._environments
+        self._environments = {
+            key: known[key] if key in known else self._environment_of(worker.pid)
+            for worker in workers
+            for key in [(worker.pid, worker.started_ms)]
+        }
+        return tuple(one for one in self._environments.values() if one is not None)
 
 
 def _apart(
