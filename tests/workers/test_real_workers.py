@@ -23,13 +23,21 @@ from eagleray.features.workers.rows import Paused, everyone
 from eagleray.features.workers.stands import stand_of
 
 from tests.dap_client import DapClient
-from tests.ray_cluster import PATIENCE_S, PROGRAMS, RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import (
+    PATIENCE_S,
+    PROGRAMS,
+    RayCluster,
+    start_cluster,
+    temporary_home,
+    wait_for,
+)
 from tests.workers.fakes import FakeAdapters, until
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(600)]
 
 PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
 WAITING = 6
+CHILD_ERROR = "RuntimeError: child failed at 41"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +47,8 @@ def cluster() -> Iterator[RayCluster]:
     with start_cluster(profiling=True, env={"PATH": path}) as started:
         program = started.run(PROGRAM)
         try:
-            started.wait_paused(WAITING)
+            # Eight workers that each load a debugger take their time on two cores.
+            wait_for("all to pause", lambda: len(started.paused()) >= WAITING, 3 * PATIENCE_S)
             yield started
         finally:
             program.end()
@@ -172,7 +181,7 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
             child.session, child.worker_id, child.cluster, child.name, child.node_ip, child.port
         )
         attached = await adapters.attach(target)
-        await until(lambda: _has(row("failing_child"), "held", "RuntimeError: child failed at 41"))
+        await until(lambda: _has(row("failing_child"), "held", CHILD_ERROR), PATIENCE_S)
         client = await asyncio.to_thread(_continued, attached.socket)
         await until(
             lambda: [w.name for w in _children(row("failing_child"))] == ["relaying_parent"],
