@@ -123,23 +123,26 @@ class Cluster:
             )
 
     def _wait(self, address: str) -> str | None:
-        """The name of the session once the dashboard lists workers, None if Ray ended before."""
+        """The name of the session once all of Ray runs and the dashboard answers, None if Ray ended before.
+
+        The dashboard answers earlier than the rest is there, and `ray start` gives up on a very busy machine.
+        """
         assert self.process is not None
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 180
         while self.process.poll() is None and time.monotonic() < deadline:
-            # A dashboard that is just starting answers with halves of answers, too.
-            with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
-                self._get(f"{address}/api/v0/workers")
+            if b"Ray runtime started" in self._log().read_bytes() and self._answers(address):
                 return (self.folder / "ray" / "session_latest").resolve().name
             time.sleep(0.1)
         return None
 
-    def _get(self, url: str) -> bytes:
+    def _answers(self, address: str) -> bool:
         headers = {"Authorization": f"Bearer {self.options.token}"} if self.options.token else {}
-        with urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=10
-        ) as answer:
-            return bytes(answer.read())
+        asked = urllib.request.Request(f"{address}/api/v0/workers", headers=headers)
+        # A dashboard that is just starting answers with halves of answers, too.
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                return bool(answer.status == 200)
+        return False
 
     def wait(self) -> None:
         """Returns when stdin is closed; says why on stderr if Ray ends before."""
