@@ -139,9 +139,11 @@ class Cluster:
         headers = {"Authorization": f"Bearer {self.options.token}"} if self.options.token else {}
         asked = urllib.request.Request(f"{address}/api/v0/workers", headers=headers)
         # A dashboard that is just starting answers with halves of answers, too.
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            with urllib.request.urlopen(asked, timeout=10) as answer:
-                return bool(answer.status == 200)
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            urllib.request.urlopen(asked, timeout=10) as answer,
+        ):
+            return bool(answer.status == 200)
         return False
 
     def wait(self) -> None:
