@@ -30,33 +30,45 @@ async function makeVsix(log) {
 }
 
 /**
+ * Suites of the same `lane` run one after the other; "fast" comes before the others, which wait more
+ * than they compute and so run side by side.
  * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
  * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
  */
 export const suites = [
-  script("check", ["python", "packages"], ["scripts/check.mjs"], { minutes: 8 }),
+  script("check", ["python", "packages"], ["scripts/check.mjs"], {
+    lane: "fast",
+    minutes: 8,
+  }),
   {
     name: "unit (TypeScript)",
     kind: "node",
+    lane: "fast",
     needs: ["python", "packages", "bundle"],
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
   pytest("unit (Python)", ["python"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
+    lane: "fast",
     minutes: 8,
     ignore: ["tests/layers", "tests/documents"],
   }),
-  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 12, real: true }),
+  pytest("real Ray", ["python", "packages"], "real_ray", {
+    lane: "ray",
+    minutes: 12,
+    real: true,
+  }),
   ...["host", "panel", "mouse", "keyboard", "windows"].flatMap((suite) =>
     EDITORS.map((version) => editor(suite, version)),
   ),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
+    lane: "editor",
     minutes: 6,
     real: true,
   }),
-  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 6 }),
-  pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 6, real: true }),
-  pytest("proofs", ["python", "proofs"], "proofs", { minutes: 10, real: true }),
+  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { lane: "ray", minutes: 6 }),
+  pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "ray", minutes: 6, real: true }),
+  pytest("proofs", ["python", "proofs"], "proofs", { lane: "ray", minutes: 10, real: true }),
 ];
 
 function editor(suite, version) {
@@ -64,14 +76,15 @@ function editor(suite, version) {
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
-    { minutes: 8, real: true },
+    { lane: "editor", minutes: 8, real: true },
   );
 }
 
-function script(name, needed, words, { minutes, real = false }) {
+function script(name, needed, words, { lane, minutes, real = false }) {
   return {
     name,
     kind: "script",
+    lane,
     needs: needed,
     minutes,
     real,
@@ -79,10 +92,11 @@ function script(name, needed, words, { minutes, real = false }) {
   };
 }
 
-function pytest(name, needed, marks, { minutes, real = false, ignore = [] }) {
+function pytest(name, needed, marks, { lane, minutes, real = false, ignore = [] }) {
   return {
     name,
     kind: "pytest",
+    lane,
     needs: needed,
     minutes,
     real,

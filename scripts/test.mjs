@@ -31,7 +31,8 @@ const chosen = suites.filter(
 );
 const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
 const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
-for (const suite of chosen) await runSuite(suite);
+await runLane("fast");
+await Promise.all(["ray", "editor"].map(runLane));
 await endLeftovers();
 close();
 
@@ -56,6 +57,10 @@ function prepare(wanted) {
     made.set(name, promise);
   }
   return made;
+}
+
+async function runLane(lane) {
+  for (const suite of chosen) if (suite.lane === lane) await runSuite(suite);
 }
 
 async function runSuite(suite) {
