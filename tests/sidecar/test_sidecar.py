@@ -73,6 +73,20 @@ async def test_attach(
     assert (params["session"], params["host"]) == (dashboard.session, "10.9.9.9")
 
 
+async def test_a_worker_that_ran_on_before_the_click(
+    panel: StdioClient, dashboard: FakeDashboard
+) -> None:
+    row = (await rows(panel))[0]
+    dashboard.resume(row["worker_id"])
+    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 2)
+    asked = {"cluster": dashboard.address, "worker": row["worker_id"], "workspace_folders": []}
+    error = (await panel.ask(debugging.ATTACH, asked))["error"]
+    assert error["data"]["code"] == "worker-ran-on"
+    named = {"cluster": dashboard.address, "worker_ids": [row["worker_id"]]}
+    outcome = await panel.result(debugging.CONTINUE, named)
+    assert [failure["code"] for failure in outcome["failures"]] == ["worker-ran-on"]
+
+
 async def test_held_workers_outlive_the_sidecar(
     dashboard: FakeDashboard, fake_adapter: FakeAdapter
 ) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.clients.adapter import Adapters
 from eagleray.common.clock import Clock
+from eagleray.common.errors import EaglerayError, worker_ran_on
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
 from eagleray.features.debugging.needs import Find, ListTargets, Maps, Target
 from eagleray.features.debugging.reminding import Held, Reminder
+
+_WHOLE_ID = re.compile(r"[0-9a-f]{56}")
 
 # Calls back with all paused and held workers whenever they change; the answer ends that.
 ListenTargets = Callable[[Callable[[Sequence[Target]], None]], Callable[[], None]]
@@ -33,9 +37,19 @@ class Debugging:
     ) -> None:
         self._clock = clock
         self._listen = listen
-        self.attaching = Attaching(adapters, find, maps)
+        self._find = find
+        self.attaching = Attaching(adapters, self.find, maps)
         self.ignoring = Ignoring(adapters, ignored_file)
-        self.actions = Actions(adapters, self.attaching, self.ignoring, find, targets)
+        self.actions = Actions(adapters, self.attaching, self.ignoring, self.find, targets)
+
+    async def find(self, cluster: str, worker: str) -> Target:
+        """The worker; one that is named by its whole id stood in a list before, and has run on."""
+        try:
+            return await self._find(cluster, worker)
+        except EaglerayError as error:
+            if error.code == "unknown-worker" and _WHOLE_ID.fullmatch(worker):
+                raise worker_ran_on(f"Worker {worker[:8]}") from error
+            raise
 
     def reminder(self, say: Callable[[Held], None]) -> Reminder:
         return Reminder(self._clock, say)

@@ -1,0 +1,89 @@
+"""Actions of rows and groups, over the sidecar, with no editor attached to any worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from eagleray.features.debugging import messages as debugging
+from eagleray.features.workers import messages as workers
+
+from tests.ray_cluster import Program, RayCluster, temporary_home
+from tests.sidecar.stdio_client import StdioClient, sidecar
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def training(cluster: RayCluster) -> Iterator[Program]:
+    """Four policy workers stand in each of five steps; a nested task and a failed worker stand once."""
+    program = cluster.run("rl_training/train.py", "--steps", "5")
+    try:
+        cluster.wait_paused(6)
+        yield program
+    finally:
+        program.end()
+
+
+@pytest.fixture
+async def panel(cluster: RayCluster, training: Program) -> AsyncIterator[StdioClient]:
+    with temporary_home() as home:
+        async with sidecar(**cluster.eagleray_env(home)) as client:
+            await client.initialize()
+            await client.result(workers.WATCH, {"visible": True})
+            await client.heard(workers.CHANGED, lambda value: value["paused"] >= 6)
+            yield client
+
+
+async def rows(panel: StdioClient) -> dict[str, dict[str, Any]]:
+    snapshot = await panel.result(workers.REFRESH)
+    return {row["name"]: row for group in snapshot["groups"] for row in group["workers"]}
+
+
+async def ended(program: Program) -> str:
+    assert await asyncio.to_thread(program.wait) == 0
+    return program.output()
+
+
+async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
+    panel: StdioClient, cluster: RayCluster, training: Program
+) -> None:
+    by_name = await rows(panel)
+    named = {"cluster": cluster.address, "worker_ids": [by_name["policy-2"]["worker_id"]]}
+    assert await panel.result(debugging.IGNORE, named) == {"done": 1, "failures": []}
+    (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
+    assert rule["path"].endswith("policy.py")
+    # The others of the group go by themselves; what stands elsewhere is let go by its row.
+    policies = {by_name[f"policy-{rank}"]["worker_id"] for rank in range(4)}
+    elsewhere = [row["worker_id"] for row in by_name.values() if row["worker_id"] not in policies]
+    outcome = await panel.result(
+        debugging.CONTINUE, {"cluster": cluster.address, "worker_ids": elsewhere}
+    )
+    assert outcome == {"done": len(elsewhere), "failures": []}
+    assert "step 4:" in await ended(training)
+
+
+async def test_continue_all_others_leaves_one(
+    panel: StdioClient, cluster: RayCluster, training: Program
+) -> None:
+    left = (await rows(panel))["policy-1"]["worker_id"]
+    named = {"cluster": cluster.address, "worker_ids": [left]}
+    panel.notifications.clear()
+    outcome = await panel.result(debugging.CONTINUE_OTHERS, named)
+    assert outcome == {"done": 5, "failures": []}
+    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 1 and value["held"] == 0)
+    waiting = [row for row in (await rows(panel)).values() if row["state"] == "paused"]
+    assert [row["worker_id"] for row in waiting] == [left]
+
+
+async def test_attach_over_the_sidecar(panel: StdioClient, cluster: RayCluster) -> None:
+    named = {"cluster": cluster.address, "worker": "policy-3", "workspace_folders": []}
+    attached = await panel.result(debugging.ATTACH, {**named, "workDoneToken": "t"})
+    assert attached["rank"] == 3
+    assert attached["local"].endswith("policy.py")
+    await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+    released = {"cluster": cluster.address, "worker_ids": [attached["worker_id"]]}
+    assert await panel.result(debugging.RELEASE, released) == {"done": 1, "failures": []}
+    await panel.heard(workers.CHANGED, lambda value: value["held"] == 0)
