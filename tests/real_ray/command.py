@@ -47,10 +47,14 @@ class Command:
 
     def wait_row(self, name: str, **wanted: Any) -> Row:
         """The row of the worker that is called `name`, once it is there and has the values that are wanted."""
-        rows: list[Row] = []
+        said = ""
 
         def found() -> Row | None:
-            rows[:] = self.paused()
+            # The dashboard of a busy machine refuses now and then; what it said last is shown in the end.
+            nonlocal said
+            done = self.run("paused", "--json")
+            said = done.stdout + done.stderr
+            rows: list[Row] = json.loads(done.stdout) if done.returncode == 0 else []
             for row in rows:
                 if row["name"] == name and all(row.get(k) == v for k, v in wanted.items()):
                     return row
@@ -59,7 +63,7 @@ class Command:
         try:
             row = wait_for(f"a row {name} {wanted}", found)
         except AssertionError as error:
-            raise AssertionError(f"{error}; the rows were {rows}") from error
+            raise AssertionError(f"{error}; `eagleray paused` said {said}") from error
         assert row is not None
         return row
 

@@ -101,17 +101,19 @@ def test_the_next_coroutine_stops_at_once(program: Program, eagleray: Command) -
         client.leave()
 
 
-def test_all_threads_of_a_threaded_actor_go_on(program: Program, eagleray: Command) -> None:
-    row = eagleray.wait_row("Threaded")
-    continued: set[int] = set()
-    with eagleray.editor(row["worker_id"]) as (client, _):
-        stands_at(client, "threaded")
+def test_one_continue_lets_all_threads_of_a_threaded_actor_go_on(
+    program: Program, eagleray: Command
+) -> None:
+    with eagleray.editor(eagleray.wait_row("Threaded")["worker_id"]) as (client, _):
+        go_on(client, stands_at(client, "threaded"))
+        seen = len(client.events("stopped"))
 
         def all_went_on() -> bool:
-            for message in client.events("stopped"):
-                if message["seq"] not in continued:
-                    continued.add(message["seq"])
-                    client.request("continue", threadId=message["body"]["threadId"])
+            # A thread that came to its stop only now needs a continue of its own.
+            nonlocal seen
+            for message in client.events("stopped")[seen:]:
+                seen += 1
+                client.request("continue", threadId=message["body"]["threadId"])
             return "threaded: [0, 100, 200]" in program.output()
 
         wait_for("all threads to go on", all_went_on)
