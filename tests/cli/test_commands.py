@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 from eagleray import __version__
+from eagleray.cli.main import main
 
 from tests.fakes.adapter import FakeAdapter, state
 from tests.fakes.dashboard import FakeDashboard
@@ -167,17 +168,25 @@ async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
         ("logs", "w", "--follow", "--json"),
     ],
 )
-async def test_a_wrong_command_line(own_home: Path, arguments: tuple[str, ...]) -> None:
-    done = await eagleray(*arguments)
-    assert done.code == 2
-    assert done.out == ""
-    assert "usage: eagleray" in done.err
+def test_a_wrong_command_line(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert "usage: eagleray" in said.err
 
 
-async def test_help_and_version(own_home: Path) -> None:
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--help", "--version"):
+        with pytest.raises(SystemExit) as ended:
+            main([option])
+        assert ended.value.code == 0
+    said = capsys.readouterr().out
     for command in ("clusters", "paused", "attach", "continue", "release", "logs"):
-        assert command in (await eagleray("--help")).out
-    assert (await eagleray("--version")).out == f"eagleray {__version__}\n"
+        assert command in said
+    assert said.endswith(f"eagleray {__version__}\n")
 
 
 async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:
