@@ -1,0 +1,78 @@
+"""The oldest Ray that is served (2.9.1): list, attach, continue, over the same command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ray_cluster import PROGRAMS, Program, RayCluster, start_cluster, temporary_home
+from tests.real_ray.command import Command, line_of, stand
+
+pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
+
+SHAPES = PROGRAMS / "cases" / "shapes.py"
+CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
+PYTHON = os.environ.get("EAGLERAY_OLD_RAY_PYTHON", str(CACHE / "old-ray" / "bin" / "python"))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    """RAY_DEBUG switches this Ray from its own debugger to debugpy, post-mortem included."""
+    with start_cluster(python=PYTHON, env={"RAY_DEBUG": "1"}) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def eagleray(cluster: RayCluster) -> Iterator[Command]:
+    with temporary_home() as home:
+        yield Command(cluster.eagleray_env(home))
+
+
+@pytest.fixture(scope="module")
+def program(cluster: RayCluster) -> Iterator[Program]:
+    started = cluster.run(SHAPES, "task", "looping", "post_mortem", RAY_DEBUG="1")
+    try:
+        cluster.wait_paused(3)
+        yield started
+    finally:
+        started.end()
+
+
+def test_the_cluster_is_known(cluster: RayCluster, eagleray: Command) -> None:
+    (known,) = eagleray.json("clusters")
+    assert (known["state"], known["ray_version"]) == ("connected", "2.9.1")
+    assert known["session"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "expression", "value"),
+    [
+        ("task", "plain_task", "doubled", "8"),
+        ("looping", "looping", "step", "0"),
+        ("post_mortem", "Failing", "numerator", "10"),
+    ],
+)
+def test_attach(
+    program: Program, eagleray: Command, shape: str, name: str, expression: str, value: str
+) -> None:
+    row = eagleray.wait_row(name)
+    with eagleray.editor(row["worker_id"]) as (client, attached):
+        assert attached["worker_id"] == row["worker_id"]
+        frame = stand(client)
+        assert (frame["file"], frame["line"]) == (str(SHAPES), line_of(SHAPES, shape))
+        assert client.evaluate(expression, frame["id"]) == value
+        client.close()
+    eagleray.wait_row(name, held=True)
+    assert eagleray.run("release", row["worker_id"]).returncode == 0
+
+
+def test_they_go_on(program: Program, eagleray: Command) -> None:
+    program.wait_output("task: [9]")
+    program.wait_output("post_mortem: failed with ZeroDivisionError")
+    for _ in range(2):
+        worker = eagleray.wait_row("looping", held=False)["worker_id"]
+        assert eagleray.run("continue", worker).returncode == 0
+    program.wait_output("looping: [3]")
