@@ -27,8 +27,9 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
     await window.sees(window.row(/Policy\.train.*3 paused/), "the group");
     await window.sees(paused("p2"), "the third worker");
     await window.sees(window.icon().locator("..").getByText("3", { exact: true }), "the badge");
-    await window.sees(window.notification("paused at a breakpoint()"), "the notification");
+    await window.told("paused at a breakpoint()", "that workers are paused");
     await window.shot("paused-workers");
+    await window.clearMessages();
   });
 
   await test("one click stands at the line after breakpoint(), with variables", async () => {

@@ -55,8 +55,10 @@ await browserRun(
       await window.command("Eagleray: Add Cluster", () => input.isVisible());
       await input.fill("127.0.0.1:1");
       await page.keyboard.press("Enter");
-      const message = window.notification("Nothing answers at");
-      await window.sees(message, "the error");
+      const message = page.locator(".notification-list-item", { hasText: "Nothing answers at" });
+      await window.shot("debug");
+      console.log(await page.locator(".notifications-toasts").first().innerHTML());
+      await window.sees(message, "the error", 10000);
       await window.click(
         message.locator("a.monaco-button", { hasText: "Show Logs" }),
         () => page.locator(".output-view-editor, .panel .output").first().isVisible(),

@@ -42,7 +42,7 @@ export async function browserRun(name, story, more = {}) {
         await work();
       } catch (error) {
         await window.shot("failed").catch(() => undefined);
-        results.failed(title, error.stack);
+        results.failed(title, `${error.stack}\n${await window.seen()}`);
         throw new Ended();
       }
       results.passed(title, Date.now() - since);

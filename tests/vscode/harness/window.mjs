@@ -29,6 +29,13 @@ export class Window {
     await this.page.screenshot({ path: file });
   }
 
+  /** What stands in lists and messages now, for the report of a failure. */
+  async seen() {
+    const parts = this.page.locator(".monaco-list-row, .notification-toast, .welcome-view-content");
+    const texts = await parts.allTextContents().catch(() => []);
+    return `In the window: ${JSON.stringify(texts.slice(0, 40))}`;
+  }
+
   /** Waits for an element to be visible. */
   async sees(locator, what, limit = LIMIT_MS) {
     await until(() => locator.first().isVisible(), `one sees ${what}`, limit);
@@ -146,10 +153,28 @@ export class Window {
     return until(() => this.isAt(line), `the editor stands at line ${line}`, LIMIT_MS);
   }
 
+  /** A message, while it is shown by itself or when the list of messages is open. */
   notification(words) {
-    return this.page.locator(".notifications-toasts .notification-toast:visible", {
-      hasText: words,
-    });
+    const items =
+      ".notifications-toasts .notification-toast, .notifications-center .notification-list-item";
+    return this.page.locator(items, { hasText: words }).locator("visible=true");
+  }
+
+  /** Waits for a message; one that has hidden itself already is looked up in the list of messages. */
+  async told(words, what) {
+    const bell = this.page.locator('[id="status.notifications"] a');
+    const message = this.notification(words);
+    await this.click(bell, () => message.first().isVisible(), `one is told ${what}`);
+    return message.first();
+  }
+
+  /** Puts all messages away. */
+  async clearMessages() {
+    const any = this.notification(/./);
+    await this.command(
+      "Notifications: Clear All Notifications",
+      async () => (await any.count()) === 0,
+    );
   }
 }
 
