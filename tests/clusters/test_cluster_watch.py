@@ -93,31 +93,40 @@ async def test_a_worker_that_pauses_with_another_thread_is_news(
 
 
 @pytest.mark.parametrize(
-    ("fault", "state", "kept"),
+    ("fault", "state"),
     [
-        ("error_500", "failing", 3),
-        ("busy_429", "failing", 3),
-        ("huge", "failing", 3),
-        ("hang_up", "unreachable", 3),
-        ("garbage", "not-ray", 0),
-        ("web_page", "not-ray", 0),
-        ("redirect", "not-ray", 0),
+        ("error_500", "failing"),
+        ("busy_429", "failing"),
+        ("huge", "failing"),
+        ("silent", "failing"),
+        ("drip", "failing"),
+        ("hang_up", "unreachable"),
+        ("garbage", "not-ray"),
+        ("web_page", "not-ray"),
+        ("redirect", "not-ray"),
     ],
 )
 async def test_a_fault_is_said_once_and_goes_away_again(
-    fake: FakeDashboard, watch: ClusterWatch, fault: str, state: str, kept: int
+    fake: FakeDashboard,
+    watch: ClusterWatch,
+    fault: str,
+    state: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watch.add(Dashboard(fake.address), poll=False)
+    client = Dashboard(fake.address)
+    watch.add(client, poll=False)
     await watch.refresh()
     heard = Heard(watch)
     fake.fault = fault
+    monkeypatch.setattr(client, "_quick_s", 0.5 if fault in ("silent", "drip") else 30.0)
     await watch.refresh()
     await watch.refresh()
     (seen,) = heard.all
     assert seen.state == state
     assert seen.error is not None
-    assert len(seen.paused) == kept
+    assert len(seen.paused) == 3
     fake.fault = ""
+    monkeypatch.setattr(client, "_quick_s", 30.0)
     await watch.refresh()
     assert heard.all[-1].state == "connected"
     assert heard.all[-1].error is None
@@ -153,6 +162,17 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
         await fake.start(fake.port)
         await watch.refresh()
         assert len(watch.seen(fake.address).paused) == 3
+
+
+async def test_what_is_no_ray_for_long_has_nothing_paused(
+    fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
+) -> None:
+    watch.add(Dashboard(fake.address), poll=False)
+    await watch.refresh()
+    fake.fault = "web_page"
+    clock.move(FORGET_S)
+    await watch.refresh()
+    assert watch.seen(fake.address).paused == ()
 
 
 async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:

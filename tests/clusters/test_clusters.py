@@ -12,6 +12,7 @@ import pytest
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.processes import Listener
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters import examining
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
@@ -55,8 +56,10 @@ def here() -> Here:
 
 
 @pytest.fixture
-async def make(tmp_path: Path, here: Here) -> AsyncIterator[Make]:
+async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     """Makes the core over the same home and machine, as another start of Eagleray would."""
+    # The recorded workers have addresses and process ids that this machine may have too.
+    monkeypatch.setattr(examining, "local_addresses", frozenset)
     async with AsyncExitStack() as ends:
 
         def made(**environ: str) -> Clusters:
@@ -128,6 +131,36 @@ async def test_what_does_not_answer_as_ray_is_not_stored(
     assert clusters.known().clusters == ()
     assert not (tmp_path / "clusters.json").exists()
     assert fake.sent_tokens() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "sentence"),
+    [
+        ("error_500", "failing", "The Ray dashboard at {} answered with error 500."),
+        ("busy_429", "failing", "The Ray dashboard at {} has too many requests in flight."),
+        ("huge", "failing", "The answer of {} is larger than 1 MB and was dropped."),
+        ("hang_up", "unreachable", "Nothing answers at {}."),
+        ("garbage", "not-ray", "What answers at {} is not a Ray dashboard."),
+        ("web_page", "not-ray", "What answers at {} is not a Ray dashboard."),
+        ("redirect", "not-ray", "The server at {} sends us to another address, which is not"),
+    ],
+)
+async def test_what_the_panel_shows_of_a_fault(
+    make: Make, fake: FakeDashboard, fault: str, state: str, sentence: str
+) -> None:
+    await make().add(fake.address)
+    fake.fault = fault
+    clusters = make()
+    (known,) = (await clusters.refresh()).clusters
+    assert known.state == state
+    assert known.sentence.startswith(sentence.format(fake.address))
+    (problem,) = known.problems
+    assert problem.message == known.sentence
+    assert problem.next_step
+    # Nothing is lost: it is still known, and shown as before when it answers again.
+    fake.fault = ""
+    (known,) = (await clusters.refresh()).clusters
+    assert (known.state, known.problems) == ("connected", ())
 
 
 async def test_a_busy_cluster_is_added_all_the_same(make: Make, fake: FakeDashboard) -> None:

@@ -48,7 +48,7 @@ class Seen:
 
     `cluster` is its id (`http://host:port`).  `session` and `ray_version` are "" before the first
     answer.  While a cluster does not answer, `paused` keeps what was seen last and `error` says why;
-    one that cannot be reached for 8 s has nothing paused.  `live_workers` counts worker processes,
+    one that cannot be reached, or is something else, for 8 s has nothing paused.  `live_workers` counts worker processes,
     drivers not among them, at the last look (-1: not yet known).
     """
 
@@ -244,7 +244,7 @@ class _Watched:
     def _failed(self, error: EaglerayError) -> Seen:
         state = STATES.get(error.code, "failing")
         silent_s = self._clock.now() - self._answered_at
-        gone = state == "not-ray" or (state == "unreachable" and silent_s >= FORGET_S)
+        gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S
         if before := self.seen.error:
             # The same failure again is no news, even if its details differ.
             error = before if before.code == error.code else error
