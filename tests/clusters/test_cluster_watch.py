@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from eagleray.clients.cluster_watch import FORGET_S, ClusterWatch, Seen
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 
-from tests.fakes.dashboard import FakeDashboard, dashboard
+from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 PATIENCE_S = 30.0
 
@@ -59,7 +58,7 @@ async def watch(clock: SetClock) -> AsyncIterator[ClusterWatch]:
 async def test_pauses_and_resumptions_are_told(fake: FakeDashboard, watch: ClusterWatch) -> None:
     heard = Heard(watch)
     watch.set_visible(True)
-    watch.add(Dashboard(fake.address))
+    watch.add(patient(fake.address))
     seen = await heard.until(lambda seen: len(seen.paused) == 3)
     assert (seen.cluster, seen.state, seen.session) == (fake.address, "connected", fake.session)
     assert seen.live_workers == len(fake.rows["workers"]) - 1
@@ -71,7 +70,7 @@ async def test_pauses_and_resumptions_are_told(fake: FakeDashboard, watch: Clust
 async def test_no_news_is_not_told_and_only_the_cheap_question_is_asked(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
-    watch.add(Dashboard(fake.address), poll=False)
+    watch.add(patient(fake.address), poll=False)
     await watch.refresh()
     heard = Heard(watch)
     before = len(fake.requests)
@@ -84,7 +83,7 @@ async def test_no_news_is_not_told_and_only_the_cheap_question_is_asked(
 async def test_a_worker_that_pauses_with_another_thread_is_news(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
-    watch.add(Dashboard(fake.address), poll=False)
+    watch.add(patient(fake.address), poll=False)
     await watch.refresh()
     heard = Heard(watch)
     fake.paused[0]["num_paused_threads"] = 2
@@ -113,7 +112,7 @@ async def test_a_fault_is_said_once_and_goes_away_again(
     state: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client = Dashboard(fake.address)
+    client = patient(fake.address)
     watch.add(client, poll=False)
     await watch.refresh()
     heard = Heard(watch)
@@ -139,8 +138,8 @@ async def test_a_slow_cluster_does_not_hold_up_the_others(
     async with dashboard() as slow:
         slow.fault = "silent"
         heard = Heard(watch)
-        watch.add(Dashboard(slow.address))
-        watch.add(Dashboard(fake.address))
+        watch.add(patient(slow.address, quick_s=600.0))
+        watch.add(patient(fake.address))
         await heard.until(lambda seen: seen.cluster == fake.address and len(seen.paused) == 3)
         assert watch.seen(slow.address).state == "connecting"
 
@@ -149,7 +148,7 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
     watch: ClusterWatch, clock: SetClock
 ) -> None:
     async with dashboard() as fake:
-        watch.add(Dashboard(fake.address), poll=False)
+        watch.add(patient(fake.address), poll=False)
         await watch.refresh()
         await fake.stop()
         await watch.refresh()
@@ -167,7 +166,7 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
 async def test_what_is_no_ray_for_long_has_nothing_paused(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
-    watch.add(Dashboard(fake.address), poll=False)
+    watch.add(patient(fake.address), poll=False)
     await watch.refresh()
     fake.fault = "web_page"
     clock.move(FORGET_S)
@@ -177,7 +176,7 @@ async def test_what_is_no_ray_for_long_has_nothing_paused(
 
 async def test_a_restarted_cluster_is_another_session(watch: ClusterWatch) -> None:
     async with dashboard() as fake:
-        watch.add(Dashboard(fake.address), poll=False)
+        watch.add(patient(fake.address), poll=False)
         await watch.refresh()
         await fake.stop()
         await watch.refresh()
@@ -194,7 +193,7 @@ async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     watch.set_visible(True)
-    watch.add(Dashboard(fake.address), poll=False)
+    watch.add(patient(fake.address), poll=False)
     await watch.refresh()
     fake.restart("session_another")
     clock.move(6.0)
@@ -205,7 +204,7 @@ async def test_a_restart_that_no_poll_noticed_is_noticed_soon(
 async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
     fake.token = "secret"
     tokens: list[str | None] = [None]
-    watch.add(Dashboard(fake.address, lambda look: tokens[-1]), poll=False)
+    watch.add(patient(fake.address, lambda look: tokens[-1]), poll=False)
     await watch.refresh()
     assert watch.seen(fake.address).state == "unauthorized"
     tokens.append("secret")
@@ -215,7 +214,7 @@ async def test_the_token_that_was_missing(fake: FakeDashboard, watch: ClusterWat
 
 async def test_what_is_removed_is_told_and_closed(fake: FakeDashboard, watch: ClusterWatch) -> None:
     heard = Heard(watch)
-    watch.add(Dashboard(fake.address))
+    watch.add(patient(fake.address))
     await heard.until(lambda seen: len(seen.paused) == 3)
     await watch.remove(fake.address)
     assert heard.all[-1].paused == ()
@@ -233,7 +232,7 @@ async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: Cl
 
     watch.listen(fail)
     heard = Heard(watch)
-    watch.add(Dashboard(fake.address))
+    watch.add(patient(fake.address))
     await heard.until(lambda seen: len(seen.paused) == 3)
     heard.end()
     count = len(heard.all)
@@ -245,7 +244,7 @@ async def test_a_listener_that_fails_stops_nobody(fake: FakeDashboard, watch: Cl
 async def test_a_fault_of_our_own_does_not_end_the_watch(
     fake: FakeDashboard, watch: ClusterWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = Dashboard(fake.address)
+    client = patient(fake.address)
     watch.add(client, poll=False)
 
     async def fail() -> None:

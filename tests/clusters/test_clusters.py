@@ -19,7 +19,7 @@ from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.handlers import Handlers
 from eagleray.features.clusters.token_rules import TokenRules
 
-from tests.fakes.dashboard import FakeDashboard, dashboard
+from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 SCRIPT = "/venv/ray/dashboard/dashboard.py"
 
@@ -71,6 +71,7 @@ async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> A
                 environ,
                 folder=tmp_path,
                 machine=here.machine(),
+                make_dashboard=patient,
                 tokens=far if here.is_far else None,
             )
             ends.push_async_callback(clusters.close)

@@ -9,7 +9,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from yarl import URL
 
-from tests.fakes.dashboard import FakeDashboard, dashboard
+from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 
 @pytest.fixture(params=["2.60.0", "2.9.1"])
@@ -20,7 +20,7 @@ async def fake(request: pytest.FixtureRequest) -> AsyncIterator[FakeDashboard]:
 
 @pytest.fixture
 async def client(fake: FakeDashboard) -> AsyncIterator[Dashboard]:
-    asked = Dashboard(fake.address)
+    asked = patient(fake.address)
     yield asked
     await asked.close()
 
@@ -99,7 +99,7 @@ async def test_profiling_that_is_switched_off_is_no_refused_token(fake: FakeDash
         "body": "Profiling is disabled by default.",
     }
     fake.token = "right"
-    client = Dashboard(fake.address, lambda look: "right")
+    client = patient(fake.address, lambda look: "right")
     with pytest.raises(EaglerayError) as failed:
         await client.traceback(1, "192.0.2.2")
     assert failed.value.code == "dashboard-failed"

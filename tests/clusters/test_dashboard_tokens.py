@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 
-from tests.fakes.dashboard import dashboard
+from tests.fakes.dashboard import dashboard, patient
 
 
 async def test_no_token_is_sent_unasked() -> None:
     async with dashboard() as fake:
-        client = Dashboard(fake.address, lambda look: "secret")
+        client = patient(fake.address, lambda look: "secret")
         await client.version()
         await client.paused_workers()
         assert fake.sent_tokens() == []
@@ -21,7 +20,7 @@ async def test_no_token_is_sent_unasked() -> None:
 async def test_the_token_is_sent_when_it_is_asked_for() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda look: "secret")
+        client = patient(fake.address, lambda look: "secret")
         assert await client.authentication_mode() == "token"
         assert len(await client.paused_workers()) == 3
         await client.paused_workers()
@@ -35,7 +34,7 @@ async def test_the_token_is_sent_when_it_is_asked_for() -> None:
 async def test_without_the_right_token(given: str | None, code: str) -> None:
     async with dashboard() as fake:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda look: given)
+        client = patient(fake.address, lambda look: given)
         with pytest.raises(EaglerayError) as failed:
             await client.version()
         assert failed.value.code == code
@@ -47,7 +46,7 @@ async def test_a_new_token_is_used_at_once() -> None:
     async with dashboard() as fake:
         fake.token = "new"
         tokens = ["old"]
-        client = Dashboard(fake.address, lambda look: tokens[-1])
+        client = patient(fake.address, lambda look: tokens[-1])
         with pytest.raises(EaglerayError):
             await client.version()
         tokens.append("new")
@@ -59,7 +58,7 @@ async def test_a_new_token_is_used_at_once() -> None:
 async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
     async with dashboard() as fake:
         fake.fault = fault
-        client = Dashboard(fake.address, lambda look: "secret")
+        client = patient(fake.address, lambda look: "secret")
         with pytest.raises(EaglerayError):
             await client.version()
         assert fake.sent_tokens() == []
@@ -69,7 +68,7 @@ async def test_what_is_no_ray_gets_no_token(fault: str) -> None:
 async def test_a_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
     async with dashboard() as fake, dashboard() as elsewhere:
         fake.token = "secret"
-        client = Dashboard(fake.address, lambda look: "secret")
+        client = patient(fake.address, lambda look: "secret")
         await client.version()
         fake.fault = "redirect"
         with pytest.raises(EaglerayError) as failed:
@@ -84,7 +83,7 @@ async def test_a_token_that_may_not_go_any_more_is_not_sent() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         may: list[str | None] = ["secret"]
-        client = Dashboard(fake.address, lambda look: may[-1])
+        client = patient(fake.address, lambda look: may[-1])
         await client.version()
         sent = len(fake.sent_tokens())
         may.append(None)
@@ -105,7 +104,7 @@ async def test_who_listens_is_looked_at_before_each_connection() -> None:
             looks.append(look)
             return None if look and strangers else "secret"
 
-        client = Dashboard(fake.address, source)
+        client = patient(fake.address, source)
         await client.version()
         looks.clear()
         await client.version()

@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.common.clock import SetClock
 from eagleray.features.clusters import examining
 from eagleray.features.clusters.examining import Examiner
 
-from tests.fakes.dashboard import FakeDashboard, dashboard
+from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 
 class Examined:
@@ -47,7 +46,7 @@ async def one(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Examined]:
         here = frozenset({fake.rows["nodes"][0]["node_ip"]})
         monkeypatch.setattr(examining, "local_addresses", lambda: here)
         made = Examined(fake)
-        made.watch.add(Dashboard(fake.address), poll=False)
+        made.watch.add(patient(fake.address), poll=False)
         await made.watch.refresh()
         yield made
         await made.examiner.close()

@@ -10,10 +10,12 @@ import copy
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from eagleray.clients.ray_dashboard import Dashboard
 
 RECORDED = Path(__file__).parent / "recorded"
 LISTS = ("workers", "tasks", "actors", "nodes")
@@ -224,6 +226,10 @@ class FakeDashboard:
         assert request.transport is not None
         request.transport.abort()
         return web.Response()
+
+
+# A client that waits long: the machines that run the tests may be slow.
+patient = partial(Dashboard, quick_s=60.0, list_s=60.0)
 
 
 @asynccontextmanager
