@@ -13,6 +13,9 @@ const noFeatures = {
 };
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
+/** What of the sidecar's part decides, and so is tested without editor and processes. */
+const decisions = ["answer_errors", "connection", "interpreter", "launch", "status", "wanted"];
+
 function otherFeaturesThan(feature) {
   const others = features.filter((name) => name !== feature).join("|");
   return {
@@ -30,10 +33,14 @@ export default [
   restrict(["extension/*.ts"], [...onlySidecar]),
   restrict(["extension/common/**/*.ts"], [noVscode, ...onlySidecar, noFeatures, noSidecar]),
   restrict(["extension/sidecar/**/*.ts"], [noFeatures]),
+  restrict(
+    decisions.map((name) => `extension/sidecar/${name}.ts`),
+    [noVscode, ...onlySidecar, noFeatures],
+  ),
   ...features.flatMap((name) => [
     restrict([`extension/features/${name}/**/*.ts`], [...onlySidecar, otherFeaturesThan(name)]),
     restrict(
-      [`extension/features/${name}/model.ts`],
+      [`extension/features/${name}/{*_,}model.ts`, `extension/features/${name}/announcing.ts`],
       [noVscode, ...onlySidecar, otherFeaturesThan(name)],
     ),
   ]),

@@ -19,6 +19,9 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ["extension/features/debugging/deep/planted.ts", "../../workers/view", "../model"],
   ["extension/features/clusters/planted.ts", "vscode-languageclient", "../../sidecar/sidecar"],
   ["extension/features/clusters/model.ts", "vscode", "./messages"],
+  ["extension/features/workers/log_model.ts", "vscode", "./messages"],
+  ["extension/sidecar/connection.ts", "vscode", "./sidecar"],
+  ["extension/sidecar/interpreter.ts", "node:child_process", "node:path"],
 ];
 
 async function refusals(file: string, from: string): Promise<readonly string[]> {
