@@ -55,20 +55,20 @@ await browserRun(
       await window.command("Eagleray: Add Cluster", () => input.isVisible());
       await input.fill("127.0.0.1:1");
       await page.keyboard.press("Enter");
-      const message = page.locator(".notification-list-item", { hasText: "Nothing answers at" });
-      await window.shot("debug");
-      console.log(await page.locator(".notifications-toasts").first().innerHTML());
-      await window.sees(message, "the error", 10000);
+      const message = await window.told("Nothing answers at", "why it was not added");
+      await window.shot("error");
       await window.click(
-        message.locator("a.monaco-button", { hasText: "Show Logs" }),
-        () => page.locator(".output-view-editor, .panel .output").first().isVisible(),
+        message.locator(".monaco-button", { hasText: "Show Logs" }),
+        () => page.locator(".part.panel").isVisible(),
         "the log is shown",
       );
-      await window.shot("error-with-log");
+      await window.sees(page.locator(".part.panel").getByText("cluster-unreachable"), "the reason");
+      await window.shot("log-of-eagleray");
       await window.command(
-        "View: Close Panel",
+        "View: Toggle Panel Visibility",
         async () => !(await page.locator(".part.panel").isVisible()),
       );
+      await window.clearMessages();
     });
 
     await test("all workers, not only paused ones, stand in their view", async () => {
