@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapter.harness import AdapterProcess, ControlClient, Program
+from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
 
 
 @pytest.fixture
@@ -23,16 +23,37 @@ def short_home() -> Iterator[Path]:
 
 @pytest.fixture
 def adapter(short_home: Path) -> Iterator[AdapterProcess]:
+    """An adapter of the test's own."""
     process = AdapterProcess(short_home)
     yield process
     process.end()
-    # What it logged unexpectedly is shown with the failure; values of the person are never in it.
+    # What it logged is shown with a failure; values of the person are never in it.
     print(process.log.read_text())
 
 
+@pytest.fixture(scope="module")
+def shared_adapter() -> Iterator[AdapterProcess]:
+    """One adapter for the tests of a module that do nothing to it."""
+    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    process = AdapterProcess(home)
+    yield process
+    process.end()
+    shutil.rmtree(home, ignore_errors=True)
+
+
 @pytest.fixture
-def control(adapter: AdapterProcess) -> ControlClient:
-    return adapter.control
+def control(request: pytest.FixtureRequest) -> Iterator[ControlClient]:
+    """The control socket of the test's own adapter if it has one, else of the shared one.
+
+    It is asked for before `program`, whose processes have then ended when this looks.
+    """
+    own = "adapter" in request.fixturenames
+    process: AdapterProcess = request.getfixturevalue("adapter" if own else "shared_adapter")
+    client = process.connect()
+    yield client
+    if not own:
+        until(lambda: client.call("workers")["workers"] == [], "workers that ended are forgotten")
+    client.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from eagleray.adapter import dap
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -27,6 +27,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.dictionaries(st.text(), values, max_size=3), max_size=4))
 def test_what_is_written_is_read(bodies: list[dap.Message]) -> None:
     messages = [{"seq": n, **dap.event("stopped", body)} for n, body in enumerate(bodies)]

@@ -21,6 +21,8 @@ OTHER = "/venv/lib/python3.11/site-packages/verl/worker.py"
 STACKS = [
     ("mine", [MINE], [MINE]),
     ("the debugger on top goes", [WAITS, f"{RAY}/util/rpdb.py", MINE, CORE], [MINE, "-" + CORE]),
+    ("what breakpoint() called goes", [OTHER, MINE, WAITS, MINE, CORE], [MINE, "-" + CORE]),
+    ("pydevd below is folded", [MINE, f"{DEBUGPY}/x.py"], [MINE, f"-{DEBUGPY}/x.py"]),
     ("pydevd on top goes", [f"{DEBUGPY}/_vendored/pydevd/pydevd.py", MINE], [MINE]),
     ("Ray's core on top goes", [CORE, COMPILED, MINE], [MINE]),
     (

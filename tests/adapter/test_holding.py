@@ -147,6 +147,29 @@ def test_a_worker_reaches_its_breakpoint_while_nobody_looks(
     assert again.stack()[0]["line"] == 9
 
 
+def test_a_continue_of_a_running_worker_is_answered(control: ControlClient, program: Start) -> None:
+    worker = program("waiting.py")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    asked = [editor.send("continue", threadId=1) for _ in range(3)]
+    assert all(editor.response(request)["success"] for request in asked)
+    worker.wait_output("running")
+
+
+def test_a_running_worker_can_be_paused(control: ControlClient, program: Start) -> None:
+    worker = program("waiting.py")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    editor.request("continue", threadId=1)
+    worker.wait_output("running")
+    editor.request("pause", threadId=1)
+    worker.process.stdin.close()  # type: ignore[union-attr]
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["line"] in (7, 8)
+
+
 def test_a_new_window_takes_over(control: ControlClient, program: Start) -> None:
     worker = program("loop.py", "1")
     socket = control.attach(worker)["socket"]

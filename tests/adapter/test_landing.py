@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.adapter.harness import PROGRAMS, ControlClient, Program
-from tests.dap_client import DapClient
+from tests.dap_client import DapClient, RequestFailed
 
 Start = Callable[..., Program]
 
@@ -106,7 +107,9 @@ def run_on_until_done(editor: DapClient, worker: Program) -> None:
         ended = next_of(editor, "stopped", "terminated")
         if ended == "terminated":
             break
-        editor.request("continue", threadId=1)
+        # debugpy may tell of two threads for one pause; the second continue then meets nobody.
+        with contextlib.suppress(RequestFailed):
+            editor.request("continue", threadId=1)
     assert worker.wait_done().count("reward") == 3
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import Mapping
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LOCAL = {"/home/me/proj/train.py", "/home/me/proj/lib/a.py", "/shared/x.py", "/home/me/one file.py"}
@@ -52,6 +52,7 @@ def test_the_first_rule_that_fits_decides() -> None:
 parts = st.lists(st.text("abc _-.é", min_size=1, max_size=4), min_size=1, max_size=4)
 
 
+@settings(max_examples=50, deadline=None)
 @given(root=parts, local=parts, rest=parts)
 def test_there_and_back(root: list[str], local: list[str], rest: list[str]) -> None:
     there: Callable[[list[str]], str] = lambda names: "/" + "/".join(names)  # noqa: E731

@@ -16,7 +16,7 @@ from eagleray.adapter.dap import Message
 from eagleray.adapter.editor_requests import EditorRequests
 from eagleray.adapter.leaving import Leaving, leaving
 from eagleray.adapter.sources import Sources
-from eagleray.adapter.worker import Worker, ended_events
+from eagleray.adapter.worker import Worker
 from eagleray.common.errors import EaglerayError
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Editor:
         """Ends the session; whatever the editor says afterwards no longer concerns the worker."""
         self._left = self._left or Leaving.HOLD
         self._live = False
-        for event in ended_events(why):
+        for event in _ending(why):
             self._send(event)
 
     async def _take(self, request: Message) -> None:
@@ -152,3 +152,9 @@ class Editor:
     def _send(self, message: Message) -> None:
         if not self._writer.is_closing():
             self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
+
+
+def _ending(why: str) -> list[Message]:
+    """What ends an editor's session."""
+    said = [dap.event("output", {"category": "important", "output": why + "\n"})] if why else []
+    return [*said, dap.event("terminated")]

@@ -37,6 +37,9 @@ class EditorRequests:
         arguments = arguments if isinstance(arguments, dict) else {}
         if command in _REFUSED:
             return dap.failure(request, "A worker of Ray is not ended or restarted from here.")
+        if command == "continue":
+            await self._worker.run_on()
+            return dap.success(request, {"allThreadsContinued": True})
         if command == "setBreakpoints":
             return await self._set_breakpoints(request, arguments)
         if command == "stackTrace":

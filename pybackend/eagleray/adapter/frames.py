@@ -24,9 +24,7 @@ class Owners:
 
     def is_debugger(self, path: str) -> bool:
         """A frame of debugpy, or of the files of Ray that call it."""
-        if path.endswith(("/ray/util/debugpy.py", "/ray/util/rpdb.py")):
-            return True
-        return bool(self._debugger) and path.startswith(self._debugger)
+        return _is_breakpoint(path) or (bool(self._debugger) and path.startswith(self._debugger))
 
     def library(self, path: str) -> str:
         """The library of Ray that the file belongs to ("rllib"), "ray" for Ray's core, else ""."""
@@ -48,12 +46,15 @@ class Owners:
 def fold(frames: list[Message], owners: Owners) -> list[Message]:
     """The frames with the person's first: those of Ray are marked "subtle", which the editor folds.
 
-    1. The debugger's frames on top go away: the worker waits inside them, the person does not.
+    1. Ray's breakpoint() and all that it called go away: the worker waits there, the person does not.
+       So do frames of the debugger on top.
     2. So do those of Ray's core on top, if anything else lies below.
     3. Of what is left, frames of the debugger and of Ray are subtle, except the first one and the
        others of its library: who stopped inside RLlib reads RLlib.
     """
-    rest = _without_top(frames, owners.is_debugger)
+    calls = [position for position, frame in enumerate(frames) if _is_breakpoint(_path(frame))]
+    rest = frames[calls[-1] + 1 :] if calls else frames
+    rest = _without_top(rest, owners.is_debugger)
     rest = _without_top(
         rest, lambda path: owners.is_debugger(path) or owners.library(path) == "ray"
     )
@@ -85,6 +86,10 @@ def _without_top(frames: list[Message], is_theirs: Callable[[str], bool]) -> lis
         if not is_theirs(_path(frame)):
             return frames[position:]
     return frames
+
+
+def _is_breakpoint(path: str) -> bool:
+    return path.endswith(("/ray/util/debugpy.py", "/ray/util/rpdb.py"))
 
 
 def _path(frame: Message) -> str:

@@ -16,6 +16,7 @@ import json
 import os
 import socket
 import sys
+from threading import get_ident
 from typing import Any
 
 RAY_FILES = (
@@ -24,6 +25,7 @@ RAY_FILES = (
 )
 LARGEST_FILE = 2 * 2**20
 MARK = "_eagleray_ignored"
+STANDS = "_eagleray_stands"
 
 
 def prepare(ignored: list[Any]) -> str:
@@ -66,6 +68,13 @@ def install(pydevd: Any) -> None:
                     line = line_that_follows(user)
                     if is_ignored(getattr(settrace, MARK), user, line):
                         return None
+                    if pydevd.get_global_debugger().get_file_type(user) is not None:
+                        line = None  # Code that pydevd does not trace, such as exec of a string.
+                    getattr(settrace, STANDS)[get_ident()] = [
+                        user.f_code.co_filename,
+                        user.f_lineno,
+                        line or user.f_lineno,
+                    ]
                     # Stopping "at" a frame means at its next event.  The return of the frame that the
                     # user's function called is shown in the user's function, on the line of the call.
                     kwargs["stop_at_frame"] = chain[-3] if line is None else user
@@ -74,14 +83,20 @@ def install(pydevd: Any) -> None:
         return original(*args, **kwargs)
 
     setattr(settrace, MARK, [])
+    setattr(settrace, STANDS, {})
     pydevd.settrace = settrace
 
 
-def ignore(places: list[Any]) -> None:
-    """From now on these [path, line] are run over, whether the line is that of the call or the next one."""
+def ignore(places: list[Any]) -> str:
+    """From now on these [path, line] are run over, whether the line is that of the call or the next one.
+
+    Returns [path, line of the call, next line] of the breakpoint() of each thread that stood there last.
+    """
     import pydevd
 
     setattr(pydevd.settrace, MARK, places)
+    stands = getattr(pydevd.settrace, STANDS).values()
+    return json.dumps({"stands": [s for s in stands if s[:2] in places or [s[0], s[2]] in places]})
 
 
 def is_ignored(places: list[Any], user: Any, line: int | None) -> bool:

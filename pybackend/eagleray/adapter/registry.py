@@ -69,9 +69,9 @@ class Registry:
         return AttachResult(held.worker.socket_path, held.worker.status())
 
     async def run_on(self, key: WorkerKey) -> None:
-        """Lets the worker run on; without an editor there is no reason to stay."""
+        """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
         worker = self._find(key).worker
-        if worker.editor is None:
+        if worker.editor is None and not self._ignored.get(key.session):
             await worker.release()
         else:
             await worker.run_on()

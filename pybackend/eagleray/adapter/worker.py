@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from eagleray.adapter import dap, exceptions, landing
+from eagleray.adapter import exceptions, landing
 from eagleray.adapter.attaching import Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.frames import Owners, fold
@@ -17,6 +17,7 @@ from eagleray.adapter.link import Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
+from eagleray.adapter.stops import is_among, stop_of
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 
@@ -24,6 +25,17 @@ log = logging.getLogger(__name__)
 
 # How long debugpy may take to let go; a worker deep in native code answers late.
 _RELEASE_S = 5.0
+_CONTINUE_S = 5.0
+
+# Events between debugpy and us, which would confuse an editor.
+_KEPT_HERE = (
+    "initialized",
+    "process",
+    "capabilities",
+    "debugpySockets",
+    "debugpyWaitingForServer",
+    "debugpyAttach",
+)
 
 
 class Watching(Protocol):
@@ -67,6 +79,7 @@ class Worker:
         self._prepared = Prepared()
         self._stop: Stop | None = None
         self._stops_known = asyncio.Event()
+        self._resumed = asyncio.Event()
         self._alone_since = clock.now()
         self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._stacks: dict[int, list[Message]] = {}
@@ -160,9 +173,25 @@ class Worker:
         self._changed()
 
     async def run_on(self) -> None:
-        """Lets all threads of a stopped worker run; the connection stays."""
-        if self.state == "stopped":
-            await self.request("continue", {"threadId": self.record.focus})
+        """Lets all threads of a stopped worker run; the connection stays.
+
+        debugpy answers only when a thread really resumed.  It may tell of two stopped threads for one pause,
+        so that the second `continue` finds all of them running and is never answered.
+        """
+        if self._link is None:
+            raise worker_gone(self.params.name)
+        before = self._stop
+        if before is None:
+            return
+        answer = self._link.begin("continue", {"threadId": self.record.focus})
+        resumed = self._resumed
+        answer.add_done_callback(lambda _: resumed.set())
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(resumed.wait(), _CONTINUE_S)
+        if answer.done() and answer.exception() is not None:
+            raise worker_gone(self.params.name)
+        if self._stop is before:
+            self._set_running()
 
     async def release(self) -> None:
         """Lets the worker run on without us.
@@ -184,8 +213,9 @@ class Worker:
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""
         expression = landing.call("ignore", self._ignored)
-        await self.request("evaluate", {"expression": expression, "context": "watch"})
-        if self._is_at_ignored():
+        response = await self.request("evaluate", {"expression": expression, "context": "watch"})
+        stands = (landing.answer_of(response) or {}).get("stands") or []
+        if self._is_at(self._ignored + stands):
             await self.run_on()
 
     def set_mappings(self, mappings: list[Mapping]) -> None:
@@ -200,6 +230,9 @@ class Worker:
                 await self._handle(event)
             except EaglerayError as error:
                 log.info("event %s of %s: %s", event.get("event"), self.params.name, error.code)
+            except Exception:
+                # The worker must stay in our hands whatever its debugger says.
+                log.exception("event %s of %s", event.get("event"), self.params.name)
 
     async def _handle(self, event: Message) -> None:
         name, body = event.get("event"), event.get("body") or {}
@@ -210,20 +243,17 @@ class Worker:
             self._tell(event)
         elif name in ("terminated", "exited"):
             self._on_close()
-        elif name == "output" and body.get("category") == "telemetry":
-            return
-        elif name not in ("initialized", "process", "capabilities") and not str(name).startswith(
-            "debugpy"
-        ):
+        elif name not in _KEPT_HERE and body.get("category") != "telemetry":
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:
         self._stacks.clear()
         self.record.stop(event["body"])
         self._stop = await self._where(event["body"])
+        self._resumed = asyncio.Event()
         self.state = "stopped"
         self._alone_since = self._clock.now()
-        if event["body"].get("reason") == "breakpoint" and self._is_at_ignored():
+        if self._is_at(self._ignored):
             await self.run_on()
             return
         self._stops_known.set()
@@ -232,26 +262,17 @@ class Worker:
 
     async def _where(self, body: Message) -> Stop:
         frames = await self.stack(self.record.focus)
-        top = frames[0] if frames else {}
-        reason, exception = str(body.get("reason", "")), ""
-        if reason == "exception":
-            exception = await self._exception()
-        return Stop(
-            reason=reason,
-            path=str((top.get("source") or {}).get("path") or ""),
-            line=int(top.get("line") or 0),
-            function=str(top.get("name") or ""),
-            exception=exception,
-            thread_id=self.record.focus,
-        )
+        exception = await self._exception() if body.get("reason") == "exception" else ""
+        return stop_of(body, frames, self.record.focus, exception)
 
     async def _exception(self) -> str:
         response = await self.request("exceptionInfo", {"threadId": self.record.focus})
         return exceptions.summary(response.get("body") or {})
 
-    def _is_at_ignored(self) -> bool:
+    def _is_at(self, places: list[list[Any]]) -> bool:
+        """Whether it stands at one of these, where no editor wants to stop."""
         stop = self._stop
-        if self.state != "stopped" or stop is None or [stop.path, stop.line] not in self._ignored:
+        if self.state != "stopped" or stop is None or not is_among(stop, places):
             return False
         return not self.record.has_breakpoint(stop.path, stop.line)
 
@@ -259,6 +280,7 @@ class Worker:
         self.record.run_on()
         self._stacks.clear()
         self._stop = None
+        self._resumed.set()
         self.state = "running"
         self._changed()
 
@@ -283,9 +305,3 @@ class Worker:
             self._handling.cancel()
         self._ended(self)
         self._changed()
-
-
-def ended_events(why: str) -> list[Message]:
-    """What ends an editor's session."""
-    said = [dap.event("output", {"category": "important", "output": why + "\n"})] if why else []
-    return [*said, dap.event("terminated")]

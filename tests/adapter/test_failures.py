@@ -1,0 +1,205 @@
+"""What can go wrong between us and a worker, what is said, and that nothing is lost."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from tests.adapter.conversation import Conversation
+from tests.adapter.harness import AdapterProcess, ControlClient, Program, attach_params, until
+from tests.dap_client import DapClient, RequestFailed
+
+Start = Callable[..., Program]
+
+
+@contextmanager
+def listener(answer: bytes | None) -> Iterator[int]:
+    """A port that is not a debugger: says `answer` and then nothing; None closes at once."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        kept = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                if answer is None:
+                    connection.close()
+                else:
+                    connection.sendall(answer)
+                    kept.append(connection)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join(20)
+            for connection in kept:
+                connection.close()
+
+
+def fake_params(port: int) -> dict[str, object]:
+    return {
+        "session": "session_1",
+        "worker_id": "w1",
+        "cluster": "",
+        "name": "PolicyWorker r0",
+        "host": "127.0.0.1",
+        "port": port,
+    }
+
+
+def test_the_port_is_closed(control: ControlClient) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        port = server.getsockname()[1]
+    error = control.error("attach", **fake_params(port))
+    assert error["code"] == "worker-unreachable"
+    assert f"127.0.0.1:{port} of PolicyWorker r0" in error["message"]
+    assert control.worker() is None
+
+
+@pytest.mark.parametrize(
+    "answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n"]
+)
+def test_something_else_listens_at_the_port(control: ControlClient, answer: bytes | None) -> None:
+    with listener(answer) as port:
+        assert control.error("attach", **fake_params(port))["code"] == "not-a-debugger"
+    assert control.worker() is None
+
+
+def test_another_debugger_is_attached(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "1")
+    other = DapClient.tcp("127.0.0.1", worker.state()["port"])
+    other.request("initialize", adapterID="other")
+    attached = other.send("attach", justMyCode=False)
+    other.wait_for("initialized")
+    error = control.answer(control.send("attach", **attach_params(worker)))["error"]
+    assert error["code"] == "worker-busy"
+    assert "Another debugger is attached to PolicyWorker r0" in error["message"]
+    # The first one is unaffected.
+    other.request("configurationDone")
+    assert other.response(attached)["success"]
+    other.wait_for("stopped")
+    other.leave()
+    worker.wait_done()
+
+
+def test_the_worker_went_on_before_we_came(control: ControlClient, program: Start) -> None:
+    worker = program("waiting.py")
+    control.attach(worker)
+    control.call("release", session="session_1", worker_id="w1")
+    worker.wait_output("running")
+    result = control.attach(worker)
+    assert result["worker"]["state"] == "running"
+    assert result["worker"]["stop"] is None
+    control.call("release", session="session_1", worker_id="w1")
+    assert "done" not in worker.output()
+
+
+def test_the_worker_dies_while_an_editor_looks(control: ControlClient, program: Start) -> None:
+    told = Conversation("worker_dies")
+    worker = program("loop.py", "1")
+    control.call("subscribe")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    worker.kill()
+    editor.wait_for("output", lambda body: "has ended" in body["output"])
+    editor.wait_for("terminated")
+    editor.request("disconnect", restart=False, terminateDebuggee=False)
+    told.hear(editor)
+    told.compare()
+    control.wait_event(lambda workers: [w["state"] for w in workers] == ["gone"])
+    until(lambda: control.worker() is None, "the worker is forgotten")
+
+
+def test_a_held_worker_dies(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "1")
+    control.call("subscribe")
+    control.attach(worker)
+    worker.kill()
+    control.wait_event(lambda workers: [w["state"] for w in workers] == ["gone"])
+    until(lambda: control.worker() is None, "the worker is forgotten")
+    error = control.error("release", session="session_1", worker_id="w1")
+    assert error["code"] == "unknown-worker"
+
+
+def test_the_program_ends_while_an_editor_looks(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "1")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    editor.request("continue", threadId=1)
+    editor.wait_for("terminated")
+    assert "done" in worker.wait_done()
+
+
+def test_what_fails_in_the_worker_is_told(control: ControlClient, program: Start) -> None:
+    editor = DapClient.unix(control.attach(program("loop.py", "1"))["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    frame = editor.stack()[0]["id"]
+    with pytest.raises(RequestFailed, match="nothing_here"):
+        editor.request("evaluate", expression="nothing_here", frameId=frame, context="watch")
+    with pytest.raises(RequestFailed):
+        editor.request("noSuchRequest")
+    assert editor.evaluate("loss", frame) == "1.0"
+
+
+def test_an_editor_that_speaks_nonsense_is_dropped_and_the_stop_kept(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "1"))["socket"]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as rude:
+        rude.connect(path)
+        rude.settimeout(60)
+        rude.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert rude.recv(1) == b""
+    assert (control.worker() or {})["state"] == "stopped"
+
+
+def test_a_control_client_that_speaks_nonsense_gets_an_answer(adapter: AdapterProcess) -> None:
+    client = adapter.connect()
+    assert client.error("fly")["code"] == "internal"
+    assert client.error("release", session="s")["code"] == "internal"
+    assert client.call("hello")["protocol"] == 1
+
+
+def test_two_ask_for_the_same_worker_at_once(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "1")
+    other = adapter.connect()
+    first, second = (
+        control.send("attach", **attach_params(worker)),
+        other.send("attach", **attach_params(worker)),
+    )
+    assert control.answer(first)["result"]["socket"] == other.answer(second)["result"]["socket"]
+
+
+def test_the_one_who_asked_goes_away_while_we_attach(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "1")
+    impatient = adapter.connect()
+    impatient.send("attach", **attach_params(worker))
+    until(lambda: control.worker() is not None, "attaching")
+    impatient.close()
+    until(lambda: (control.worker() or {}).get("state") == "stopped", "attached all the same")
+
+
+def test_several_workers_at_once(control: ControlClient, program: Start) -> None:
+    workers = [program("loop.py", "1") for _ in range(3)]
+    asked = [control.send("attach", **attach_params(w, f"w{n}")) for n, w in enumerate(workers)]
+    states = [control.answer(request)["result"]["worker"]["state"] for request in asked]
+    assert states == ["stopped"] * 3
+    for n, worker in enumerate(workers):
+        control.call("release", session="session_1", worker_id=f"w{n}")
+        assert "done" in worker.wait_done()

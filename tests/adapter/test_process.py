@@ -1,0 +1,198 @@
+"""The adapter as a process: alone per version, private, ends when nobody needs it, leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.adapter.harness import (
+    LIMIT,
+    ROOT,
+    AdapterProcess,
+    ControlClient,
+    Program,
+    attach_params,
+    until,
+)
+from tests.dap_client import DapClient
+
+Start = Callable[..., Program]
+KEY = {"session": "session_1", "worker_id": "w1"}
+
+
+def test_it_says_who_it_is(adapter: AdapterProcess, control: ControlClient) -> None:
+    hello = control.call("hello")
+    assert hello == {"protocol": 1, "version": "0.1.0", "pid": adapter.process.pid}
+
+
+def test_a_second_process_of_the_same_version_leaves_at_once(
+    adapter: AdapterProcess, control: ControlClient, short_home: Path
+) -> None:
+    second = AdapterProcess(short_home)
+    assert second.process.wait(LIMIT) == 0
+    assert control.call("hello")["pid"] == adapter.process.pid
+    second.end()
+
+
+def test_another_version_is_left_alone(
+    control: ControlClient, program: Start, short_home: Path
+) -> None:
+    old_worker, new_worker = program("loop.py", "1"), program("loop.py", "1")
+    control.attach(old_worker, "w1")
+    newer = AdapterProcess(short_home, version="9.9.9")
+    try:
+        assert newer.control.call("hello")["version"] == "9.9.9"
+        newer.control.attach(new_worker, "w2")
+        error = newer.control.error("attach", **attach_params(old_worker, "w1"))
+        assert error["code"] == "worker-busy"
+        assert (control.worker("w1") or {})["state"] == "stopped"
+        control.call("release", **KEY)
+        assert "done" in old_worker.wait_done()
+        assert (newer.control.worker("w2") or {})["state"] == "stopped"
+    finally:
+        newer.end()
+
+
+def test_a_stale_socket_of_a_killed_process_is_replaced(short_home: Path) -> None:
+    first = AdapterProcess(short_home)
+    first.process.kill()
+    first.end()
+    assert first.socket.exists()
+    second = AdapterProcess(short_home)
+    assert second.control.call("hello")["pid"] == second.process.pid
+    second.end()
+
+
+def test_it_ends_when_unused_and_removes_its_sockets(short_home: Path) -> None:
+    adapter = AdapterProcess(short_home, idle_s=0.2)
+    adapter.control.call("hello")
+    adapter.control.close()
+    assert adapter.process.wait(LIMIT) == 0
+    assert [path.suffix for path in short_home.glob("run/*/*")] == [".lock"]
+
+
+def test_it_stays_while_a_worker_is_held(short_home: Path, program: Start) -> None:
+    adapter = AdapterProcess(short_home, idle_s=0.1)
+    worker = program("loop.py", "1")
+    path = adapter.control.attach(worker)["socket"]
+    adapter.control.close()
+    # Only the held worker keeps it; a returning editor finds it, leaves, and then it ends.
+    with pytest.raises(subprocess.TimeoutExpired):
+        adapter.process.wait(3)
+    editor = DapClient.unix(path)
+    editor.attach()
+    editor.wait_for("stopped")
+    editor.leave()
+    assert adapter.process.wait(LIMIT) == 0
+    assert "done" in worker.wait_done()
+
+
+def test_shutdown_is_refused_while_workers_are_held(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "1")
+    control.attach(worker)
+    assert control.error("shutdown")["code"] == "in-use"
+    control.call("release", **KEY)
+    control.call("shutdown")
+    assert adapter.process.wait(LIMIT) == 0
+    worker.wait_done()
+
+
+def test_changes_are_told(control: ControlClient, program: Start) -> None:
+    assert control.call("subscribe") == {"workers": []}
+    worker = program("loop.py", "1")
+    path = control.attach(worker)["socket"]
+    control.wait_event(lambda ws: [w["state"] for w in ws] == ["stopped"] and not ws[0]["editor"])
+    editor = DapClient.unix(path)
+    editor.attach()
+    control.wait_event(lambda ws: [w["editor"] for w in ws] == [True])
+    editor.request("continue", threadId=1)
+    control.wait_event(lambda ws: [w["state"] for w in ws] == ["running"])
+    control.wait_event(lambda ws: ws == [])
+
+
+def test_sockets_are_for_their_owner_alone(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    path = Path(control.attach(program("loop.py", "1"))["socket"])
+    for each in (path, adapter.socket):
+        assert each.stat().st_mode & 0o077 == 0
+        assert each.parent.stat().st_mode & 0o077 == 0
+    if os.getuid() == 0:
+        assert "PermissionError" in as_nobody(path) and "PermissionError" in as_nobody(
+            adapter.socket
+        )
+        # Even in a folder that somebody opened, another user is dropped without a word.
+        for each in (path, adapter.socket):
+            for folder in (each.parent, each.parent.parent, adapter.home):
+                folder.chmod(0o755)
+            each.chmod(0o777)
+            assert as_nobody(each).strip() == "dropped"
+    assert control.worker() is not None
+
+
+def as_nobody(path: Path) -> str:
+    """What happens to the user nobody who connects to that socket."""
+    script = textwrap.dedent(f"""
+        import os, socket
+        os.setgroups([]); os.setgid(65534); os.setuid(65534)
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout({LIMIT})
+        try:
+            s.connect({str(path)!r})
+            s.sendall(b'{{"id": 1, "op": "hello"}}\\n')
+            print("answered" if s.recv(1) else "dropped")
+        except ConnectionError:
+            print("dropped")
+        except OSError as error:
+            print(type(error).__name__)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT
+    )
+    return done.stdout + done.stderr
+
+
+def test_what_a_person_sees_is_not_logged(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "1", env={"API_TOKEN": "hunter2", "RANK": "5"})
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    frame = editor.stack()[0]["id"]
+    assert editor.evaluate("__import__('os').environ['API_TOKEN']", frame) == "'hunter2'"
+    assert (control.worker() or {})["rank"] == "5"
+    editor.request("continue", threadId=1)
+    editor.wait_for("terminated")
+    assert "hunter2" not in str(control.call("workers")) + adapter.log.read_text()
+
+
+def test_it_imports_nothing_but_the_standard_library(short_home: Path) -> None:
+    """Run isolated, as it is shipped: without site-packages the import would fail."""
+    entry = ROOT / "pybackend" / "eagleray_start.py"
+    env = {"EAGLERAY_HOME": str(short_home), "PATH": os.environ["PATH"]}
+    with (short_home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(entry), "adapter"], env=env, stdout=log, stderr=log
+        )
+    path = until(lambda: next(iter(short_home.glob("run/*/adapter-*.sock")), None), "its socket")
+    client = until(lambda: connected(path), "a connection")
+    assert client.call("hello")["pid"] == process.pid
+    client.call("shutdown")
+    assert process.wait(LIMIT) == 0
+    client.close()
+
+
+def connected(path: Path) -> ControlClient | None:
+    try:
+        return ControlClient(path)
+    except (TimeoutError, ConnectionError):
+        return None

@@ -1,0 +1,118 @@
+"""Folders of state and sockets: where they are, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.common import paths
+from eagleray.common.errors import EaglerayError
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    monkeypatch.delenv("EAGLERAY_HOME", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(made))
+    yield made
+    shutil.rmtree(made)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(EaglerayError) as caught:
+        paths.private_folder(path)
+    assert caught.value.code == "unsafe-folder"
+    return caught.value.message
+
+
+def test_home_is_in_the_persons_home_or_where_they_say(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert paths.home() == folder / ".local/share/eagleray"
+    assert paths.home().is_dir()
+    monkeypatch.setenv("EAGLERAY_HOME", str(folder / "mine"))
+    assert paths.home() == folder / "mine"
+    (folder / "file").touch()
+    monkeypatch.setenv("EAGLERAY_HOME", str(folder / "file" / "x"))
+    with pytest.raises(EaglerayError, match="cannot be made"):
+        paths.home()
+
+
+def test_sockets_lie_by_host_in_a_home_that_was_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_HOME", str(folder))
+    run = paths.run_folder()
+    assert run.parent == folder / "run"
+    assert run.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o770)
+    with pytest.raises(EaglerayError, match="other users can write"):
+        paths.run_folder()
+    folder.chmod(0o700)
+
+
+def test_sockets_lie_in_the_runtime_folder_if_it_is_private_and_local(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    assert paths.run_folder() == folder / "eagleray"
+    fallback = Path(f"/tmp/eagleray-{os.getuid()}")
+    folder.chmod(0o755)
+    assert paths.run_folder() == fallback
+    folder.chmod(0o700)
+    monkeypatch.setattr(paths, "is_network_folder", lambda _: True)
+    assert paths.run_folder() == fallback
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / "missing"))
+    assert paths.run_folder() == fallback
+
+
+def test_a_folder_that_others_made_is_refused(folder: Path) -> None:
+    assert paths.private_folder(folder / "good").is_dir()
+    (folder / "good").chmod(0o711)
+    assert "other users can enter it" in refused(folder / "good")
+    (folder / "link").symlink_to(folder, target_is_directory=True)
+    assert "symbolic link" in refused(folder / "link")
+    (folder / "file").touch()
+    assert "not a folder" in refused(folder / "file")
+    assert "cannot be made" in refused(folder / "none" / "deep")
+    assert "belongs to another user" in refused(Path("/proc/1")) or os.getuid() == 0
+
+
+def test_adapters_of_all_versions_are_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EAGLERAY_HOME", str(folder))
+    assert paths.adapter_sockets() == {}
+    for version in ("0.1.0", "1.2.3rc1"):
+        paths.adapter_socket(version).touch()
+    (paths.run_folder() / "w-123.sock").touch()
+    assert set(paths.adapter_sockets()) == {"0.1.0", "1.2.3rc1"}
+
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+tmpfs /run/user/7 tmpfs rw 0 0
+server:/home /home nfs4 rw 0 0
+/dev/sdb /home/local\\040disk xfs rw 0 0
+broken
+lustre@o2ib:/x /home/work lustre rw 0 0
+tmpfs /home/work tmpfs rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/run/user/7", False),
+        ("/home/me", True),
+        ("/homes", False),
+        ("/home/local disk/x", False),
+        ("/home/work/x", False),
+        ("/tmp", False),
+    ],
+)
+def test_network_file_systems(path: str, expected: bool) -> None:
+    assert paths.is_network_folder(Path(path), MOUNTS) is expected
