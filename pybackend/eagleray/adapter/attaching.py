@@ -14,6 +14,7 @@ from eagleray.adapter.link import Link, LinkClosed
 from eagleray.adapter.protocol import AttachParams
 from eagleray.common.errors import (
     EaglerayError,
+    attach_refused,
     not_a_debugger,
     worker_busy,
     worker_gone,
@@ -35,6 +36,16 @@ UNCAUGHT = "uncaught"
 
 # The first words of debugpy to every client.
 _GREETINGS = ("ptvsd", "debugpy")
+
+# Events between debugpy and us, which would confuse an editor.
+KEPT_HERE = (
+    "initialized",
+    "process",
+    "capabilities",
+    "debugpySockets",
+    "debugpyWaitingForServer",
+    "debugpyAttach",
+)
 
 INITIALIZE = {
     "adapterID": "eagleray",
@@ -134,11 +145,7 @@ class Attaching:
         text = str(response.get("message", ""))
         if "already being debugged" in text:
             raise worker_busy(self._params.name)
-        raise EaglerayError(
-            "attach-refused",
-            f"The debugger of {self._params.name} refused: {text[:200]}",
-            "Its log may say why: use “Open Log”.",
-        )
+        raise attach_refused(self._params.name, text)
 
 
 async def _prepare(link: Link, ignored: list[list[Any]]) -> Prepared:

@@ -21,7 +21,7 @@ from eagleray.adapter.protocol import (
     to_json,
 )
 from eagleray.adapter.registry import Registry
-from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.errors import EaglerayError, adapter_in_use, internal
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +113,7 @@ class _Client:
     def _refuse_while_in_use(self) -> None:
         count = len(self._registry.states())
         if count:
-            raise EaglerayError(
-                "in-use",
-                f"The debug adapter is attached to {count} workers.",
-                "Release them first: `eagleray release`.",
-            )
+            raise adapter_in_use(count)
 
     def _changed(self, states: list[WorkerState]) -> None:
         self._send({"event": "workers", **_workers(states)})

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from eagleray.adapter import exceptions, landing
-from eagleray.adapter.attaching import Attaching
+from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.frames import Owners, fold
 from eagleray.adapter.landing import Prepared
@@ -26,16 +26,6 @@ log = logging.getLogger(__name__)
 # How long debugpy may take to let go; a worker deep in native code answers late.
 _RELEASE_S = 5.0
 _CONTINUE_S = 5.0
-
-# Events between debugpy and us, which would confuse an editor.
-_KEPT_HERE = (
-    "initialized",
-    "process",
-    "capabilities",
-    "debugpySockets",
-    "debugpyWaitingForServer",
-    "debugpyAttach",
-)
 
 
 class Watching(Protocol):
@@ -243,7 +233,7 @@ class Worker:
             self._tell(event)
         elif name in ("terminated", "exited"):
             self._on_close()
-        elif name not in _KEPT_HERE and body.get("category") != "telemetry":
+        elif name not in KEPT_HERE and body.get("category") != "telemetry":
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:

@@ -232,6 +232,22 @@ def not_a_debugger(worker: str, host: str, port: int) -> EaglerayError:
     )
 
 
+def attach_refused(worker: str, text: str) -> EaglerayError:
+    return EaglerayError(
+        "attach-refused",
+        f"The debugger of {printable(worker)} refused: {printable(text)}",
+        "Its log may say why: use “Open Log”.",
+    )
+
+
+def adapter_in_use(count: int) -> EaglerayError:
+    return EaglerayError(
+        "in-use",
+        f"The debug adapter is attached to {count} workers.",
+        "Release them first: `eagleray release`.",
+    )
+
+
 def adapter_lost(detail: str = "") -> EaglerayError:
     return EaglerayError(
         "adapter-lost",
