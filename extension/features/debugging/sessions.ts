@@ -46,7 +46,10 @@ export class Sessions implements vscode.Disposable {
       this.open.set(session.id, target);
       this.attached.add(keyOf(target));
       this.latest = target;
-      void bringToFront(session);
+      // The first session comes to the front by itself.
+      if (this.open.size > 1) {
+        void bringToFront(session);
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import Mocha from "mocha";
 import { test } from "./lab.mjs";
+import { around } from "./around.mjs";
 import { attaching } from "./attaching.mjs";
 import { leaving } from "./leaving.mjs";
 import { many } from "./many.mjs";
@@ -13,7 +14,7 @@ export function run() {
   const mocha = new Mocha({ ui: "bdd", timeout: 120_000, reporter: Reporter });
   if (test.only) mocha.grep(new RegExp(test.only.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"));
   mocha.suite.emit("pre-require", globalThis, "", mocha);
-  for (const suite of [attaching, many, leaving, mapping]) suite();
+  for (const suite of [around, attaching, many, leaving, mapping]) suite();
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {
       tell({ ended: true });
