@@ -113,7 +113,7 @@ export function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: name,
-    description: dotted(state, rank, why, place, node, `pid ${worker.pid}`, waits),
+    description: dotted(state, rank, why, place, waits, node, `pid ${worker.pid}`),
     tooltip: tooltip(worker, waits),
     spoken: said(
       name,
