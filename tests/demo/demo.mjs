@@ -54,6 +54,7 @@ await test("paused workers appear in the panel", async () => {
   await window.openPanel();
   await window.sees(window.row(/PolicyWorker\.train.*4 paused/), "the group");
   await window.sees(window.row(/rollout-1/), "the worker under post-mortem");
+  await widenSideBar(window.page);
   await window.shot("paused");
 });
 
@@ -67,6 +68,12 @@ await test("one click stands at the line after breakpoint()", async () => {
   const lines = readFileSync(file, "utf8").split("\n");
   // The first line has the number 1, and the one after the call is meant.
   await window.standsAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
+  const shown = (words) =>
+    window.page.locator(".debug-variables .monaco-list-row", { hasText: words }).first();
+  // The editor unfolds the scope by itself, but not always where the machine is very busy.
+  await until(() => shown("advantage").isVisible(), "the variables", 10_000).catch(() => undefined);
+  await window.click(shown("Locals"), () => shown("advantage").isVisible(), "the variables");
+  await window.page.mouse.move(750, 930);
   await window.shot("standing");
 });
 
@@ -84,6 +91,16 @@ await test("Ctrl-C ends everything that it started", async () => {
 
 await endAll();
 results.end();
+
+/** Rows are cut off in the side bar's first width; the pictures should show them whole. */
+async function widenSideBar(page) {
+  const box = await page.locator(".part.sidebar").first().boundingBox();
+  await page.mouse.move(box.x + box.width, 500);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width + 220, 500, { steps: 8 });
+  await page.mouse.up();
+  await page.mouse.move(1100, 930);
+}
 
 async function test(title, work) {
   const since = Date.now();
