@@ -1,0 +1,57 @@
+/** What stands around the debugging: the commands, the terminals, the logs. */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { assert, Lab, LIMIT, test, until } from "./lab.mjs";
+
+export function around() {
+  describe("around:", function () {
+    const lab = new Lab();
+    before(() => lab.open({ p0: 0 }));
+    afterEach(() => lab.clean());
+    after(() => lab.close());
+
+    it("every command of the manifest is there", async () => {
+      const { packageJSON } = vscode.extensions.getExtension("eagleray.eagleray");
+      const known = await vscode.commands.getCommands(true);
+      const missing = packageJSON.contributes.commands
+        .map((one) => one.command)
+        .filter((command) => !known.includes(command));
+      assert.deepStrictEqual(missing, []);
+    });
+
+    it("the command eagleray is on the PATH of terminals and lists the same worker", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      const out = path.join(test.base, "listed.json");
+      const script = 'eagleray paused --json > "$0.new" 2> "$0.errors" && mv "$0.new" "$0"';
+      const terminal = vscode.window.createTerminal({
+        name: "eagleray",
+        shellPath: "/bin/sh",
+        shellArgs: ["-c", script, out],
+      });
+      await until(() => fs.existsSync(out), "the command has answered", LIMIT);
+      terminal.dispose();
+      const listed = JSON.parse(fs.readFileSync(out, "utf8"));
+      assert.deepStrictEqual(
+        listed.map((one) => one.worker_id),
+        [row.worker_id],
+      );
+    });
+
+    it("the log of a paused worker opens as a read-only document", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      await lab.command("openErrorLog", row);
+      const { document } = await until(
+        () =>
+          vscode.window.visibleTextEditors.find(
+            (one) => one.document.uri.scheme === "eagleray-log",
+          ),
+        "the log is open",
+        LIMIT,
+      );
+      assert.ok(document.uri.path.startsWith("/p0 "), document.uri.path);
+      assert.ok(document.getText().length > 0);
+    });
+  });
+}
