@@ -32,6 +32,8 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
     await walkTo(/p0/);
     await window.key("Enter", () => window.toolbar().isVisible(), "a session has begun");
     await window.standsAt(line("after"));
+    const variables = page.locator(".debug-variables .monaco-list-row");
+    await window.sees(variables.filter({ hasText: "rewards" }), "the variable rewards");
     await window.shot("standing");
   });
 

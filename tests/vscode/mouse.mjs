@@ -33,9 +33,10 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
   });
 
   await test("one click stands at the line after breakpoint(), with variables", async () => {
-    await window.click(paused("p0"), () => window.toolbar().isVisible(), "a session has begun");
+    await window.attach(paused("p0"), () => window.toolbar().isVisible(), "a session has begun");
     await window.standsAt(line("after"));
-    await seesVariables();
+    const variables = page.locator(".debug-variables .monaco-list-row");
+    await window.sees(variables.filter({ hasText: "rewards" }), "the variable rewards");
     await window.shot("standing");
   });
 
@@ -78,7 +79,7 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
   await test("a second worker is debugged beside the first", async () => {
     await window.openPanel();
     await window.sees(window.row(/p0.*attached/), "the first worker as attached");
-    await window.click(
+    await window.attach(
       paused("p1"),
       () => sessionRow("r1 p1").isVisible(),
       "a second session is listed",
@@ -100,7 +101,7 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
       "both still wait",
       1000,
     );
-    await window.click(
+    await window.attach(
       paused("p1"),
       () => window.toolbar().isVisible(),
       "a session has begun again",
@@ -131,15 +132,6 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
     await window.sees(page.getByText(/none paused/), "an empty list");
     await window.shot("all-gone");
   });
-
-  /** The first scope unfolds by itself; a person who comes too early unfolds it. */
-  async function seesVariables() {
-    const rows = page.locator(".debug-variables .monaco-list-row");
-    const rewards = rows.filter({ hasText: "rewards" }).first();
-    const unfolds = () => rewards.isVisible();
-    await until(unfolds, "", 5000).catch(() => undefined);
-    await window.click(rows.filter({ hasText: "Locals" }), unfolds, "one sees rewards");
-  }
 
   function button(name) {
     return page.locator(`.debug-toolbar .action-label[aria-label^="${name}"]`);

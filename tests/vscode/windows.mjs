@@ -24,7 +24,7 @@ await browserRun("windows", async ({ stage, server, browser, window, driver, tes
     return other;
   };
   const attach = (where) =>
-    where.click(where.row("p0"), () => where.toolbar().isVisible(), "a session has begun");
+    where.attach(where.row("p0"), () => where.toolbar().isVisible(), "a session has begun");
 
   await test("a closed window holds the worker", async () => {
     await window.openPanel();

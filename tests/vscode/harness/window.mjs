@@ -51,13 +51,13 @@ export class Window {
   }
 
   /** Makes `gesture` again and again until `effect()` is true; what fails on the way is tried again. */
-  async gesture(gesture, effect, what) {
+  async gesture(gesture, effect, what, effectMs = EFFECT_MS) {
     let last;
     await until(
       async () => {
         if (await effect()) return true;
         await gesture().catch((error) => (last = error));
-        return await until(effect, "", EFFECT_MS).catch(() => false);
+        return await until(effect, "", effectMs).catch(() => false);
       },
       what,
       LIMIT_MS,
@@ -69,16 +69,23 @@ export class Window {
     });
   }
 
-  async click(locator, effect, what, options = {}) {
+  async click(locator, effect, what, { effectMs, ...options } = {}) {
     await this.gesture(
       async () => {
         // A hover left over from the last gesture would catch the click.
         await this.page.mouse.move(750, 5);
         await locator.first().click({ timeout: EFFECT_MS, force: true, ...options });
+        await this.page.mouse.move(750, 5);
       },
       effect,
       what,
+      effectMs,
     );
+  }
+
+  /** A click on a worker's row, repeated only late: what opens in the panel's place must not catch it. */
+  async attach(row, effect, what) {
+    await this.click(row, effect, what, { effectMs: 30_000 });
   }
 
   async key(keys, effect, what) {
