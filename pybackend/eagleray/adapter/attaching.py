@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from eagleray.adapter import landing
 from eagleray.adapter.dap import Message
-from eagleray.adapter.landing import Prepared
+from eagleray.adapter.landing import Calls, Prepared, answered
 from eagleray.adapter.link import Link, LinkClosed
 from eagleray.adapter.protocol import AttachParams
 from eagleray.common.errors import (
@@ -64,8 +64,9 @@ INITIALIZE = {
 class Attaching:
     """One attempt.  `take` must get every event of the link from its beginning."""
 
-    def __init__(self, params: AttachParams) -> None:
+    def __init__(self, params: AttachParams, calls: Calls) -> None:
         self._params = params
+        self._calls = calls
         self._greeted = asyncio.Event()
         self._initialized_or_refused = asyncio.Event()
 
@@ -116,12 +117,19 @@ class Attaching:
         if attach.done():
             self._refuse(attach.result())
         exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
-        prepared = await _prepare(link, ignored)
+        prepared = await self._prepare(link, ignored)
         done = link.begin("configurationDone")
         await self._in_time(exceptions)
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
-        return initialize.get("body") or {}, prepared
+        told = await answered(prepared) if prepared is not None else None
+        return initialize.get("body") or {}, landing.prepared(told)
+
+    async def _prepare(self, link: Link, ignored: list[list[Any]]) -> asyncio.Future[str] | None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            preparing = self._calls.run(link.begin, "prepare", ignored)
+            return await asyncio.wait_for(preparing, PREPARE_S)
+        return None
 
     async def _in_time(self, answer: asyncio.Future[T]) -> T:
         try:
@@ -146,12 +154,3 @@ class Attaching:
         if "already being debugged" in text:
             raise worker_busy(self._params.name)
         raise attach_refused(self._params.name, text)
-
-
-async def _prepare(link: Link, ignored: list[list[Any]]) -> Prepared:
-    expression = landing.call("prepare", ignored)
-    evaluating = link.begin("evaluate", {"expression": expression, "context": "watch"})
-    response: Message = {}
-    with contextlib.suppress(asyncio.TimeoutError):
-        response = await asyncio.wait_for(asyncio.shield(evaluating), PREPARE_S)
-    return landing.prepared(landing.answer_of(response))

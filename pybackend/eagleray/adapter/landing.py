@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from eagleray.adapter.dap import Message
+from eagleray.adapter.in_worker import TOLD
+
+# The answer comes just before or soon after the response; without it we do with less.
+ANSWER_S = 5.0
+
+Ask = Callable[[str, Message], Awaitable[Message]]
 
 
 @dataclass(frozen=True)
@@ -19,25 +30,57 @@ class Prepared:
     waiting: int | None = None
 
 
-def call(function: str, *arguments: Any) -> str:
-    """The expression that runs a function of `in_worker` in a worker.
+class Calls:
+    """Runs functions of `in_worker` in one worker.
 
-    The code bears the name of pydevd's own file, because pydevd neither traces nor shows its own frames.
+    `take` must get every event of the link.  The answer comes as an event, because older versions of
+    debugpy, the one that Ray's documentation names among them, evaluate without giving a result back.
     """
-    given = ", ".join(repr(argument) for argument in arguments)
-    run = f"(exec(compile({_source()!r}, __import__('pydevd').__file__, 'exec'), n), n[{function!r}]({given}))[1]"
-    return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[str]] = {}
+
+    def take(self, event: Message) -> None:
+        """Hands the answer to a call to the one who waits for it."""
+        body = event.get("body")
+        if not isinstance(body, dict) or body.get("output") != TOLD:
+            return
+        data = body.get("data") if body.get("category") == "telemetry" else None
+        answer = self._answers.get(data.get("call", 0)) if isinstance(data, dict) else None
+        if isinstance(data, dict) and answer is not None and not answer.done():
+            answer.set_result(str(data.get("answer")))
+
+    async def run(self, ask: Ask, function: str, *arguments: Any) -> asyncio.Future[str]:
+        """Returns when the function has run; its answer may come later, or never if it failed.
+
+        debugpy keeps back all events until `configurationDone`, and with them the answer.
+        """
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._answers.pop(number))
+        expression = _expression(number, function, arguments)
+        try:
+            response = await ask("evaluate", {"expression": expression, "context": "watch"})
+        except BaseException:
+            answer.cancel()
+            raise
+        if not response.get("success"):
+            answer.set_result("")
+        return answer
+
+    async def call(self, ask: Ask, function: str, *arguments: Any) -> dict[str, Any] | None:
+        """The answer of the function; None when the worker did not run it."""
+        return await answered(await self.run(ask, function, *arguments))
 
 
-def answer_of(response: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON that the function returned; None when the worker did not run it or cannot give results."""
-    if not response.get("success"):
-        return None
+async def answered(answer: asyncio.Future[str]) -> dict[str, Any] | None:
+    """Waits for an answer that is due, and reads it."""
     try:
-        answer = json.loads(response["body"]["result"])
-    except (KeyError, TypeError, ValueError):
+        read = json.loads(await asyncio.wait_for(answer, ANSWER_S))
+    except (asyncio.TimeoutError, ValueError):
         return None
-    return answer if isinstance(answer, dict) else None
+    return read if isinstance(read, dict) else None
 
 
 def prepared(answer: dict[str, Any] | None) -> Prepared:
@@ -52,6 +95,13 @@ def prepared(answer: dict[str, Any] | None) -> Prepared:
         roots={str(k): str(v) for k, v in roots.items()} if isinstance(roots, dict) else {},
         waiting=waiting if isinstance(waiting, int) else None,
     )
+
+
+def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
+    # The code bears the name of pydevd's own file: pydevd neither traces nor shows its own frames.
+    given = ", ".join(repr(argument) for argument in (number, function, *arguments))
+    run = f"(exec(compile({_source()!r}, __import__('pydevd').__file__, 'exec'), n), n['tell']({given}))"
+    return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
 
 
 @cache

@@ -6,18 +6,19 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from eagleray.adapter import exceptions, landing
+from eagleray.adapter import exceptions
 from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.frames import Owners, fold
-from eagleray.adapter.landing import Prepared
-from eagleray.adapter.link import Link, LinkClosed
+from eagleray.adapter.landing import Calls, Prepared
+from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stop_of
+from eagleray.adapter.watching import Watching
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 
@@ -26,16 +27,6 @@ log = logging.getLogger(__name__)
 # How long debugpy may take to let go; a worker deep in native code answers late.
 _RELEASE_S = 5.0
 _CONTINUE_S = 5.0
-
-
-class Watching(Protocol):
-    """The editor's side as a worker sees it."""
-
-    def tell(self, event: Message) -> None:
-        """Passes an event on, unless the editor is still configuring."""
-
-    def end(self, why: str) -> None:
-        """Ends its session with a line that says why ("" for none)."""
 
 
 class Worker:
@@ -67,6 +58,7 @@ class Worker:
         self._ended = ended
         self._link: Link | None = None
         self._prepared = Prepared()
+        self._calls = Calls()
         self._stop: Stop | None = None
         self._stops_known = asyncio.Event()
         self._resumed = asyncio.Event()
@@ -75,15 +67,17 @@ class Worker:
         self._stacks: dict[int, list[Message]] = {}
         self._handling: asyncio.Task[None] | None = None
         self._leaving = False
+        self._steps = False
 
     # --- attaching -----------------------------------------------------------------------------
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
-        attaching = Attaching(self.params)
+        attaching = Attaching(self.params, self._calls)
 
         def take(event: Message) -> None:
             attaching.take(event)
+            self._calls.take(event)
             self._events.put_nowait(event)
 
         self._link = await attaching.connect(take, self._on_close)
@@ -110,6 +104,8 @@ class Worker:
         """The worker's whole response; raises worker_gone."""
         if self._link is None:
             raise worker_gone(self.params.name)
+        if command in STEERING:
+            self._steps = command != "continue"
         try:
             return await self._link.request(command, arguments)
         except LinkClosed as error:
@@ -128,9 +124,7 @@ class Worker:
 
     async def read_file(self, path: str) -> dict[str, Any]:
         """A file as the worker sees it: text, truncated, sha256."""
-        expression = landing.call("read_file", path)
-        response = await self.request("evaluate", {"expression": expression, "context": "watch"})
-        answer = landing.answer_of(response)
+        answer = await self._calls.call(self.request, "read_file", path)
         if answer is None or answer.get("missing"):
             raise no_worker_file(path)
         return answer
@@ -173,6 +167,7 @@ class Worker:
         before = self._stop
         if before is None:
             return
+        self._steps = False
         answer = self._link.begin("continue", {"threadId": self.record.focus})
         resumed = self._resumed
         answer.add_done_callback(lambda _: resumed.set())
@@ -202,9 +197,8 @@ class Worker:
 
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""
-        expression = landing.call("ignore", self._ignored)
-        response = await self.request("evaluate", {"expression": expression, "context": "watch"})
-        stands = (landing.answer_of(response) or {}).get("stands") or []
+        answer = await self._calls.call(self.request, "ignore", self._ignored)
+        stands = (answer or {}).get("stands") or []
         if self._is_at(self._ignored + stands):
             await self.run_on()
 
@@ -214,7 +208,7 @@ class Worker:
     # --- what the worker says ------------------------------------------------------------------
 
     async def _handle_events(self) -> None:
-        while True:
+        while self.state != "gone":
             event = await self._events.get()
             try:
                 await self._handle(event)
@@ -238,6 +232,9 @@ class Worker:
 
     async def _on_stopped(self, event: Message) -> None:
         self._stacks.clear()
+        if event["body"].get("reason") == "step" and not self._steps:
+            # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
+            event["body"]["reason"] = "breakpoint"
         self.record.stop(event["body"])
         self._stop = await self._where(event["body"])
         self._resumed = asyncio.Event()

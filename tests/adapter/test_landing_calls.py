@@ -1,0 +1,72 @@
+"""Calls into a worker, against what a broken or hostile debugger may answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from eagleray.adapter import landing
+from eagleray.adapter.dap import Message, event
+from eagleray.adapter.landing import Calls, Prepared
+
+
+def told(call: Any, answer: Any) -> Message:
+    return event(
+        "output",
+        {"category": "telemetry", "output": "eagleray", "data": {"call": call, "answer": answer}},
+    )
+
+
+async def ask_of(calls: Calls, *events: Message, success: bool = True) -> Any:
+    """What a call comes to when the worker sends these events and then its response."""
+
+    async def ask(command: str, arguments: Message) -> Message:
+        assert command == "evaluate" and "in_worker" in arguments["expression"]
+        for one in events:
+            calls.take(one)
+        return {"success": success}
+
+    return await calls.call(ask, "read_file", "/x.py")
+
+
+async def test_the_answer_is_the_event_of_this_call() -> None:
+    noise = [
+        event("output"),
+        event("output", {"output": "eagleray"}),
+        told(7, "{}"),
+        told("x", "{}"),
+    ]
+    assert await ask_of(Calls(), *noise, told(1, '{"text": "é"}'), told(1, "{}")) == {"text": "é"}
+
+
+@pytest.mark.parametrize("answer", ["", "null", "[1]", "{", 3, None])
+async def test_what_is_not_an_answer_is_none(answer: Any) -> None:
+    assert await ask_of(Calls(), told(1, answer)) is None
+
+
+async def test_a_worker_that_refuses_or_says_nothing_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
+    assert await ask_of(Calls(), success=False) is None
+    assert await ask_of(Calls()) is None
+
+
+async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
+    calls = Calls()
+
+    async def never(command: str, arguments: Message) -> Message:
+        return await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(calls.call(never, "read_file", "/x.py"), 0.01)
+    calls.take(told(1, "{}"))
+
+
+def test_what_a_worker_says_of_itself_is_checked() -> None:
+    assert landing.prepared(None) == Prepared()
+    odd = {"pid": "1", "rank": 3, "roots": [], "waiting": "x"}
+    assert landing.prepared(odd) == Prepared()
+    good = {"pid": 5, "rank": "3", "roots": {"ray": "/r"}, "waiting": 2}
+    assert landing.prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)
