@@ -65,7 +65,7 @@ async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
     assert "step 4:" in await ended(training)
 
 
-async def test_continue_all_others_leaves_one(
+async def test_continue_all_others_leaves_one_that_is_attached_then(
     panel: StdioClient, cluster: RayCluster, training: Program
 ) -> None:
     left = (await rows(panel))["policy-1"]["worker_id"]
@@ -76,14 +76,13 @@ async def test_continue_all_others_leaves_one(
     await panel.heard(workers.CHANGED, lambda value: value["paused"] == 1 and value["held"] == 0)
     waiting = [row for row in (await rows(panel)).values() if row["state"] == "paused"]
     assert [row["worker_id"] for row in waiting] == [left]
-
-
-async def test_attach_over_the_sidecar(panel: StdioClient, cluster: RayCluster) -> None:
-    named = {"cluster": cluster.address, "worker": "policy-3", "workspace_folders": []}
+    # Attaching and releasing by the panel: the one that was left stands held in between.
+    named = {"cluster": cluster.address, "worker": "policy-1", "workspace_folders": []}
     attached = await panel.result(debugging.ATTACH, {**named, "workDoneToken": "t"})
-    assert attached["rank"] == 3
+    assert attached["rank"] == 1
     assert attached["local"].endswith("policy.py")
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+    panel.notifications.clear()
     released = {"cluster": cluster.address, "worker_ids": [attached["worker_id"]]}
     assert await panel.result(debugging.RELEASE, released) == {"done": 1, "failures": []}
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 0)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
 FOLDER = PROGRAMS / "rl_training"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def training(cluster: RayCluster) -> Iterator[Program]:
     program = cluster.run(FOLDER / "train.py", "--steps", "1")
     try:
