@@ -87,7 +87,8 @@ async function consider(around: Surroundings, file: string): Promise<Probed> {
 function inWorkspace(around: Surroundings, place: string): boolean {
   return around.workspaceFolders.some((folder) => {
     const relative = path.relative(folder, place);
-    return relative === "" || (!relative.startsWith("..") && !path.isAbsolute(relative));
+    const above = relative === ".." || relative.startsWith(`..${path.sep}`);
+    return !above && !path.isAbsolute(relative);
   });
 }
 

@@ -105,6 +105,10 @@ const TRAPS: readonly (readonly [string, Machine])[] = [
   ],
   ["PATH", { environ: { PATH: "/ws/bin" }, pythons: { "/ws/bin/python3": GOOD } }],
   [
+    "a folder whose name begins with two dots",
+    { environ: { PATH: "/ws/..bin" }, pythons: { "/ws/..bin/python3": GOOD } },
+  ],
+  [
     "a link into it",
     {
       environ: { PATH: "/bin" },
