@@ -50,6 +50,7 @@ def test_unpaired_surrogates_do_not_break_the_line() -> None:
         b"Content-Length: 99999999999\r\n\r\n",
         b"Content-Length: 4\r\n\r\nnull",
         b"Content-Length: 2\r\n\r\n[]",
+        b"Content-Length: 200000\r\n\r\n" + b"[" * 200000,
         b"Content-Length: 2\r\n\r\n{}",
         b"Content-Length: 3\r\n\r\n\xff\xfe\xfd",
     ],

@@ -70,7 +70,7 @@ def test_a_stale_socket_of_a_killed_process_is_replaced(short_home: Path) -> Non
 
 
 def test_it_ends_when_unused_and_removes_its_sockets(short_home: Path) -> None:
-    adapter = AdapterProcess(short_home, idle_s=0.2)
+    adapter = AdapterProcess(short_home, idle_s=3)
     adapter.control.call("hello")
     adapter.control.close()
     assert adapter.process.wait(LIMIT) == 0
@@ -78,13 +78,13 @@ def test_it_ends_when_unused_and_removes_its_sockets(short_home: Path) -> None:
 
 
 def test_it_stays_while_a_worker_is_held(short_home: Path, program: Start) -> None:
-    adapter = AdapterProcess(short_home, idle_s=0.1)
+    adapter = AdapterProcess(short_home, idle_s=3)
     worker = program("loop.py", "1")
     path = adapter.control.attach(worker)["socket"]
     adapter.control.close()
     # Only the held worker keeps it; a returning editor finds it, leaves, and then it ends.
     with pytest.raises(subprocess.TimeoutExpired):
-        adapter.process.wait(3)
+        adapter.process.wait(8)
     editor = DapClient.unix(path)
     editor.attach()
     editor.wait_for("stopped")

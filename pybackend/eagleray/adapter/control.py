@@ -21,9 +21,13 @@ from eagleray.adapter.protocol import (
     to_json,
 )
 from eagleray.adapter.registry import Registry
-from eagleray.common.errors import EaglerayError, adapter_in_use, internal
+from eagleray.common.errors import EaglerayError, adapter_in_use, internal, worker_silent
 
 log = logging.getLogger(__name__)
+
+
+# A worker deep in native code answers nothing; attaching has limits of its own.
+ANSWER_S = 20.0
 
 
 class Control:
@@ -73,7 +77,11 @@ class _Client:
         try:
             request = json.loads(line)
             request_id = request.get("id")
-            answer = {"result": await self._result(request["op"], request.get("params") or {})}
+            op, params = request["op"], request.get("params") or {}
+            limit = None if op == protocol.ATTACH else ANSWER_S
+            answer = {"result": await asyncio.wait_for(self._result(op, params), limit)}
+        except asyncio.TimeoutError:
+            answer = {"error": _error(worker_silent("The worker", ANSWER_S))}
         except EaglerayError as error:
             answer = {"error": _error(error)}
         except Exception as error:

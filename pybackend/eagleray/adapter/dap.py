@@ -87,7 +87,7 @@ def _length(value: bytes) -> int:
 def _parse(body: bytes) -> Message:
     try:
         message = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NotDap("a body that is not JSON") from error
     if not isinstance(message, dict) or message.get("type") not in ("request", "response", "event"):
         raise NotDap("a body that is not a message")

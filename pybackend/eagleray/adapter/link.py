@@ -11,12 +11,15 @@ import asyncio
 import contextlib
 import heapq
 import itertools
+import logging
 import socket
 from collections.abc import Callable
 from typing import TypeVar
 
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -121,13 +124,17 @@ class Link:
             while (message := await dap.read(self._reader)) is not None:
                 self._acknowledge()
                 self._take(message)
-        except (OSError, dap.NotDap):
-            pass
-        self._closed = True
-        self._writer.close()
-        self._fail_pending()
-        self.ended.set()
-        self._on_close()
+        except (OSError, dap.NotDap) as error:
+            log.info("a worker's connection: %r", error)
+        finally:
+            # Whatever came, nobody may wait for this connection any longer.
+            is_news = not self._closed
+            self._closed = True
+            self._writer.close()
+            self._fail_pending()
+            self.ended.set()
+            if is_news:
+                self._on_close()
 
     def _acknowledge(self) -> None:
         """Lets the kernel acknowledge at once: debugpy's next small message waits for it, else 40 ms."""
@@ -142,7 +149,8 @@ class Link:
         if kind == "event":
             self._on_event(message)
         elif kind == "response":
-            answer = self._pending.pop(message.get("request_seq", 0), None)
+            number = message.get("request_seq")
+            answer = self._pending.pop(number, None) if isinstance(number, int) else None
             if answer is not None and not answer.done():
                 answer.set_result(message)
         else:

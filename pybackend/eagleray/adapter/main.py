@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from eagleray.common.paths import adapter_socket, run_folder
 
 log = logging.getLogger(__name__)
 
+_LOCK_S = 10.0
+_LOCK_LOOK_S = 0.05
+
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Serves until nobody needs it; returns at once when another process of this version serves."""
@@ -29,11 +33,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     socket_path = adapter_socket()
-    lock = os.open(socket_path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        # The lock, not the socket, says who serves: a killed process leaves its socket behind.
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _is_alone(socket_path):
         log.info("another adapter serves %s", socket_path)
         return 0
     asyncio.run(serve(socket_path, idle_s=_idle_s()))
@@ -58,6 +58,24 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
         private_socket.stop(server, socket_path)
         registry.close()
         log.info("ending")
+
+
+def _is_alone(socket_path: Path) -> bool:
+    """Takes the lock that says who serves; the socket does not, for a killed process leaves it behind.
+
+    Who holds the lock without a socket is about to begin or to end: it is waited for.
+    """
+    lock = os.open(socket_path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for _ in range(round(_LOCK_S / _LOCK_LOOK_S)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if socket_path.exists():
+                return False
+            time.sleep(_LOCK_LOOK_S)
+        else:
+            return True
+    return False
 
 
 def _idle_s() -> float:

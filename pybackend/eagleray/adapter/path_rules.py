@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Callable, Iterable
 
 from eagleray.adapter.protocol import Mapping
@@ -23,6 +24,9 @@ class PathRules:
         1. The first rule that fits and whose file exists.
         2. The same path.
         """
+        if remote.startswith("/"):
+            # A path that climbs ("..") must not climb out of the folder that it is mapped to.
+            remote = posixpath.normpath(remote)
         for rule in self.mappings:
             local = _moved(remote, rule.remote, rule.local)
             if local is not None and self._exists(local):

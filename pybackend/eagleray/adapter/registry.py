@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eagleray import __version__
 from eagleray.adapter.editor import Editor
 from eagleray.adapter.editor_requests import EditorRequests
 from eagleray.adapter.protocol import (
@@ -29,7 +30,11 @@ log = logging.getLogger(__name__)
 
 # debugpy's adapter stops listening for ever when a client connects while it still clears away the one
 # before; it has no sign of being done, so its port is left alone for this long.
-PORT_REST_S = 0.4
+PORT_REST_S = 1.0
+
+# How long one worker may keep the others' answer to IGNORE waiting.
+IGNORE_S = 5.0
+_EXPECTED = (EaglerayError, asyncio.TimeoutError)
 
 
 class Held:
@@ -43,10 +48,16 @@ class Held:
 
 
 class Registry:
-    """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop."""
+    """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop.
+
+    There is one per version and folder: what lies there under its version is left from a killed process.
+    """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder = folder
+        self._prefix = f"w-{__version__}-"
+        for stale in folder.glob(f"{self._prefix}*.sock"):
+            stale.unlink(missing_ok=True)
         self._clock = clock
         self._held: dict[WorkerKey, Held] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
@@ -59,7 +70,8 @@ class Registry:
     async def attach(self, params: AttachParams) -> AttachResult:
         """Attaches, or finds the worker that is attached already; a second call waits for the first."""
         key = WorkerKey(params.session, params.worker_id)
-        held = self._held.get(key)
+        while (held := self._held.get(key)) is not None and held.worker.is_leaving:
+            await held.worker.left.wait()
         if held is None:
             held = self._held[key] = Held(self._new_worker(params))
             held.attaching = asyncio.create_task(self._attach(key, held))
@@ -70,18 +82,18 @@ class Registry:
 
     async def run_on(self, key: WorkerKey) -> None:
         """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
-        worker = self._find(key).worker
+        worker = (await self._attached(key)).worker
         if worker.editor is None and not self._ignored.get(key.session):
             await worker.release()
         else:
             await worker.run_on()
 
     async def release(self, key: WorkerKey) -> None:
-        await self._find(key).worker.release()
+        await (await self._attached(key)).worker.release()
 
     async def set_mappings(self, key: WorkerKey, mappings: list[Mapping]) -> None:
         """Applies new mappings to the stack and the breakpoints of an editor that is there."""
-        held = self._find(key)
+        held = await self._attached(key)
         held.worker.set_mappings(mappings)
         events = await EditorRequests(held.worker, held.sources).set_again()
         editor = held.worker.editor
@@ -91,7 +103,7 @@ class Registry:
             editor.tell({"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}})
 
     async def read_file(self, key: WorkerKey, path: str) -> dict[str, Any]:
-        return await self._find(key).worker.read_file(path)
+        return await (await self._attached(key)).worker.read_file(path)
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Runs on at that line in all workers of the session, now and later; or stops again."""
@@ -102,8 +114,10 @@ class Registry:
         elif not params.ignore and place in ignored:
             ignored.remove(place)
         ours = [held.worker for key, held in self._held.items() if key.session == params.session]
-        for result in await asyncio.gather(*(w.ignore() for w in ours), return_exceptions=True):
-            if isinstance(result, BaseException) and not isinstance(result, EaglerayError):
+        asked = (asyncio.wait_for(worker.ignore(), IGNORE_S) for worker in ours)
+        for result in await asyncio.gather(*asked, return_exceptions=True):
+            # A worker deep in native code takes the rule over when it comes out.
+            if isinstance(result, BaseException) and not isinstance(result, _EXPECTED):
                 raise result
 
     def close(self) -> None:
@@ -116,7 +130,7 @@ class Registry:
         mark = hashlib.sha256(f"{params.session} {params.worker_id}".encode()).hexdigest()[:12]
         return Worker(
             params,
-            str(self._folder / f"w-{mark}.sock"),
+            str(self._folder / f"{self._prefix}{mark}.sock"),
             self._ignored.setdefault(params.session, []),
             self._clock,
             self._tell,
@@ -158,8 +172,10 @@ class Registry:
             private_socket.stop(held.server, Path(worker.socket_path))
         log.info("%s is no longer ours", worker.params.name)
 
-    def _find(self, key: WorkerKey) -> Held:
+    async def _attached(self, key: WorkerKey) -> Held:
         held = self._held.get(key)
+        if held is not None and held.attaching is not None:
+            await asyncio.shield(held.attaching)
         if held is None:
             raise unknown_worker(key.worker_id)
         return held

@@ -66,7 +66,8 @@ class Worker:
         self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._stacks: dict[int, list[Message]] = {}
         self._handling: asyncio.Task[None] | None = None
-        self._leaving = False
+        self.is_leaving = False
+        self.left = asyncio.Event()
         self._steps = False
 
     # --- attaching -----------------------------------------------------------------------------
@@ -84,7 +85,7 @@ class Worker:
         try:
             capabilities, self._prepared = await attaching.attach(self._link, self._ignored)
         except BaseException:
-            self._leaving = True
+            self.is_leaving = True
             self._link.close()
             raise
         self.record.capabilities = capabilities
@@ -186,8 +187,9 @@ class Worker:
         """
         link, self._link = self._link, None
         if link is None:
+            await self.left.wait()
             return
-        self._leaving = True
+        self.is_leaving = True
         answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
         with contextlib.suppress(LinkClosed, asyncio.TimeoutError):
             await asyncio.wait_for(answer, _RELEASE_S)
@@ -276,7 +278,7 @@ class Worker:
             self.editor.tell(event)
 
     def _on_close(self) -> None:
-        if self._leaving or self.state == "gone":
+        if self.is_leaving or self.state == "gone":
             return
         self._finish(f"{self.params.name} has ended.")
 
@@ -291,4 +293,5 @@ class Worker:
         if self._handling is not None and self._handling is not asyncio.current_task():
             self._handling.cancel()
         self._ended(self)
+        self.left.set()
         self._changed()

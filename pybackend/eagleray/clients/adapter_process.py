@@ -100,7 +100,7 @@ def _log_file() -> BinaryIO:
     path = _log_path()
     if path.exists() and path.stat().st_size > _LOG_LIMIT:
         path.replace(path.with_suffix(".old.log"))
-    return path.open("ab")
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def _tail(offset: int) -> str:

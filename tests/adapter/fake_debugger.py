@@ -1,0 +1,70 @@
+"""A worker's debugger that answers as it is told to, for what a real one cannot be brought to do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from eagleray.adapter import dap
+from eagleray.adapter.dap import Message
+from eagleray.adapter.protocol import AttachParams
+
+
+class FakeDebugger:
+    """Greets, attaches, stops at train.py:10.  Commands in `held` are answered when `go` is set."""
+
+    def __init__(self, *held: str) -> None:
+        self.held = set(held)
+        self.go = asyncio.Event()
+        self.asked: list[str] = []
+        self.connections = 0
+        self._clients: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> FakeDebugger:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.go.set()
+        self._server.close()
+        for client in self._clients:
+            client.close()
+
+    def params(self, worker_id: str = "w1") -> AttachParams:
+        port = self._server.sockets[0].getsockname()[1]
+        return AttachParams("session_1", worker_id, "", "PolicyWorker r0", "127.0.0.1", port)
+
+    def send(self, message: Message) -> None:
+        """Says something to the client that came last."""
+        self._clients[-1].write(dap.encode(message))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._clients.append(writer)
+        self.send(dap.event("output", {"category": "telemetry", "output": "ptvsd"}))
+        attach: Message = {}
+        while (request := await dap.read(reader)) is not None:
+            command = request["command"]
+            self.asked.append(command)
+            if command in self.held:
+                await self.go.wait()
+            if command == "attach":
+                attach = request
+                self.send(dap.event("initialized"))
+                continue
+            self.send(dap.success(request, self._body(command)))
+            if command == "configurationDone":
+                self.send(dap.success(attach))
+                self.send(dap.event("stopped", {"reason": "breakpoint", "threadId": 1}))
+            if command == "disconnect":
+                break
+        writer.close()
+
+    def _body(self, command: str) -> Message:
+        frame: dict[str, Any] = {
+            "id": 1,
+            "name": "train",
+            "line": 10,
+            "source": {"path": "/x/train.py"},
+        }
+        return {"stackFrames": [frame]} if command == "stackTrace" else {}

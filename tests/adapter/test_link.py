@@ -1,0 +1,113 @@
+"""The connection to a debugger: one request at a time, what steers first, nobody left waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from eagleray.adapter import dap, link
+from eagleray.adapter.link import Link, LinkClosed
+
+
+class Peer:
+    """The other end of a link, played by the test."""
+
+    async def open(self) -> Link:
+        accepted: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.put_nowait((reader, writer))
+
+        self.server = await asyncio.start_server(client, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*self.server.sockets[0].getsockname())
+        self.closed: list[bool] = []
+        self.link = Link(reader, writer, lambda _: None, lambda: self.closed.append(True))
+        self.reader, self.writer = await accepted.get()
+        return self.link
+
+    async def hear(self) -> dap.Message:
+        message = await dap.read(self.reader)
+        assert message is not None
+        return message
+
+    def answer(self, request: dap.Message) -> None:
+        self.writer.write(dap.encode(dap.success(request)))
+
+    def end(self) -> None:
+        self.writer.close()
+        self.server.close()
+        self.link.close()
+
+
+async def test_one_request_waits_for_the_other_and_steering_does_not() -> None:
+    peer = Peer()
+    connection = await peer.open()
+    slow = asyncio.create_task(connection.request("evaluate"))
+    first = await peer.hear()
+    later = asyncio.create_task(connection.request("variables"))
+    urgent = asyncio.create_task(connection.request("stackTrace"))
+    await asyncio.sleep(0)
+    steering = asyncio.create_task(connection.request("continue"))
+    second = await peer.hear()
+    assert (first["command"], second["command"]) == ("evaluate", "continue")
+    for request in (second, first):
+        peer.answer(request)
+    third = await peer.hear()
+    peer.answer(third)
+    fourth = await peer.hear()
+    peer.answer(fourth)
+    assert (third["command"], fourth["command"]) == ("stackTrace", "variables")
+    await asyncio.gather(slow, later, urgent, steering)
+    peer.end()
+
+
+async def test_a_hanging_request_holds_the_others_up_for_a_time_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link, "_PATIENCE_S", 0.01)
+    peer = Peer()
+    connection = await peer.open()
+    hanging = asyncio.create_task(connection.request("evaluate"))
+    first = await peer.hear()
+    other = asyncio.create_task(connection.request("threads"))
+    peer.answer(await peer.hear())
+    await other
+    peer.answer(first)
+    await hanging
+    peer.end()
+
+
+async def test_a_request_that_is_given_up_passes_its_turn_on() -> None:
+    peer = Peer()
+    connection = await peer.open()
+    first = asyncio.create_task(connection.request("evaluate"))
+    heard = await peer.hear()
+    given_up = asyncio.create_task(connection.request("variables"))
+    last = asyncio.create_task(connection.request("scopes"))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    peer.answer(heard)
+    heard = await peer.hear()
+    assert heard["command"] == "scopes"
+    peer.answer(heard)
+    await asyncio.gather(first, last)
+    peer.end()
+
+
+@pytest.mark.parametrize("last_words", [b"", b"Content-Length: 1\r\n\r\n[", b"nonsense\r\n\r\n"])
+async def test_nobody_waits_for_a_connection_that_ended(last_words: bytes) -> None:
+    peer = Peer()
+    connection = await peer.open()
+    asked = [asyncio.create_task(connection.request(c)) for c in ("evaluate", "scopes", "continue")]
+    await peer.hear()
+    peer.writer.write(last_words)
+    peer.writer.close()
+    for request in asked:
+        with pytest.raises(LinkClosed):
+            await request
+    await connection.ended.wait()
+    assert peer.closed == [True]
+    with pytest.raises(LinkClosed):
+        await connection.request("threads")
+    peer.end()

@@ -1,0 +1,113 @@
+"""Workers that come, go and hang, against a debugger that is told when to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.adapter import landing, registry
+from eagleray.adapter.protocol import IgnoreParams, WorkerKey
+from eagleray.adapter.registry import Registry
+from eagleray.common.clock import SetClock
+
+from tests.adapter.fake_debugger import FakeDebugger
+
+KEY = WorkerKey("session_1", "w1")
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
+    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
+    folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    made = Registry(folder, SetClock())
+    yield made
+    made.close()
+    shutil.rmtree(folder)
+
+
+async def states(workers: Registry) -> list[str]:
+    return [worker.state for worker in workers.states()]
+
+
+async def test_who_attaches_while_the_worker_is_released_gets_a_new_connection(
+    workers: Registry,
+) -> None:
+    async with FakeDebugger("disconnect") as debugger:
+        await workers.attach(debugger.params())
+        releasing = asyncio.create_task(workers.release(KEY))
+        while "disconnect" not in debugger.asked:
+            await asyncio.sleep(0)
+        attaching = asyncio.create_task(workers.attach(debugger.params()))
+        again = asyncio.create_task(workers.release(KEY))
+        await asyncio.sleep(0)
+        assert not attaching.done() and not again.done()
+        debugger.go.set()
+        await releasing
+        await again
+        result = await attaching
+        assert (result.worker.state, debugger.connections) == ("stopped", 2)
+        assert Path(result.socket).is_socket()
+        await workers.release(KEY)
+
+
+async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
+    async with FakeDebugger("configurationDone") as debugger:
+        attaching = asyncio.create_task(workers.attach(debugger.params()))
+        while "configurationDone" not in debugger.asked:
+            await asyncio.sleep(0)
+        releasing = asyncio.create_task(workers.release(KEY))
+        debugger.go.set()
+        await attaching
+        await releasing
+        assert workers.states() == []
+
+
+async def test_a_worker_that_does_not_answer_holds_up_no_ignore(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "IGNORE_S", 0.05)
+    async with FakeDebugger() as silent, FakeDebugger() as other:
+        await workers.attach(silent.params("w1"))
+        await workers.attach(other.params("w2"))
+        silent.held = {"evaluate"}
+        await workers.ignore(IgnoreParams("session_1", "/x/train.py", 10))
+        assert "continue" in other.asked
+        silent.go.set()
+
+
+async def test_a_debugger_that_raves_is_a_worker_that_is_gone(workers: Registry) -> None:
+    async with FakeDebugger("scopes") as debugger:
+        result = await workers.attach(debugger.params())
+        assert result.worker.stop is not None and result.worker.stop.line == 10
+        asking = asyncio.create_task(workers.read_file(KEY, "/x"))
+        # A number of a request that is no number is passed over; what is no message ends it.
+        debugger.send({"type": "response", "request_seq": [1], "success": True})
+        debugger.send({"type": "nonsense"})
+        with pytest.raises(Exception, match=r"has ended|no file"):
+            await asking
+        while workers.states():
+            await asyncio.sleep(0)
+
+
+async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    (folder / "w-0.1.0-123.sock").touch()
+    (folder / "w-9.9.9-123.sock").touch()
+    Registry(folder, SetClock())
+    assert [path.name for path in folder.iterdir()] == ["w-9.9.9-123.sock"]
+    shutil.rmtree(folder)
+
+
+async def test_held_seconds_count_from_when_nobody_looks(workers: Registry) -> None:
+    clock = SetClock()
+    workers._clock = clock  # type: ignore[assignment]
+    async with FakeDebugger() as debugger:
+        await workers.attach(debugger.params())
+        clock.move(61.0)
+        assert workers.states()[0].held_s == 61.0
+        await workers.release(KEY)
