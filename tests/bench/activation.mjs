@@ -1,6 +1,8 @@
 /**
  * How long the extension takes to activate, as the editor's own list of running extensions says it:
  * the last line is a JSON array of milliseconds, one for each opening of the window.
+ *
+ *     node tests/bench/activation.mjs FOLDER_OF_THE_PACKED_EXTENSION
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +10,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { launch, openPage } from "../vscode/harness/browser.mjs";
 import { endAll, endWithRun } from "../vscode/harness/ending.mjs";
 import { marked, endMarked } from "../vscode/harness/processes.mjs";
-import { ROOT } from "../vscode/harness/ray.mjs";
 import { start } from "../vscode/harness/server.mjs";
 import { Window } from "../vscode/harness/window.mjs";
 
@@ -21,7 +22,7 @@ endWithRun(() => {
 });
 try {
   const server = await start({
-    extensionDir: ROOT,
+    extensionDir: process.argv[2],
     folder: home,
     env: { EAGLERAY_HOME: home, EAGLERAY_DISCOVERY: "off" },
   });
