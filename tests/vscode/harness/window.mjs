@@ -108,12 +108,13 @@ export class Window {
     );
   }
 
+  /** Opens the palette afresh: the list of an open one lacks the commands that came meanwhile. */
   async palette() {
     const input = this.page.locator(".quick-input-widget:visible input").first();
-    if (!(await input.isVisible().catch(() => false))) {
-      await this.page.keyboard.press("F1");
-      await until(() => input.isVisible(), "", EFFECT_MS);
-    }
+    await this.page.keyboard.press("Escape");
+    await until(async () => !(await input.isVisible()), "", EFFECT_MS);
+    await this.page.keyboard.press("F1");
+    await until(() => input.isVisible(), "", EFFECT_MS);
     return { input };
   }
 
