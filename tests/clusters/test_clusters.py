@@ -247,6 +247,40 @@ async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeD
         await clusters.named(fake.address)
     async with refused("bad-address"):
         await clusters.named("no address")
+    assert [one.id for one in clusters.known().clusters] == [fake.address]
+
+
+async def test_what_does_not_answer_when_it_is_named_is_not_watched(
+    make: Make, fake: FakeDashboard
+) -> None:
+    clusters = make()
+    fake.fault = "error_500"
+    async with refused("dashboard-failed"):
+        await clusters.id_of(fake.address)
+    assert clusters.known().clusters == ()
+
+
+async def test_a_person_writes_an_address_in_many_ways(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    here.ports = [fake.port]
+    clusters = make()
+    await clusters.discover()
+    fake.fault = "error_500"  # It is watched already: nobody asks it.
+    for written in (f"{fake.port}", f"localhost:{fake.port}", f"{fake.address}/"):
+        assert await clusters.id_of(written) == fake.address
+
+
+async def test_the_other_address_of_a_cluster_means_the_one_that_is_watched(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    async with dashboard() as twin:
+        twin.version["session_name"] = fake.session
+        here.ports = [fake.port, twin.port]
+        clusters = make()
+        await clusters.refresh()
+        assert await clusters.id_of(twin.address) == fake.address
+        assert await clusters.named(twin.address) == fake.address
 
 
 async def test_one_cluster_at_two_addresses_is_shown_once(

@@ -73,6 +73,15 @@ async def test_attach(
     assert (params["session"], params["host"]) == (dashboard.session, "10.9.9.9")
 
 
+async def test_a_configuration_names_the_cluster_in_its_own_way(
+    panel: StdioClient, dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    row = (await rows(panel))[0]
+    for written in (str(dashboard.port), f"localhost:{dashboard.port}", f"{dashboard.address}/"):
+        asked = {"cluster": written, "worker": row["worker_id"], "workspace_folders": []}
+        assert (await panel.result(debugging.ATTACH, asked))["cluster"] == dashboard.address
+
+
 async def test_a_worker_that_ran_on_before_the_click(
     panel: StdioClient, dashboard: FakeDashboard
 ) -> None:

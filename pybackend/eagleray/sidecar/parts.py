@@ -67,11 +67,18 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     source_mapping = SourceMapping(adapters, home())
     workers = PausedWorkers(watch, adapters, clock=clock, to_local=source_mapping.local)
 
+    clusters = Clusters(watch, dict(os.environ), settings.discovery)
+
+    async def id_of(cluster: str) -> str:
+        # A worker can be held of a cluster that nobody watches any more.
+        held = any(state.cluster == cluster for state in adapters.known())
+        return cluster if held else await clusters.id_of(cluster)
+
     async def find(cluster: str, worker: str) -> Target:
-        return await workers.find(cluster, worker)
+        return await workers.find(await id_of(cluster), worker)
 
     async def targets(cluster: str) -> Sequence[Target]:
-        return everyone(await workers.refresh([cluster]))
+        return everyone(await workers.refresh([await id_of(cluster)]))
 
     def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
         return workers.on_change(lambda: update(_all(workers)))
@@ -80,7 +87,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         settings=settings,
         adapters=adapters,
         watch=watch,
-        clusters=Clusters(watch, dict(os.environ), settings.discovery),
+        clusters=clusters,
         workers=workers,
         debugging=Debugging(
             adapters=adapters,

@@ -181,14 +181,27 @@ class Clusters:
 
         Raises what went wrong if it does not answer.
         """
-        cluster = normalised(written)
-        if cluster not in self._wanted():
+        cluster = self._as_watched(written)
+        is_new = cluster not in self._wanted()
+        if is_new:
             self._named[cluster] = None
             await self._watch_what_is_wanted()
         await self._watch.refresh(cluster)
         if error := self._watch.seen(cluster).error:
+            if is_new:
+                self._named.pop(cluster, None)
+                await self._watch_what_is_wanted()
             raise error
         return cluster
+
+    async def id_of(self, written: str) -> str:
+        """Like `named`, but one that is watched already is not asked, and may fail."""
+        cluster = self._as_watched(written)
+        return cluster if cluster in self._wanted() else await self.named(cluster)
+
+    def _as_watched(self, written: str) -> str:
+        cluster = normalised(written)
+        return self._twins.get(cluster, cluster)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` whenever `known()` may answer something else; the answer ends that."""
