@@ -1,32 +1,87 @@
-// Processes that a run of ours started and that outlived it, found by a mark in their environment.
+// Processes that a run of ours started and that outlived it.
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What still runs with the mark `NAME=value` after a moment of grace: `[{pid, title}]`, without ourselves. */
-export async function markedProcesses(mark, graceMs = 15_000) {
-  const deadline = Date.now() + graceMs;
-  for (;;) {
-    const found = marked(mark);
-    if (found.length === 0 || Date.now() > deadline) return found;
-    await pause(200);
+const LOOK_MS = 2000;
+
+/**
+ * Keeps account of what is started from its making on: descendants of this process, seen by looking now
+ * and then, and whatever carries `mark` (`NAME=value`) in its environment. Either alone misses some:
+ * Ray overwrites the environment of its workers, and detached processes lose their parent.
+ */
+export class Started {
+  #mark;
+  #seen = new Map();
+  #timer;
+
+  constructor(mark) {
+    this.#mark = mark;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** What still runs after a moment of grace: `[{pid, title}]`; the account is closed. */
+  async left(graceMs = 15_000) {
+    clearInterval(this.#timer);
+    const deadline = Date.now() + graceMs;
+    for (;;) {
+      const found = this.#look();
+      if (found.length === 0 || Date.now() > deadline) return found;
+      await pause(200);
+    }
+  }
+
+  /** Ends them, each by its id. */
+  end() {
+    return endEach(() => this.#look());
+  }
+
+  #look() {
+    const all = processes();
+    const ours = new Set([process.pid]);
+    // Parents have mostly smaller ids than their children, but ids start anew: until nothing is added.
+    for (let before = 0; before !== ours.size;) {
+      before = ours.size;
+      for (const { pid, parent } of all) if (ours.has(parent)) ours.add(pid);
+    }
+    ours.delete(process.pid);
+    for (const { pid, since } of all) if (ours.has(pid)) this.#seen.set(pid, since);
+    const left = all.filter(
+      ({ pid, since }) => this.#seen.get(pid) === since || carries(pid, this.#mark),
+    );
+    return left
+      .filter(({ pid }) => pid !== process.pid)
+      .map(({ pid }) => ({ pid, title: title(pid) }));
   }
 }
 
-/** Ends them, each by its id. */
-export async function endMarked(mark) {
+/** Ends what carries the mark in its environment, each by its id. */
+export function endMarked(mark) {
+  return endEach(() => processes().filter(({ pid }) => pid !== process.pid && carries(pid, mark)));
+}
+
+async function endEach(find) {
   for (let round = 0; round < 20; round++) {
-    const found = marked(mark);
+    const found = find();
     if (found.length === 0) return;
     for (const { pid } of found) signal(pid, round < 10 ? "SIGTERM" : "SIGKILL");
     await pause(300);
   }
 }
 
-function marked(mark) {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => read(`/proc/${pid}/environ`).split("\0").includes(mark))
-    .map((pid) => ({ pid: Number(pid), title: title(pid) }));
+/** `{pid, parent, since}` of all that run; a pid is given anew, together with its start it is not. */
+function processes() {
+  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return names.flatMap((name) => {
+    // The name of the program, in brackets, may itself hold blanks and brackets.
+    const fields = read(`/proc/${name}/stat`).split(") ").at(-1).split(" ");
+    const [state, parent, since] = [fields[0], Number(fields[1]), fields[19]];
+    return since === undefined || state === "Z" ? [] : [{ pid: Number(name), parent, since }];
+  });
+}
+
+function carries(pid, mark) {
+  return read(`/proc/${pid}/environ`).split("\0").includes(mark);
 }
 
 function title(pid) {

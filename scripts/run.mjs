@@ -2,10 +2,13 @@
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 
+// A suite that is told to end ends its Ray cluster, which takes a while on a busy machine.
+const TIME_TO_END_MS = 45_000;
+
 const running = new Set();
 
 /** Ends every process group that was started here; each has at most `graceMs` to end by itself. */
-export async function endAll(graceMs = 5000) {
+export async function endAll(graceMs = TIME_TO_END_MS) {
   const groups = [...running];
   for (const child of groups) signalGroup(child, "SIGTERM");
   const deadline = Date.now() + graceMs;
@@ -61,7 +64,7 @@ export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}
         : setTimeout(() => {
             timedOut = true;
             signalGroup(child, "SIGTERM");
-            setTimeout(() => signalGroup(child, "SIGKILL"), 10_000).unref();
+            setTimeout(() => signalGroup(child, "SIGKILL"), TIME_TO_END_MS).unref();
           }, limitMs);
     // A daemon that inherited the pipes would keep "close" away for ever, so after "exit" the
     // rest of the output gets a moment only.

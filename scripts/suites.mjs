@@ -66,7 +66,11 @@ export const suites = [
     minutes: 6,
     real: true,
   }),
-  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { lane: "ray", minutes: 6 }),
+  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", {
+    lane: "ray",
+    minutes: 6,
+    real: true,
+  }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "ray", minutes: 6, real: true }),
   pytest("proofs", ["python", "proofs"], "proofs", { lane: "ray", minutes: 10, real: true }),
 ];
@@ -76,7 +80,7 @@ function editor(suite, version) {
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
-    { lane: "editor", minutes: 8, real: true },
+    { lane: "editor", minutes: 12, real: true },
   );
 }
 

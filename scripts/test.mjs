@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
-import { endMarked, markedProcesses } from "./leftovers.mjs";
+import { Started } from "./leftovers.mjs";
 import { cache, out, root } from "./places.mjs";
 import { readClosingLine, readJunit } from "./results.mjs";
 import { endWithChildren, run } from "./run.mjs";
@@ -14,6 +14,7 @@ import { needs, suites } from "./suites.mjs";
 endWithChildren();
 const started = Date.now();
 const runId = randomBytes(8).toString("hex");
+const processes = new Started(`EAGLERAY_TEST_RUN=${runId}`);
 const folder = join(out, "results");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
@@ -129,6 +130,7 @@ function environment() {
   const env = {
     EAGLERAY_TEST_RUN: runId,
     EAGLERAY_DEV_CACHE: cache,
+    EAGLERAY_SHOTS: process.env.EAGLERAY_SHOTS,
     EAGLERAY_OLD_RAY_PYTHON: interpreter("old-ray"),
     EAGLERAY_PROOFS_PYTHON: interpreter("proofs"),
     EAGLERAY_PACKED: ready.has("vsix") ? "1" : undefined,
@@ -137,18 +139,18 @@ function environment() {
     NO_COLOR: "1",
     PYTHONUNBUFFERED: "1",
   };
-  for (const name of ["RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "RAY_DEBUG", "EAGLERAY_HOME"]) {
-    env[name] = undefined;
+  // What is set here wins; else a person's own settings of Ray and Eagleray must not reach the suites.
+  for (const name of Object.keys(process.env)) {
+    if (/^(RAY|EAGLERAY)_/.test(name) && !(name in env)) env[name] = undefined;
   }
   return env;
 }
 
 async function endLeftovers() {
-  const mark = `EAGLERAY_TEST_RUN=${runId}`;
-  const left = await markedProcesses(mark);
+  const left = await processes.left();
   if (left.length === 0) return;
   total.failed.push(`left behind: ${left.map(({ title }) => title).join("; ")}`);
-  await endMarked(mark);
+  await processes.end();
 }
 
 function close() {

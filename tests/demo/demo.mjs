@@ -60,7 +60,7 @@ await test("paused workers appear in the panel", async () => {
 
 await test("one click stands at the line after breakpoint()", async () => {
   const file = join(ROOT, "tests", "programs", "rl_training", "policy.py");
-  await window.click(
+  await window.attach(
     window.row(/policy-0/),
     () => window.toolbar().isVisible(),
     "a session has begun",
@@ -70,9 +70,7 @@ await test("one click stands at the line after breakpoint()", async () => {
   await window.standsAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
   const shown = (words) =>
     window.page.locator(".debug-variables .monaco-list-row", { hasText: words }).first();
-  // The editor unfolds the scope by itself, but not always where the machine is very busy.
-  await until(() => shown("advantage").isVisible(), "the variables", 10_000).catch(() => undefined);
-  await window.click(shown("Locals"), () => shown("advantage").isVisible(), "the variables");
+  await window.sees(shown("advantage"), "the variables");
   await window.page.mouse.move(750, 930);
   await window.shot("standing");
 });

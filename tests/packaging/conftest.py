@@ -71,3 +71,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             "python", working_pythons(), ids=lambda path: Path(path).resolve().name
         )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which Pythons the .vsix was tried with, since only those can be that are on this machine."""
+    terminalreporter.write_line("Pythons: " + ", ".join(working_pythons()))
