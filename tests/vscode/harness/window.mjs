@@ -56,8 +56,15 @@ export class Window {
     await until(
       async () => {
         if (await effect()) return true;
-        await gesture().catch((error) => (last = error));
-        return await until(effect, "", effectMs).catch(() => false);
+        // A gesture that could not be made has no effect to wait for.
+        const made = await gesture().then(
+          () => true,
+          (error) => {
+            last = error;
+            return false;
+          },
+        );
+        return await until(effect, "", made ? effectMs : 300).catch(() => false);
       },
       what,
       LIMIT_MS,
@@ -85,7 +92,7 @@ export class Window {
 
   /** A click on a worker's row, repeated only late: what opens in the panel's place must not catch it. */
   async attach(row, effect, what) {
-    await this.click(row, effect, what, { effectMs: 30_000 });
+    await this.click(row, effect, what, { effectMs: 15_000 });
   }
 
   async key(keys, effect, what) {
