@@ -222,6 +222,14 @@ async def test_the_usual_port_is_shown_only_if_ray_answers(
         assert (await clusters.refresh()).clusters == ()
         fake.fault = ""
         assert [one.id for one in (await clusters.refresh()).clusters] == [fake.address]
+        # One bad moment does not take the rows away; another program on the port does.
+        fake.fault = "error_500"
+        for _ in range(2):
+            (known,) = (await clusters.refresh()).clusters
+            assert known.state == "failing"
+        fake.fault = "web_page"
+        await clusters.refresh()
+        assert (await clusters.refresh()).clusters == ()
 
 
 async def test_a_variable_names_a_cluster_which_gets_no_token_for_that(

@@ -32,6 +32,8 @@ STEP_S = 1.0
 
 # Answers that only Ray's dashboard gives, though not the one that was wanted.
 RAY_ALL_THE_SAME = frozenset({"token-needed", "token-refused", "dashboard-busy"})
+# Answers that Ray's dashboard never gives.
+NO_RAY = frozenset({"not-ray", "redirected"})
 
 log = logging.getLogger(__name__)
 
@@ -236,6 +238,11 @@ class Clusters:
         """`found` without what listens on the usual port and is no Ray."""
         kept = []
         for one in found:
+            seen = self._seen_of(one.address)
+            if seen is not None and (seen.error is None or seen.error.code not in NO_RAY):
+                # It was Ray before, and may be slow now: its rows stay.
+                kept.append(one)
+                continue
             if one.source == "port" and not self._is_added(one.address):
                 try:
                     await self._check(one.address)
