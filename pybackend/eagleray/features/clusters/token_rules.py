@@ -47,15 +47,13 @@ class TokenRules:
 
         `look` False: who listens there is taken from the last look, which is for open connections.
 
-        1. A token that was typed in for this cluster.
-        2. None, if the listener is another user of this machine: an address of a shared machine
+        1. None, if the listener is another user of this machine: an address of a shared machine
            that was one's own yesterday can be somebody else's today.
+        2. A token that was typed in for this cluster.
         3. Ray's own token, if the listener is a process of this user.
         4. Ray's own token, if the person added the cluster.
         5. None: it was merely found.
         """
-        if typed := self._typed.get(address):
-            return typed
         if look or address not in self._owners:
             self._owners[address] = self._listener(*host_and_port(address))
         owner = self._owners[address]
@@ -63,6 +61,8 @@ class TokenRules:
         if owner is not None and owner not in (self._uid, 0):
             log.info("no token for %s: its listener is uid %d", address, owner)
             return None
+        if typed := self._typed.get(address):
+            return typed
         if owner == self._uid or added:
             return own_token(self._environ)
         log.info("no token for %s: it was found, not added", address)
