@@ -49,7 +49,7 @@ async def failure(
 async def test_a_fault_becomes_an_error_of_the_catalogue(
     fault: str, code: str, question: str
 ) -> None:
-    patience_s = 0.5 if code == "cluster-slow" else 30.0
+    patience_s = 2.0 if code == "cluster-slow" else 30.0
     async with dashboard() as fake:
         fake.fault = fault
         client = Dashboard(fake.address, quick_s=patience_s, list_s=patience_s)
