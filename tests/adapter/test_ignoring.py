@@ -48,6 +48,17 @@ def test_an_ignored_worker_attaches_as_running(control: ControlClient, program: 
     until(lambda: control.worker() is None, "the worker is forgotten")
 
 
+def test_a_stop_that_nobody_has_looked_at_is_not_seen(
+    control: ControlClient, program: Start
+) -> None:
+    control.call("ignore", session="session_1", path=LOOP, line=NEXT + 1)
+    worker = program("loop.py", "3")
+    assert control.attach(worker, seen=False)["worker"]["seen"] is False
+    assert control.attach(worker)["worker"]["seen"] is True
+    control.call("continue", session="session_1", worker_id="w1")
+    until(lambda: not (control.worker() or {"seen": True})["seen"], "it stops again, unseen")
+
+
 def test_a_breakpoint_of_the_person_on_that_line_still_stops(
     control: ControlClient, program: Start
 ) -> None:

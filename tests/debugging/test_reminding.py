@@ -54,6 +54,11 @@ def test_a_hold_that_began_before_us(reminder: Reminder, clock: SetClock, said: 
     assert [held.minutes for held in said] == [15]
 
 
+def test_a_stop_that_nobody_has_seen_is_no_hold(reminder: Reminder, said: list[Held]) -> None:
+    reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])
+    assert said == []
+
+
 def test_a_very_old_hold_is_said_at_once(reminder: Reminder, said: list[Held]) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE)])
     assert [held.minutes for held in said] == [47]

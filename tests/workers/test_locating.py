@@ -60,7 +60,9 @@ async def test_1_the_dashboard_s_trace_where_it_is_allowed() -> None:
     on = Setting()
     on.dashboard.profiling, on.dashboard.traces = True, {100: trace(100)}
     on.want(pause())
+    assert on.locator.is_looking(pause().key)
     assert (await on.stand(), on.spy.asked, on.changes) == (SHORT, [], 1)
+    assert not on.locator.is_looking(pause().key)
 
 
 async def test_2_py_spy_on_this_machine_gives_the_whole_path_too() -> None:
@@ -95,7 +97,7 @@ async def test_a_shortened_path_is_better_than_none() -> None:
 async def test_3_otherwise_unknown() -> None:
     on = Setting()
     on.want(pause())
-    assert (await on.stand(), on.spy.asked, on.changes) == (None, [], 0)
+    assert (await on.stand(), on.spy.asked, on.changes) == (None, [], 1)
 
 
 async def test_a_trace_of_another_process_is_not_believed() -> None:

@@ -45,6 +45,7 @@ STOPPED = worker_state()
         (True, worker_state(state="attaching", stop=None), "paused"),
         (False, worker_state(state="attaching", stop=None), "paused"),
         (False, STOPPED, "held"),
+        (False, worker_state(seen=False), "paused"),
         (False, worker_state(editor=True), "attached"),
         (False, worker_state(state="running", stop=None), "running"),
         (False, worker_state(state="running", stop=None, editor=True), "running"),

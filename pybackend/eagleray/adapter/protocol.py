@@ -61,8 +61,8 @@ class AttachParams:
     """Attach to the debugger of a worker at `host:port` through `route`.
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
-    `cluster` is handed back in `WorkerState` and not looked at.  `quiet` attaches without waiting for a
-    stop longer than `timeout_s`.
+    `cluster` is handed back in `WorkerState` and not looked at.  The stop is waited for at most
+    `timeout_s`.  `seen` False: nobody asked for this worker, see `WorkerState`.
     """
 
     session: str
@@ -74,6 +74,7 @@ class AttachParams:
     mappings: list[Mapping] = field(default_factory=list)
     timeout_s: float = 15.0
     route: Literal["direct"] = "direct"
+    seen: bool = True
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class WorkerState:
     """What the adapter knows of an attached or held worker.
 
     `editor`: an editor is connected now.  `held_s`: seconds since the worker stands with no editor, 0.0
-    otherwise.  `rank` is RANK of the worker's environment, "" when it has none.
+    otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: nobody has
+    attached at the place where it stands or looked at it there, as at its first breakpoint().
     """
 
     session: str
@@ -107,6 +109,7 @@ class WorkerState:
     rank: str
     stop: Stop | None
     socket: str
+    seen: bool = True
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,9 @@ class Registry:
         if held.attaching is not None:
             # A caller that goes away must not take the worker from another one.
             await asyncio.shield(held.attaching)
+        if params.seen and not held.worker.seen:
+            held.worker.seen = True
+            self._tell()
         return AttachResult(held.worker.socket_path, held.worker.status())
 
     async def run_on(self, key: WorkerKey) -> None:

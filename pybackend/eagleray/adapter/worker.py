@@ -24,9 +24,8 @@ from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 
 log = logging.getLogger(__name__)
 
-# How long debugpy may take to let go; a worker deep in native code answers late.
-_RELEASE_S = 5.0
-_CONTINUE_S = 5.0
+# How long debugpy may take to let go or run on; a worker deep in native code answers late.
+_LET_GO_S = 5.0
 
 
 class Worker:
@@ -69,6 +68,7 @@ class Worker:
         self.is_leaving = False
         self.left = asyncio.Event()
         self._steps = False
+        self.seen = params.seen
 
     # --- attaching -----------------------------------------------------------------------------
 
@@ -145,6 +145,7 @@ class Worker:
             rank=self._prepared.rank,
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
+            seen=self.seen,
         )
 
     # --- steering ------------------------------------------------------------------------------
@@ -152,6 +153,7 @@ class Worker:
     def watched_by(self, editor: Watching | None) -> None:
         """An editor came (the one before it is told to end) or went."""
         before, self.editor = self.editor, editor
+        self.seen = self.seen or editor is not None
         if before is not None and editor is not None and before is not editor:
             before.end("Another window looks at this worker now.")
         self._alone_since = self._clock.now()
@@ -173,7 +175,7 @@ class Worker:
         resumed = self._resumed
         answer.add_done_callback(lambda _: resumed.set())
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(resumed.wait(), _CONTINUE_S)
+            await asyncio.wait_for(resumed.wait(), _LET_GO_S)
         if answer.done() and answer.exception() is not None:
             raise worker_gone(self.params.name)
         if self._stop is before:
@@ -192,8 +194,8 @@ class Worker:
         self.is_leaving = True
         answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
         with contextlib.suppress(LinkClosed, asyncio.TimeoutError):
-            await asyncio.wait_for(answer, _RELEASE_S)
-            await asyncio.wait_for(link.ended.wait(), _RELEASE_S)
+            await asyncio.wait_for(answer, _LET_GO_S)
+            await asyncio.wait_for(link.ended.wait(), _LET_GO_S)
         link.close()
         self._finish("")
 
@@ -240,6 +242,7 @@ class Worker:
         self.record.stop(event["body"])
         self._stop = await self._where(event["body"])
         self._resumed = asyncio.Event()
+        self.seen = self.editor is not None or (self.seen and self.state != "running")
         self.state = "stopped"
         self._alone_since = self._clock.now()
         if self._is_at(self._ignored):

@@ -17,7 +17,7 @@ from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.features.workers.rows import Paused, everyone
+from eagleray.features.workers.rows import everyone
 
 
 @frozen
@@ -81,7 +81,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         return everyone(await workers.refresh([await id_of(cluster)]))
 
     def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
-        return workers.on_change(lambda: update(_all(workers)))
+        return workers.on_change(lambda: update(workers.looked_at()))
 
     return Parts(
         settings=settings,
@@ -100,7 +100,3 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         ),
         source_mapping=source_mapping,
     )
-
-
-def _all(workers: PausedWorkers) -> list[Paused]:
-    return everyone(workers.groups())

@@ -37,7 +37,9 @@ class Reminder:
     def update(self, states: Sequence[WorkerState]) -> None:
         """What the adapters hold now."""
         held = {
-            (s.session, s.worker_id): s for s in states if s.state == "stopped" and not s.editor
+            (s.session, s.worker_id): s
+            for s in states
+            if s.state == "stopped" and s.seen and not s.editor
         }
         now = self._clock.now()
         # A hold that we have seen begin keeps its beginning; `held_s` is what others saw before us.

@@ -36,7 +36,7 @@ class Pause:
 
 
 class Locator:
-    """Keeps `stands` of the present pauses; `on_change` is called when one became known.
+    """Keeps `stands` of the present pauses; `on_change` is called when one has been looked at.
 
     For each pause once, in this order:
     1. The dashboard's trace endpoint, where it allows that.
@@ -70,6 +70,10 @@ class Locator:
                 self._numbers[pause.key] = pause.number
                 self._tasks[pause.key] = asyncio.create_task(self._find(pause))
 
+    def is_looking(self, key: Key) -> bool:
+        """Whether it is not known yet if the stand of this worker can be found."""
+        return key in self._tasks
+
     async def settled(self) -> None:
         """Returns when every pause that is wanted now has been looked at."""
         if self._tasks:
@@ -97,7 +101,7 @@ class Locator:
         self._tasks.pop(pause.key, None)
         if stand is not None:
             self.stands[pause.key] = stand
-            self._on_change()
+        self._on_change()
 
     async def _locate(self, pause: Pause) -> Stand | None:
         stand = await self._traced(pause)

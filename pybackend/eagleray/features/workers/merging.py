@@ -102,7 +102,9 @@ def _state(state: WorkerState | None) -> State:
         return "paused"
     if state.state == "running":
         return "running"
-    return "attached" if state.editor else "held"
+    if state.editor:
+        return "attached"
+    return "held" if state.seen else "paused"
 
 
 def _stand(key: Key, state: WorkerState | None, known: Known) -> Stand:

@@ -78,6 +78,11 @@ class PausedWorkers:
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         return group(merge(self._listed(clusters), states, known))
 
+    def looked_at(self) -> list[Paused]:
+        """All workers but those whose line is still being looked for."""
+        looking = self._locator.is_looking
+        return [w for w in everyone(self.groups()) if not looking((w.session, w.worker_id))]
+
     def _adopt(self, states: list[WorkerState]) -> None:
         """Keeps what the adapters said; a cluster may have been attached to under another address."""
         seen = self._watch.all_seen()
