@@ -47,6 +47,7 @@ async def test_a_worker_that_waits_there_goes_by(ignoring: Ignoring, adapter: Fa
     await ignoring.pass_by([Row("w1", place=Place("/remote/train.py", 23))])
     assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
     assert adapter.states["w1"].state == "running"
+    assert adapter.asked[0][1]["seen"] is False
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ async def test_a_worker_whose_line_is_unknown_is_looked_at(
 ) -> None:
     adapter.answers["w2"] = state("w2", stop=None, state="running")
     await ignoring.pass_by([Row("w1"), Row("w2")])
-    assert [op for op, _ in adapter.asked] == ["attach", "ignore", "attach"]
+    assert sorted(op for op, _ in adapter.asked) == ["attach", "attach", "ignore"]
 
 
 async def test_one_that_stands_elsewhere_after_all_stays(
@@ -85,7 +86,7 @@ async def test_one_that_stands_elsewhere_after_all_stays(
 async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: FakeAdapter) -> None:
     adapter.answers["w1"] = worker_busy("w1")
     await ignoring.pass_by([Row("w1"), Row("w2")])
-    assert [op for op, _ in adapter.asked] == ["attach", "attach", "ignore"]
+    assert sorted(op for op, _ in adapter.asked) == ["attach", "attach", "ignore"]
 
 
 async def test_rules_outlive_the_sidecar(
@@ -101,6 +102,19 @@ async def test_a_rule_is_taken_back(
     assert ignoring.rules() == []
     assert adapter.asked[-1][1]["ignore"] is False
     assert Ignoring(adapters, file).rules() == []
+
+
+async def test_two_windows_share_the_rules(
+    ignoring: Ignoring, adapter: FakeAdapter, adapters: Adapters, file: Path
+) -> None:
+    theirs = Rule(RULE.cluster, RULE.session, "/remote/other.py", 7)
+    await Ignoring(adapters, file).ignore(theirs)
+    mine = Rule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
+    await ignoring.ignore(mine)
+    assert ignoring.rules() == [RULE, theirs, mine]
+    await ignoring.forget(theirs.cluster, theirs.path, theirs.line)
+    assert Ignoring(adapters, file).rules() == [RULE, mine]
+    assert [one.name for one in file.parent.glob(f"{file.name}*")] == [file.name]
 
 
 async def test_a_restarted_cluster_begins_without_rules(ignoring: Ignoring) -> None:

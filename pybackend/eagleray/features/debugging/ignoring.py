@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +19,11 @@ from attrs import asdict, frozen
 from eagleray.adapter.protocol import AttachParams, IgnoreParams
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
+from eagleray.common.gather import gather_bounded
 from eagleray.features.debugging.needs import Target
+
+# How many workers are let by at a time.
+AT_ONCE = 16
 
 log = logging.getLogger(__name__)
 
@@ -39,48 +45,42 @@ class Ignoring:
     def __init__(self, adapters: Adapters, file: Path) -> None:
         self._adapters = adapters
         self._file = file
-        self._rules = _read(file)
-        self._busy: set[tuple[str, str]] = set()
 
     def rules(self) -> list[Rule]:
-        return list(self._rules)
+        """Read anew each time, since several windows share them."""
+        return _read(self._file)
 
     async def ignore(self, rule: Rule) -> None:
         """From now on no worker of the cluster is to stop there."""
-        kept = [r for r in self._rules if not _same_place(r, rule)]
+        kept = [r for r in self.rules() if not _same_place(r, rule)]
         self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
         await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     async def forget(self, cluster: str, path: str, line: int) -> None:
         """Takes a rule back."""
-        gone = [r for r in self._rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
-        self._keep([r for r in self._rules if r not in gone])
+        rules = self.rules()
+        gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
+        self._keep([r for r in rules if r not in gone])
         for rule in gone:
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
             await self._adapters.ignore(params)
 
     async def pass_by(self, targets: Sequence[Target]) -> None:
         """Lets those of the paused workers run on that wait at an ignored place."""
-        for target in targets:
-            key = (target.session, target.worker_id)
-            if target.state != "paused" or key in self._busy or not self._may_concern(target):
-                continue
-            self._busy.add(key)
+        rules = self.rules()
+        if not rules:
+            return
+
+        async def let_by(target: Target) -> None:
             try:
-                await self._let_by(target)
+                await self._let_by(target, rules)
             except EaglerayError as error:
                 log.info("%s is not let by: %s", target.name, error.code)
-            finally:
-                self._busy.discard(key)
 
-    def _may_concern(self, target: Target) -> bool:
-        rules = [r for r in self._rules if r.session == target.session]
-        place = target.place
-        if place is None:
-            return bool(rules)
-        return any(r.path == place.path and r.seen_line in (0, place.line) for r in rules)
+        waiting = [t for t in targets if t.state == "paused" and _may_concern(t, rules)]
+        await gather_bounded(let_by, waiting, AT_ONCE)
 
-    async def _let_by(self, target: Target) -> None:
+    async def _let_by(self, target: Target, rules: list[Rule]) -> None:
         result = await self._adapters.attach(
             AttachParams(
                 session=target.session,
@@ -89,10 +89,11 @@ class Ignoring:
                 name=target.name,
                 host=target.node_ip,
                 port=target.port,
+                seen=False,
             )
         )
         stop = result.worker.stop
-        for rule in self._rules:
+        for rule in rules:
             if stop and (target.session, stop.path, stop.line) == (
                 rule.session,
                 rule.path,
@@ -102,10 +103,20 @@ class Ignoring:
                 await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     def _keep(self, rules: list[Rule]) -> None:
-        self._rules = rules
-        unfinished = self._file.with_suffix(".new")
-        unfinished.write_text(json.dumps([asdict(rule) for rule in rules]), "utf-8")
-        unfinished.replace(self._file)
+        plain = [asdict(rule) for rule in rules]
+        descriptor, name = tempfile.mkstemp(dir=self._file.parent, prefix=self._file.name)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            json.dump(plain, out)
+        Path(name).replace(self._file)
+
+
+def _may_concern(target: Target, rules: list[Rule]) -> bool:
+    of_session = [r for r in rules if r.session == target.session]
+    place = target.place
+    if place is None:
+        return bool(of_session)
+    lines = {line for r in of_session if r.path == place.path for line in (r.line, r.seen_line)}
+    return bool(lines & {0, place.line})
 
 
 def _same_place(a: Rule, b: Rule) -> bool:
