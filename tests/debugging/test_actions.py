@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from eagleray.adapter.protocol import Stop
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import worker_unreachable
 from eagleray.features.debugging.actions import Actions
@@ -13,7 +15,7 @@ from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
 
 from tests.debugging.fakes import List, Maps, Place, Row
-from tests.fakes.adapter import FakeAdapter, running, state
+from tests.fakes.adapter import STOP, FakeAdapter, running, state
 
 CLUSTER = "http://c:8265"
 
@@ -113,3 +115,21 @@ async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
         "line": 24,
         "ignore": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("stop", "code"),
+    [
+        (replace(STOP, reason="exception", exception="ValueError: x"), "not-at-breakpoint"),
+        (replace(STOP, reason="step"), "not-at-breakpoint"),
+        (None, "worker-ran-on"),
+    ],
+)
+async def test_what_cannot_be_ignored_is_said(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path, stop: Stop | None, code: str
+) -> None:
+    adapter.answers["w1"] = state("w1", stop=stop, state="stopped" if stop else "running")
+    result = await actions(adapters, own_home, Row("w1")).ignore(CLUSTER, ["w1"])
+    assert [failed.error.code for failed in result.failed] == [code]
+    assert [op for op, _ in adapter.asked] == ["attach"]
+    assert not (own_home / "ignored.json").exists()

@@ -216,6 +216,14 @@ def worker_unreachable(worker: str, host: str, port: int, detail: str = "") -> E
     )
 
 
+def not_at_breakpoint(worker: str) -> EaglerayError:
+    return EaglerayError(
+        "not-at-breakpoint",
+        f"{printable(worker)} does not stand at a breakpoint() that could be ignored.",
+        "It waits after an error or a step: attach to it, or continue it.",
+    )
+
+
 def worker_silent(worker: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "worker-silent",

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from attrs import frozen
 
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, not_at_breakpoint, worker_ran_on
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.features.debugging.needs import Find, ListTargets, Target
@@ -87,10 +87,14 @@ class Actions:
 
     async def _ignore(self, target: Target) -> None:
         stop = (await self._attaching.connect(target)).worker.stop
-        if stop is not None:
-            seen = target.place.line if target.place and target.state == "paused" else 0
-            rule = Rule(target.cluster, target.session, stop.path, stop.line, seen)
-            await self._ignoring.ignore(rule)
+        if stop is None:
+            raise worker_ran_on(target.name)
+        if stop.reason != "breakpoint":
+            raise not_at_breakpoint(target.name)
+        seen = target.place.line if target.place and target.state == "paused" else 0
+        await self._ignoring.ignore(
+            Rule(target.cluster, target.session, stop.path, stop.line, seen)
+        )
 
 
 async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> Result:
