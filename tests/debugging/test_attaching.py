@@ -46,8 +46,10 @@ async def test_a_paused_worker(adapter: FakeAdapter, adapters: Adapters) -> None
     assert (params["host"], params["port"], params["session"]) == ("10.0.0.1", 7000, "session_1")
 
 
-@pytest.mark.parametrize(("said", "listed", "rank"), [("7", 3, 7), ("", 3, 3), ("x", None, None)])
-async def test_the_rank_of_the_environment_counts_most(
+@pytest.mark.parametrize(
+    ("said", "listed", "rank"), [("7", 3, 3), ("", 3, 3), ("7", None, 7), ("x", None, None)]
+)
+async def test_the_rank_is_that_of_the_row(
     adapter: FakeAdapter, adapters: Adapters, said: str, listed: int | None, rank: int | None
 ) -> None:
     adapter.answers["w1"] = state("w1", rank=said)

@@ -84,6 +84,6 @@ class Attaching:
 
 
 def _rank(target: Target, result: AttachResult) -> int | None:
-    """RANK of the worker's own environment is the most certain, but a list may know a name's number."""
+    """As the row says it; RANK of the worker's environment if the row knew none."""
     said = result.worker.rank
-    return int(said) if said.isdecimal() else target.rank
+    return int(said) if target.rank is None and said.isdecimal() else target.rank
