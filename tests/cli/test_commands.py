@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from attrs import frozen
 from eagleray import __version__
 from eagleray.cli.main import main
+from eagleray.cli.printing import print_json
 
-from tests.fakes.adapter import FakeAdapter, state
+from tests.fakes.adapter import STOP, FakeAdapter, state
 from tests.fakes.dashboard import FakeDashboard
 
 START = Path(__file__).parents[2] / "pybackend" / "eagleray_start.py"
@@ -187,6 +190,25 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("clusters", "paused", "attach", "continue", "release", "logs"):
         assert command in said
     assert said.endswith(f"eagleray {__version__}\n")
+
+
+async def test_what_a_worker_says_does_not_steer_the_terminal(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    stop = replace(STOP, path="/remote/\x1b]0;title\x07\x9b31m.py")
+    fake_adapter.answers[POLICY] = state(POLICY, session=dashboard.session, stop=stop)
+    done = await eagleray("attach", "policy-0")
+    assert done.code == 0
+    assert "/remote/ ]0;title  31m.py:24" in done.err
+
+
+def test_json_on_a_terminal_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_terminal, shown in ((True, '"\\u009b\\u202eñ"'), (False, '"\x9b\u202eñ"')):
+        out = io.StringIO()
+        monkeypatch.setattr(out, "isatty", lambda said=is_terminal: said)
+        monkeypatch.setattr(sys, "stdout", out)
+        print_json("\x9b\u202eñ")
+        assert out.getvalue() == shown.replace("ñ", "\\u00f1" if is_terminal else "ñ") + "\n"
 
 
 async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:

@@ -15,6 +15,7 @@ from eagleray.common.errors import (
     EaglerayError,
     ambiguous_worker,
     no_clusters,
+    printable,
     unknown_worker,
 )
 from eagleray.features.debugging.handlers import attached
@@ -70,7 +71,8 @@ async def attach(parts: Parts, asked: argparse.Namespace) -> int:
     if asked.json:
         printing.print_json(printing.plain(attached(attachment)))
     else:
-        place = f"stands at {attachment.local or attachment.path}:{attachment.line}"
+        path = printable(attachment.local or attachment.path, 4096)
+        place = f"stands at {path}:{attachment.line}"
         print(attachment.name, place if attachment.path else "runs", file=sys.stderr)
         print(attachment.socket)
     return 0

@@ -17,7 +17,8 @@ from eagleray.features.workers.rows import Paused, PausedGroup
 
 
 def print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    """On a terminal all but ASCII is escaped: a name of the cluster may hold what steers terminals."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=sys.stdout.isatty())
     print()
 
 
