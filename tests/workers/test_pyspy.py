@@ -77,14 +77,17 @@ async def test_one_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     assert await program(tmp_path, "exec tail -f /dev/null").dump(OWN) is None
 
 
-def test_py_spy_is_found_beside_python_or_on_the_path(
+def test_py_spy_is_found_beside_python_and_its_libraries_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setattr("sys.path", [str(tmp_path / "libs")])
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "py-spy").touch(mode=0o700)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    # The PATH may lead into a folder that came with somebody else's code.
     assert find_program() == ""
-    for folder in ("path", "libs/bin", "."):
+    for folder in ("libs/bin", "."):
         place = tmp_path / folder / "py-spy"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch(mode=0o700)

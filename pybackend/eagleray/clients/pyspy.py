@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -95,12 +94,15 @@ class PySpy:
 
 
 def find_program() -> str:
-    """py-spy beside this Python, else in `bin` of a folder of libraries, else on the PATH, else ""."""
+    """py-spy beside this Python, else in `bin` of a folder of libraries, else "".
+
+    Never one of the PATH: that may lead into a folder that came with somebody else's code.
+    """
     places = [Path(sys.executable).parent, *(Path(entry) / "bin" for entry in sys.path if entry)]
     for place in places:
         if os.access(place / "py-spy", os.X_OK):
             return str(place / "py-spy")
-    return shutil.which("py-spy") or ""
+    return ""
 
 
 def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
