@@ -12,8 +12,13 @@ import ray
 from policy import Policy
 
 
+speaking = threading.Lock()
+
+
 def say(**words: object) -> None:
-    print(json.dumps(words), flush=True)
+    """One line at a time, since calls return in threads of their own."""
+    with speaking:
+        print(json.dumps(words), flush=True)
 
 
 def environment(rank: object) -> dict:
