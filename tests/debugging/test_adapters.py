@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter.protocol import AttachParams, IgnoreParams, Mapping, WorkerState
-from eagleray.clients import adapter_process
+from eagleray.clients import adapter, adapter_process
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.common.errors import EaglerayError, worker_busy
@@ -168,6 +168,36 @@ async def test_a_request_in_flight_when_the_adapter_dies(
     with pytest.raises(EaglerayError) as caught:
         await asyncio.wait_for(asking, LIMIT_S)
     assert caught.value.code == "adapter-lost"
+
+
+async def test_an_adapter_that_is_stuck_holds_up_nobody(
+    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours.change(state("w1"))
+    async with running("0.0.9") as older:
+        older.change(state("w2"))
+        assert len(await adapters.workers()) == 2
+        older.silent_about = "workers"
+        monkeypatch.setattr(adapter, "_MEMORY_S", 2.0)
+        assert [one.worker_id for one in await adapters.workers()] == ["w1"]
+        # From now on it is not even asked, until it says something.
+        older.kept_silent.clear()
+        await adapters.release("session_1", "w1")
+        assert await adapters.workers() == []
+        assert not older.kept_silent.is_set()
+
+
+async def test_a_request_that_is_never_answered(ours: FakeAdapter) -> None:
+    ours.silent_about = "subscribe"
+    connection = await AdapterConnection.open(adapter_socket())
+    assert connection is not None
+    with pytest.raises(EaglerayError) as caught:
+        await connection.request("subscribe", limit_s=0.1)
+    assert caught.value.code == "adapter-stuck"
+    assert connection.is_stuck
+    await connection.request("workers")
+    assert not connection.is_stuck
+    await connection.close()
 
 
 async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: Adapters) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ from eagleray.clients import adapter_process
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.common.errors import EaglerayError, adapter_lost, unknown_worker
 from eagleray.common.paths import adapter_socket, adapter_sockets
+
+# What an adapter answers from memory; one that does not within this time is stuck, and left out.
+_MEMORY_S = 5.0
+# The adapter waits for the debugger and for the stop, each with a limit; this one is beyond their sum.
+_ATTACH_MORE_S = 60.0
 
 # How often the run folder is looked at for adapters that others started.
 _LOOK_S = 1.0
@@ -56,7 +62,7 @@ class Adapters:
         self._states: dict[Path, list[WorkerState]] = {}
         self._listeners: list[Listener] = []
         self._watching: asyncio.Task[None] | None = None
-        self._opening = asyncio.Lock()
+        self._opening: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def workers(self) -> list[WorkerState]:
         """Every worker that is attached or held, of all adapters; starts none."""
@@ -93,7 +99,8 @@ class Adapters:
         """Attaches through the adapter that has the worker already, else through ours, starting it."""
         having = await self._having(params.session, params.worker_id)
         connection = having or await self._ours()
-        result = await connection.request(protocol.ATTACH, protocol.to_json(params))
+        limit_s = params.timeout_s + _ATTACH_MORE_S
+        result = await connection.request(protocol.ATTACH, protocol.to_json(params), limit_s)
         return AttachResult(socket=str(result["socket"]), worker=worker_state(result["worker"]))
 
     async def continue_(self, session: str, worker_id: str) -> None:
@@ -116,8 +123,13 @@ class Adapters:
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Tells every adapter which breakpoint() of a cluster is (not) to stop at."""
-        for connection in await self._reachable():
-            await connection.request(protocol.IGNORE, protocol.to_json(params))
+        asked = (
+            connection.request(protocol.IGNORE, protocol.to_json(params))
+            for connection in await self._reachable()
+        )
+        for answer in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(answer, BaseException):
+                raise answer
 
     async def close(self) -> None:
         """Ends the connections."""
@@ -146,7 +158,10 @@ class Adapters:
     async def _workers(self) -> list[tuple[AdapterConnection, WorkerState]]:
         connections = await self._reachable()
         answers = await asyncio.gather(
-            *(connection.request(protocol.WORKERS) for connection in connections),
+            *(
+                connection.request(protocol.WORKERS, limit_s=_MEMORY_S)
+                for connection in connections
+            ),
             return_exceptions=True,
         )
         return [
@@ -157,9 +172,9 @@ class Adapters:
         ]
 
     async def _reachable(self) -> list[AdapterConnection]:
-        for path in adapter_sockets().values():
-            await self._open(path)
-        return [c for c in self._connections.values() if not c.lost.is_set()]
+        await asyncio.gather(*(self._open(path) for path in adapter_sockets().values()))
+        connections = self._connections.values()
+        return [c for c in connections if not c.lost.is_set() and not c.is_stuck]
 
     async def _ours(self) -> AdapterConnection:
         """Our version's adapter, started if it is not there."""
@@ -173,7 +188,7 @@ class Adapters:
         return found
 
     async def _open(self, path: Path) -> AdapterConnection | None:
-        async with self._opening:
+        async with self._opening[path]:
             known = self._connections.get(path)
             if known is not None and not known.lost.is_set():
                 return known
@@ -182,13 +197,13 @@ class Adapters:
                 self._connections.pop(path, None)
             else:
                 self._connections[path] = opened
-                if self._watching is not None:
-                    await self._subscribe(path, opened)
-            return opened
+        if opened is not None and self._watching is not None:
+            await self._subscribe(path, opened)
+        return opened
 
     async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):
-            self._on_event(path, await connection.request(protocol.SUBSCRIBE))
+            self._on_event(path, await connection.request(protocol.SUBSCRIBE, limit_s=_MEMORY_S))
 
     def _on_event(self, path: Path, said: dict[str, Any]) -> None:
         self._set_states(path, [worker_state(worker) for worker in said["workers"]])

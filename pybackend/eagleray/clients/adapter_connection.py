@@ -12,10 +12,12 @@ from typing import Any
 
 from eagleray.adapter.protocol import HELLO, MAX_LINE, PROTOCOL
 from eagleray.common import private_socket
-from eagleray.common.errors import EaglerayError, adapter_lost
+from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck
 
 # An adapter answers `hello` from memory; one that does not within this time is stuck.
 _HELLO_S = 10.0
+# What needs a worker is limited by the adapter itself, which is given a little longer here.
+_ANSWER_S = 30.0
 
 Event = Callable[[dict[str, Any]], None]
 
@@ -23,12 +25,16 @@ log = logging.getLogger(__name__)
 
 
 class AdapterConnection:
-    """Owns the socket and a reading task; `lost` is set when the adapter is gone."""
+    """Owns the socket and a reading task; `lost` is set when the adapter is gone.
+
+    `is_stuck`: it let a request pass its time limit and has said nothing since.
+    """
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, on_event: Event
     ) -> None:
         self.lost = asyncio.Event()
+        self.is_stuck = False
         self._writer = writer
         self._on_event = on_event
         self._answers: dict[int, asyncio.Future[Any]] = {}
@@ -45,17 +51,19 @@ class AdapterConnection:
             return None
         connection = AdapterConnection(reader, writer, on_event)
         try:
-            hello = await asyncio.wait_for(connection.request(HELLO), _HELLO_S)
+            hello = await connection.request(HELLO, limit_s=_HELLO_S)
             if hello.get("protocol") == PROTOCOL:
                 return connection
             log.warning("the adapter at %s speaks protocol %s", path, hello.get("protocol"))
-        except (EaglerayError, asyncio.TimeoutError) as error:
-            log.warning("the adapter at %s does not answer: %s", path, type(error).__name__)
+        except EaglerayError as error:
+            log.warning("the adapter at %s does not answer: %s", path, error.code)
         await connection.close()
         return None
 
-    async def request(self, op: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The result of one request; raises the adapter's error, or `adapter-lost`."""
+    async def request(
+        self, op: str, params: dict[str, Any] | None = None, limit_s: float = _ANSWER_S
+    ) -> dict[str, Any]:
+        """The result of one request; raises the adapter's error, `adapter-lost` or `adapter-stuck`."""
         if self.lost.is_set():
             raise adapter_lost()
         self._last_id += 1
@@ -64,8 +72,11 @@ class AdapterConnection:
         line = json.dumps({"id": request_id, "op": op, "params": params or {}})
         self._writer.write(line.encode() + b"\n")
         try:
-            result: dict[str, Any] = await answer
+            result: dict[str, Any] = await asyncio.wait_for(answer, limit_s)
             return result
+        except asyncio.TimeoutError:
+            self.is_stuck = True
+            raise adapter_stuck(limit_s) from None
         finally:
             self._answers.pop(request_id, None)
 
@@ -89,6 +100,7 @@ class AdapterConnection:
                 await self._writer.wait_closed()
 
     def _take(self, message: dict[str, Any]) -> None:
+        self.is_stuck = False
         if "event" in message:
             self._on_event(message)
             return

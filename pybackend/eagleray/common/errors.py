@@ -265,6 +265,14 @@ def adapter_lost(detail: str = "") -> EaglerayError:
     )
 
 
+def adapter_stuck(seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "adapter-stuck",
+        f"Eagleray's debug adapter did not answer within {seconds:g} s.",
+        "Try again; the workers that it holds still wait.",
+    )
+
+
 def adapter_not_started(detail: str) -> EaglerayError:
     return EaglerayError(
         "adapter-not-started",
