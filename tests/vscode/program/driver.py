@@ -11,7 +11,6 @@ import threading
 import ray
 from policy import Policy
 
-
 speaking = threading.Lock()
 
 
