@@ -23,3 +23,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     void endAll().then(() => process.exit(1));
   });
 }
+
+// What nobody has caught ends the run as well, but not before all is ended.
+for (const event of ["uncaughtException", "unhandledRejection"]) {
+  process.once(event, (error) => {
+    console.error(error);
+    void endAll().then(() => process.exit(1));
+  });
+}

@@ -63,6 +63,27 @@ export function eaglerayEnv(cluster, home) {
   };
 }
 
+/** Starts a program on the cluster; it ends with its cluster at the latest. */
+export function startProgram(cluster, interpreter, file, ...args) {
+  const child = spawn(interpreter, [file, ...args], {
+    cwd: path.dirname(file),
+    env: programEnv(cluster),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
+  return {
+    /** Waits for its end, which has to be a good one. */
+    endsWell: async () => {
+      await until(() => child.exitCode !== null, `${path.basename(file)} has ended`, 120_000);
+      if (child.exitCode !== 0) throw new Error(`it ended with ${child.exitCode}: ${output}`);
+      return output;
+    },
+    running: () => child.exitCode === null,
+    output: () => output,
+  };
+}
+
 /** Starts `driver.py` of `folder` and returns the driver once it is connected. */
 export async function startDriver(cluster, folder, ...args) {
   const driver = new Driver(cluster, folder, args);

@@ -10,7 +10,8 @@ import { Window } from "./window.mjs";
 
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a
- * story follow one another, so the first that fails ends it.
+ * story follow one another, so the first that fails ends it.  `driver: false` is for a story that starts
+ * programs of its own.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -30,8 +31,7 @@ export async function browserRun(name, story, more = {}) {
     });
     endWithRun(() => server.stop());
     endWithRun(() => results.failures > 0 && console.log(server.logs()));
-    const driver = await startDriver(stage.cluster, stage.workspace);
-    await driver.actors(more.actors ?? { p0: 0, p1: 1, p2: 2 });
+    const driver = more.driver === false ? undefined : await withActors(stage, more.actors);
     const browser = await launch();
     endWithRun(() => browser.close());
     window = new Window(await openPage(browser, server.url()), shots, name);
@@ -56,6 +56,12 @@ export async function browserRun(name, story, more = {}) {
   }
   await endAll();
   results.end();
+}
+
+async function withActors(stage, actors = { p0: 0, p1: 1, p2: 2 }) {
+  const driver = await startDriver(stage.cluster, stage.workspace);
+  await driver.actors(actors);
+  return driver;
 }
 
 /** A test has failed and was told; those after it stand on it. */

@@ -194,7 +194,7 @@ function collectLogs(folders) {
     for (const entry of fs.existsSync(dir) ? fs.readdirSync(dir, { withFileTypes: true }) : []) {
       const file = path.join(dir, entry.name);
       if (entry.isDirectory()) visit(file);
-      else if (/^(Eagleray|remoteexthost)\.log$/.test(entry.name)) found.push(file);
+      else if (/^Eagleray\.log$/.test(entry.name)) found.push(file);
     }
   };
   visit(path.join(folders.data, "data", "logs"));

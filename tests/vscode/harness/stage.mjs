@@ -11,8 +11,9 @@ const PROGRAM = path.join(ROOT, "tests", "vscode", "program");
 /**
  * `{ cluster, workspace, home, env, settings, stop() }`.  The workspace's path has spaces and letters
  * beyond ASCII, since people's have; Eagleray's home has a short one, since sockets lie in it.
+ * `ray` is the Python whose Ray is started.
  */
-export async function setStage({ program = PROGRAM } = {}) {
+export async function setStage({ program = PROGRAM, ray = python() } = {}) {
   buildIfMissing();
   const base = fs.mkdtempSync(path.join("/tmp", "er-vs-"));
   const workspace = path.join(base, "my project ñ 中");
@@ -22,7 +23,7 @@ export async function setStage({ program = PROGRAM } = {}) {
     filter: (file) => !file.includes("__pycache__"),
   });
   fs.mkdirSync(home, { mode: 0o700 });
-  const cluster = await startCluster("--num-cpus=4");
+  const cluster = await startCluster("--num-cpus=4", `--python=${ray}`);
   return {
     cluster,
     base,
