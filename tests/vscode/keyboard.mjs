@@ -13,7 +13,8 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
   const { page } = window;
   const policy = path.join(stage.workspace, "policy.py");
   const line = (mark) => lineOf(policy, mark);
-  const focused = page.locator(".pane-body .monaco-list:focus-within .monaco-list-row.focused");
+  const list = page.locator(".pane-body .monaco-list:focus");
+  const focused = list.locator(".monaco-list-row.focused");
   const calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
 
   await test("the panel opens from the palette, with the focus in the list", async () => {
@@ -24,7 +25,7 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
         .isVisible(),
     );
     await window.sees(window.row("p2"), "the third worker");
-    await window.command("Focus on Paused Workers View", () => focused.first().isVisible());
+    await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await window.shot("panel");
   });
 
@@ -88,7 +89,7 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
   });
 
   await test("Continue All Others is reached through the row's context menu", async () => {
-    await window.command("Focus on Paused Workers View", () => focused.first().isVisible());
+    await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await walkTo(/p0/);
     await window.shot("context-menu-row");
     await window.gesture(

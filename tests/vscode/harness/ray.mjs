@@ -73,14 +73,13 @@ export function startProgram(cluster, interpreter, file, ...args) {
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
   return {
-    /** Waits for its end, which has to be a good one. */
-    endsWell: async () => {
-      await until(() => child.exitCode !== null, `${path.basename(file)} has ended`, 120_000);
-      if (child.exitCode !== 0) throw new Error(`it ended with ${child.exitCode}: ${output}`);
-      return output;
-    },
     running: () => child.exitCode === null,
-    output: () => output,
+    /** Waits for its end, which has to be a good one, with these last words. */
+    endsWell: async (words) => {
+      await until(() => child.exitCode !== null, `${path.basename(file)} has ended`, 120_000);
+      if (child.exitCode !== 0 || !output.includes(words))
+        throw new Error(`it ended with ${child.exitCode}: ${output}`);
+    },
   };
 }
 
