@@ -20,8 +20,11 @@ export class Started {
     this.#timer.unref();
   }
 
-  /** What still runs after a moment of grace: `[{pid, title}]`; the account is closed. */
-  async left(graceMs = 15_000) {
+  /**
+   * What still runs after the minute in which an unused adapter ends by itself: `[{pid, title}]`; the
+   * account is closed.
+   */
+  async left(graceMs = 75_000) {
     clearInterval(this.#timer);
     const deadline = Date.now() + graceMs;
     for (;;) {

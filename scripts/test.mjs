@@ -32,8 +32,8 @@ const chosen = suites.filter(
 );
 const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
 const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
-await runLane("fast");
-await Promise.all(["ray", "editor"].map(runLane));
+await runLane("first");
+await Promise.all(["python", "editor"].map(runLane));
 await endLeftovers();
 close();
 
