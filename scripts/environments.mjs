@@ -1,6 +1,7 @@
 // The Python environments of developing: each is made from one lock file, and made anew when it changes.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 
 import { cache, root, venv } from "./places.mjs";
@@ -9,28 +10,42 @@ import { must, retry, run } from "./run.mjs";
 const UV = "0.13.9";
 const TORCH = "torch==2.13.0";
 
-/** What can be asked for; `python` is the version it needs, where not any from 3.10 on will do. */
+/**
+ * What can be asked for; `python` is the version it needs, where not any from 3.10 on will do.
+ * One that is `optional` is left out, which is said, where that version is missing.
+ */
 export const environments = {
   dev: { folder: venv, lock: "dev.txt", editable: true },
   "old-ray": { folder: join(cache, "old-ray"), lock: "old-ray.txt", python: "3.11" },
   proofs: { folder: join(cache, "proofs"), lock: "proofs.txt", python: "3.11", pip: [TORCH] },
+  ...Object.fromEntries(["3.12", "3.13"].map((python) => [`worker-${python}`, worker(python)])),
 };
+
+/** debugpy traces in another way from Python 3.12 on, and code is compiled anew in each version. */
+function worker(python) {
+  return { folder: join(cache, `worker-${python}`), lock: "worker.txt", python, optional: true };
+}
 
 /** The interpreter of an environment, whether it is made yet or not. */
 export function interpreter(name) {
   return join(environments[name].folder, "bin", "python");
 }
 
-/** Makes the environment `name` unless it is there already; returns its interpreter. */
+/** Makes the environment `name` unless it is there already; returns its interpreter, if it has one. */
 export async function makeEnvironment(name, log = console.log) {
   const wanted = environments[name];
   const stamp = join(wanted.folder, ".eagleray-made-from");
   const mark = fingerprint(wanted);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === mark) return interpreter(name);
   const { uv, python } = await bootstrap(log);
+  const base = wanted.python === undefined ? python : await pythonOf(wanted.python, python);
+  if (base === undefined && wanted.optional) {
+    log(`no Python ${wanted.python} is here: nothing is tried with it`);
+    return undefined;
+  }
+  if (base === undefined) throw new Error(`${name} needs Python ${wanted.python} on the PATH.`);
   log(`making the Python environment ${name}`);
   rmSync(stamp, { force: true });
-  const base = wanted.python === undefined ? python : await pythonOf(wanted.python, python);
   // Links into the shared cache are made only on the same file system; copies are right always.
   const env = {
     UV_CACHE_DIR: join(cache, "uv"),
@@ -117,11 +132,20 @@ async function findPython() {
 }
 
 async function pythonOf(version, first) {
-  for (const name of [first, `python${version}`, process.env.EAGLERAY_DEV_PYTHON]) {
+  const names = [first, `python${version}`, process.env.EAGLERAY_DEV_PYTHON];
+  for (const name of [...names, ...pythonsOfPyenv(version)]) {
     const found = name && (await asPython(name));
     if (found && `3.${found.minor}` === version) return found.executable;
   }
-  throw new Error(`This environment needs Python ${version} on the PATH.`);
+  return undefined;
+}
+
+/** Those that pyenv keeps: on the PATH it puts names that start only the versions chosen in it. */
+function pythonsOfPyenv(version) {
+  const folder = join(process.env.PYENV_ROOT ?? join(homedir(), ".pyenv"), "versions");
+  if (!existsSync(folder)) return [];
+  const versions = readdirSync(folder).filter((name) => name.startsWith(`${version}.`));
+  return versions.map((name) => join(folder, name, "bin", "python"));
 }
 
 async function asPython(name) {

@@ -1,5 +1,5 @@
 // The suites of `npm test`, the fastest first, and what each one needs to be there.
-import { interpreter, makeEnvironment } from "./environments.mjs";
+import { environments, interpreter, makeEnvironment } from "./environments.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeNodePackages } from "./packages.mjs";
 import { join } from "node:path";
 import { root } from "./places.mjs";
@@ -16,6 +16,7 @@ const OLDEST = "1.105";
  */
 export const needs = {
   python: { lane: "python", make: (log) => makeEnvironment("dev", log) },
+  workers: { lane: "python", make: makeWorkers },
   packages: { lane: "node", make: makeNodePackages },
   bundle: { lane: "node", make: makeBundle },
   browser: { lane: "debian", make: makeBrowser },
@@ -25,6 +26,11 @@ export const needs = {
   "editor 1.105": { lane: "node", make: (log) => makeEditor("1.105", log) },
   proofs: { lane: "python", make: (log) => makeEnvironment("proofs", log) },
 };
+
+async function makeWorkers(log) {
+  const names = Object.keys(environments).filter((name) => name.startsWith("worker-"));
+  for (const name of names) await makeEnvironment(name, log);
+}
 
 async function makeVsix(log) {
   log("packing the .vsix for linux-x64 and linux-arm64");
@@ -50,7 +56,7 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("unit (Python)", ["python"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
+  pytest("unit (Python)", ["python", "workers"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
     lane: "python",
     minutes: 10,
     real: true,

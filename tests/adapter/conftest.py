@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,14 +58,20 @@ def control(request: pytest.FixtureRequest) -> Iterator[ControlClient]:
 
 
 @pytest.fixture
-def program() -> Iterator[Callable[..., Program]]:
+def python() -> str:
+    """The interpreter of the programs; a test may be parametrized with several."""
+    return sys.executable
+
+
+@pytest.fixture
+def program(python: str) -> Iterator[Callable[..., Program]]:
     """Starts a program and waits until it is paused."""
     started: list[Program] = []
 
     def start(
         script: Any, *arguments: str, threads: int = 1, env: dict[str, str] | None = None
     ) -> Program:
-        started.append(Program(script, *arguments, env=env))
+        started.append(Program(script, *arguments, env=env, python=python))
         started[-1].wait_paused(threads)
         return started[-1]
 

@@ -21,6 +21,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
+CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
+# `npm test` makes an environment for each of these that it finds, and says which it does not find.
+PYTHONS = [sys.executable, *map(str, sorted(CACHE.glob("worker-3.*/bin/python")))]
 LIMIT = 60.0
 POLL_S = 0.02
 
@@ -41,14 +44,18 @@ class Program:
     """A process that runs one of the programs; everything that it starts ends with it."""
 
     def __init__(
-        self, script: str | Path, *arguments: str, env: dict[str, str] | None = None
+        self,
+        script: str | Path,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        python: str = sys.executable,
     ) -> None:
         self.mark = uuid.uuid4().hex
         self._folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
         self._paused = self._folder / "paused"
         self._output = (self._folder / "output").open("w+b")
         self.process = subprocess.Popen(
-            [sys.executable, "-X", "frozen_modules=off", str(PROGRAMS / script), *arguments],
+            [python, "-X", "frozen_modules=off", str(PROGRAMS / script), *arguments],
             stdin=subprocess.PIPE,
             stdout=self._output,
             stderr=subprocess.STDOUT,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.adapter.harness import PROGRAMS, ControlClient, Program
+from tests.adapter.harness import PROGRAMS, PYTHONS, ControlClient, Program
 from tests.dap_client import DapClient, RequestFailed
 
 Start = Callable[..., Program]
+on_each_python = pytest.mark.parametrize(
+    "python", PYTHONS, ids=["here", *(Path(python).parts[-3] for python in PYTHONS[1:])]
+)
 
 
 def line_of(script: str, text: str, nth: int = 0) -> int:
@@ -19,6 +23,7 @@ def line_of(script: str, text: str, nth: int = 0) -> int:
     return [number for number, line in enumerate(lines, 1) if text in line][nth]
 
 
+@on_each_python
 def test_the_first_and_every_later_stop_is_on_the_line_after(
     control: ControlClient, program: Start
 ) -> None:
@@ -37,6 +42,7 @@ def test_the_first_and_every_later_stop_is_on_the_line_after(
     assert "done" in worker.wait_done()
 
 
+@on_each_python
 def test_stops_at_ends_of_blocks_stay_in_the_function(
     control: ControlClient, program: Start
 ) -> None:
@@ -67,6 +73,7 @@ def lines_with(text: str) -> list[int]:
     return [number for number, line in enumerate(lines, 2) if text in line]
 
 
+@on_each_python
 def test_post_mortem_stands_at_the_failing_line(control: ControlClient, program: Start) -> None:
     worker = program("failing.py")
     stop = control.attach(worker)["worker"]["stop"]
@@ -83,6 +90,7 @@ def test_post_mortem_stands_at_the_failing_line(control: ControlClient, program:
     assert "done" in worker.wait_done()
 
 
+@on_each_python
 def test_all_threads_that_wait_are_seen_and_run_on(control: ControlClient, program: Start) -> None:
     worker = program("threaded.py", threads=3)
     editor = DapClient.unix(control.attach(worker)["socket"])
@@ -120,6 +128,7 @@ def next_of(editor: DapClient, *names: str) -> str:
     return str(editor.wait_message(fits, f"one of {names}")["event"])
 
 
+@on_each_python
 def test_coroutines_stop_one_after_the_other(control: ControlClient, program: Start) -> None:
     worker = program("coroutines.py")
     editor = DapClient.unix(control.attach(worker)["socket"])

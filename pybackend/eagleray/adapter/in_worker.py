@@ -96,6 +96,27 @@ def install(pydevd: Any) -> None:
     setattr(settrace, MARK, [])
     setattr(settrace, STANDS, {})
     pydevd.settrace = settrace
+    stand_at_failures(pydevd.get_global_debugger())
+
+
+def stand_at_failures(db: Any) -> None:
+    """Lets Ray's post-mortem stop in the function that failed, on Python 3.12 and newer too.
+
+    There debugpy traces what it calls itself while it stops on Ray's demand, and so stops too early.
+    """
+    if not hasattr(sys, "monitoring"):
+        return
+    original = db.stop_on_unhandled_exception
+
+    def stop(*args: Any) -> None:
+        db.enable_tracing()  # A thread must be known to debugpy before its tracing can be disabled.
+        db.disable_tracing()
+        try:
+            original(*args)
+        finally:
+            db.enable_tracing()
+
+    db.stop_on_unhandled_exception = stop
 
 
 def ignore(places: list[Any]) -> str:
