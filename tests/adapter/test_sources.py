@@ -79,6 +79,23 @@ def test_a_file_that_only_the_worker_has_is_shown(
     assert source["path"] == "<string>"
 
 
+def test_a_file_that_is_gone_from_the_worker_s_disk_is_the_local_one(
+    control: ControlClient, program: Start, tmp_path: Path
+) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    mine.mkdir()
+    theirs.mkdir()
+    worker = program("generated.py", str(theirs))
+    (theirs / "only_here.py").rename(mine / "only_here.py")
+    result = control.attach(worker, mappings=[{"remote": str(theirs), "local": str(mine)}])
+    editor = DapClient.unix(result["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    source = editor.stack()[0]["source"]
+    assert source["path"] == str(mine / "only_here.py")
+    assert not source.get("sourceReference")
+
+
 def test_a_breakpoint_in_the_worker_s_version_of_a_file(
     control: ControlClient, program: Start, tmp_path: Path
 ) -> None:

@@ -22,11 +22,15 @@ class Sources:
     def outward(self, source: Message) -> Message:
         """The worker's source for the editor."""
         path = source.get("path")
-        if not isinstance(path, str) or source.get("sourceReference"):
+        if not isinstance(path, str):
             return source
         local = self._worker.rules.to_local(path)
         if local:
-            return {**source, "path": local, "name": posixpath.basename(local)}
+            # debugpy refers to its own text for a file that has gone from the worker's disk meanwhile.
+            found = {**source, "path": local, "name": posixpath.basename(local)}
+            return {name: value for name, value in found.items() if name != "sourceReference"}
+        if source.get("sourceReference"):
+            return source
         return {**source, "sourceReference": self._reference(path), "origin": "from the worker"}
 
     def inward(self, source: Message) -> Message:

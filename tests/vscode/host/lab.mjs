@@ -9,6 +9,7 @@ import { until } from "../harness/until.mjs";
 /** What the runner outside tells: cluster, workspace, base, told, only. */
 export const test = JSON.parse(process.env.EAGLERAY_TEST);
 export const POLICY = path.join(test.workspace, "policy.py");
+export const STEPS = path.join(test.workspace, "steps.py");
 export const line = (mark, file = POLICY) => lineOf(file, mark);
 
 const LIMIT = 100_000;

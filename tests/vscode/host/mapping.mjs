@@ -15,6 +15,7 @@ import {
   proceed,
   setting,
   standsAt,
+  STEPS,
   test,
   until,
 } from "./lab.mjs";
@@ -25,28 +26,28 @@ export const HOSTILE = `[x](command:evil) $(zap) <b>**b**</b>\n${BIDI}\u001b[31m
 export function mapping() {
   describe("an uploaded working_dir:", function () {
     const lab = new Lab();
-    // Line 1 is added after the upload, so the worker runs another version from here on.
-    const text = fs.readFileSync(POLICY, "utf8");
+    const text = fs.readFileSync(STEPS, "utf8");
     before(() => lab.open({ p0: 0 }, test.workspace, test.workspace));
     afterEach(() => lab.clean());
     after(async () => {
-      fs.writeFileSync(POLICY, text);
+      fs.writeFileSync(STEPS, text);
       await lab.close();
     });
 
     it("is the workspace by itself, and breakpoints hold there", async () => {
-      const { row } = await lab.pause("p0", "train", 0);
+      const { row } = await lab.pause("p0", "train_in_library", 0);
       const at = await lab.attach(row);
-      assert.strictEqual(fileOf(at.top), POLICY);
-      await editorAt(POLICY, line("after"));
-      breakpoint(line("return"));
+      assert.notStrictEqual(at.session.configuration.path, STEPS);
+      assert.strictEqual(fileOf(at.top), STEPS);
+      await editorAt(STEPS, line("advances", STEPS));
+      breakpoint(line("advanced", STEPS), {}, STEPS);
       await proceed(at);
-      await standsAt(at.session, line("return"));
+      await standsAt(at.session, line("advanced", STEPS));
     });
 
     it("that differs from the local file is said, and both can be seen", async () => {
-      fs.writeFileSync(POLICY, text.replace("[after]", "[after] changed since"));
-      const { row } = await lab.pause("p0", "train", 0);
+      fs.writeFileSync(STEPS, text.replace("[advances]", "[advances] changed since"));
+      const { row } = await lab.pause("p0", "train_in_library", 0);
       await vscode.commands.executeCommand("notifications.clearAll");
       await lab.attach(row);
       const shown = () =>
@@ -60,7 +61,7 @@ export function mapping() {
         LIMIT,
         500,
       );
-      assert.strictEqual(diff.modified.fsPath, POLICY);
+      assert.strictEqual(diff.modified.fsPath, STEPS);
       const worker = await vscode.workspace.openTextDocument(diff.original);
       assert.strictEqual(worker.getText(), text);
       assert.strictEqual(worker.languageId, "python");
