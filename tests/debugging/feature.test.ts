@@ -103,7 +103,26 @@ describe("the debugging feature", () => {
     assert.equal(session?.configuration["socket"], "/s/a");
     assert.equal(session.name, "r0 p-a");
     const other = { ...session, configuration: { ...session.configuration, socket: "/s/other" } };
-    assert.throws(() => debug.factory?.createDebugAdapterDescriptor(other), EaglerayError);
+    await assert.rejects(async () => {
+      await debug.factory?.createDebugAdapterDescriptor(other);
+    }, EaglerayError);
+  });
+
+  it("shows the debug view before the session stops, unless the person wants it never", async () => {
+    await editor.run("eagleray.attach", row(worker("a")));
+    const [session] = debug.sessions;
+    assert.ok(session);
+    const isAlive = { configuration: { ...session.configuration, socket: "/dev/null" } };
+    fakes.sidecar.on(ATTACH, (asked) => ({ ...attached(asked.worker), socket: "/dev/null" }));
+    await editor.run("eagleray.attach", row(worker("b")));
+    const shown = async (): Promise<boolean> => {
+      editor.executed = [];
+      await debug.factory?.createDebugAdapterDescriptor({ ...session, ...isAlive });
+      return editor.executed.some(({ command }) => command === "workbench.view.debug");
+    };
+    assert.equal(await shown(), true);
+    editor.change("debug.openDebug", "neverOpen");
+    assert.equal(await shown(), false);
   });
 
   it("does not take a socket from a configuration", async () => {

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
+import { showDebugView } from "./focus";
 
 /**
  * Gives out the sockets that an attach has named in this window, and no other: a launch.json could name
@@ -17,7 +18,9 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
     this.known.add(socket);
   }
 
-  createDebugAdapterDescriptor(session: vscode.DebugSession): vscode.DebugAdapterDescriptor {
+  async createDebugAdapterDescriptor(
+    session: vscode.DebugSession,
+  ): Promise<vscode.DebugAdapterDescriptor> {
     const socket: unknown = session.configuration["socket"];
     if (typeof socket !== "string" || !this.known.has(socket)) {
       throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
@@ -29,6 +32,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
         "Attach again when it is listed as paused.",
       );
     }
+    await showDebugView();
     return new vscode.DebugAdapterNamedPipeServer(socket);
   }
 }

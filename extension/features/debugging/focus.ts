@@ -1,6 +1,17 @@
-/** Moves the editor to a session that has just begun. */
+/** Moves the editor to a session that begins. */
 
 import * as vscode from "vscode";
+
+/**
+ * Shows the debug view before a session stops.  VS Code itself shows it after the stop; made only then, as
+ * for a window's first session, it leaves the variables and the call stack folded.
+ */
+export async function showDebugView(): Promise<void> {
+  const when = vscode.workspace.getConfiguration("debug").get<string>("openDebug");
+  if (when !== "neverOpen") {
+    await vscode.commands.executeCommand("workbench.view.debug");
+  }
+}
 
 /** More sessions than this, ended ones included, are not walked through. */
 const AT_MOST = 64;
