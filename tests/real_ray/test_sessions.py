@@ -1,4 +1,4 @@
-"""A cluster that asks for a token, and its restart at the same address: what was held belonged to the old one."""
+"""A cluster that asks for a token, its restart at the same address, and another cluster beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.ray_cluster import PROGRAMS, start_cluster, temporary_home, wait_for
+from tests.ray_cluster import PROGRAMS, RayCluster, start_cluster, temporary_home, wait_for
 from tests.real_ray.command import Command
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(400)]
@@ -20,7 +20,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_token_and_restart() -> None:
+def test_token_restart_and_a_cluster_beside_it(cluster: RayCluster) -> None:
     port = free_port()
     with temporary_home() as home:
         with start_cluster(token=TOKEN, dashboard_port=port) as first:
@@ -37,9 +37,26 @@ def test_token_and_restart() -> None:
             program = second.run(PROGRAMS / "cases" / "shapes.py", "task")
             newer = eagleray.wait_row("plain_task", held=False)["worker_id"]
             assert newer != worker
+            what_is_held_elsewhere_stays_there(
+                cluster, Command(cluster.eagleray_env(home)), eagleray
+            )
             assert eagleray.run("continue", newer).returncode == 0
             program.wait_output("task: [9]")
             program.end()
+
+
+def what_is_held_elsewhere_stays_there(
+    cluster: RayCluster, beside: Command, eagleray: Command
+) -> None:
+    """Both commands have one home, hence one adapter, and a cluster each."""
+    program = cluster.run(PROGRAMS / "cases" / "shapes.py", "task")
+    held = beside.wait_row("plain_task")["worker_id"]
+    beside.attach(held)
+    beside.wait_row("plain_task", held=True)
+    assert held not in {row["worker_id"] for row in eagleray.paused()}
+    assert beside.run("release", held).returncode == 0
+    program.wait_output("task: [9]")
+    program.end()
 
 
 def refuses_without_the_token(eagleray: Command) -> None:

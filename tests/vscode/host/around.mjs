@@ -3,14 +3,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { assert, Lab, LIMIT, test, until } from "./lab.mjs";
+import { assert, common, LIMIT, openCommon, test, until } from "./lab.mjs";
 
 export function around() {
   describe("around:", function () {
-    const lab = new Lab();
-    before(() => lab.open({ p0: 0 }));
+    const lab = common;
+    before(openCommon);
     afterEach(() => lab.clean());
-    after(() => lab.close());
 
     it("every command of the manifest is there", async () => {
       const { packageJSON } = vscode.extensions.getExtension("eagleray.eagleray");
@@ -49,6 +48,7 @@ export function around() {
           ),
         "the log is open",
         LIMIT,
+        openCommon,
       );
       assert.ok(document.uri.path.startsWith("/p0 "), document.uri.path);
       assert.ok(document.getText().length > 0);

@@ -9,13 +9,15 @@ import {
   editorAt,
   evaluate,
   fileOf,
-  Lab,
+  common,
   LIMIT,
+  openCommon,
   line,
   POLICY,
   proceed,
   sessions,
   standsAt,
+  stepBelow,
   test,
   until,
   variables,
@@ -23,10 +25,9 @@ import {
 
 export function attaching() {
   describe("one worker:", function () {
-    const lab = new Lab();
-    before(() => lab.open({ p0: 0, p1: 1 }));
+    const lab = common;
+    before(openCommon);
     afterEach(() => lab.clean());
-    after(() => lab.close());
 
     it("a click stands at the line after breakpoint(), with variables", async () => {
       const { call, row } = await lab.pause("p0", "train", 7);
@@ -76,12 +77,7 @@ export function attaching() {
         "it is back in train",
         LIMIT,
       );
-      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
-      await until(
-        async () => (await lab.standing(row)).top.line > line("after"),
-        "it went on by a line",
-        LIMIT,
-      );
+      await stepBelow(at.session, line("after"));
     });
 
     it("a conditional breakpoint stops where its condition holds", async () => {

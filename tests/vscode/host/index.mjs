@@ -2,7 +2,7 @@
 
 import * as fs from "node:fs";
 import Mocha from "mocha";
-import { test } from "./lab.mjs";
+import { closeCommon, test } from "./lab.mjs";
 import { around } from "./around.mjs";
 import { attaching } from "./attaching.mjs";
 import { leaving } from "./leaving.mjs";
@@ -11,10 +11,12 @@ import { mapping } from "./mapping.mjs";
 
 /** VS Code calls this in the extension host. */
 export function run() {
-  const mocha = new Mocha({ ui: "bdd", timeout: 120_000, reporter: Reporter });
+  // A test that fails on a slow machine is made once more by itself; the reporter says so.
+  const mocha = new Mocha({ ui: "bdd", timeout: 120_000, retries: 1, reporter: Reporter });
   if (test.only) mocha.grep(new RegExp(test.only.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"));
   mocha.suite.emit("pre-require", globalThis, "", mocha);
   for (const suite of [around, attaching, many, leaving, mapping]) suite();
+  after(closeCommon);
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {
       tell({ ended: true });
@@ -29,7 +31,12 @@ function tell(event) {
 
 class Reporter {
   constructor(runner) {
-    runner.on("pass", (one) => tell({ passed: one.fullTitle(), ms: one.duration ?? 0 }));
+    runner.on("pass", (one) => {
+      tell({ passed: one.fullTitle(), ms: one.duration ?? 0, second: one.currentRetry() > 0 });
+    });
+    runner.on("retry", (one, error) =>
+      tell({ said: `once more: ${one.fullTitle()}: ${error.message}` }),
+    );
     runner.on("fail", (one, error) =>
       tell({ failed: one.fullTitle(), why: error.stack ?? String(error) }),
     );

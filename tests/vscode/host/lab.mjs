@@ -130,6 +130,19 @@ export class Lab {
   }
 }
 
+/** The lab of most tests: starting a driver and its workers takes longer than a test. */
+export const common = new Lab();
+let opened;
+
+export function openCommon() {
+  opened ??= common.open({ p0: 0, p1: 1, p2: 2 });
+  return opened;
+}
+
+export async function closeCommon() {
+  if (opened) await common.close();
+}
+
 function treeRow(worker) {
   const group = { row: "group", cluster: worker.cluster, title: "", workers: [worker] };
   return { row: "worker", worker, group };
@@ -144,6 +157,24 @@ vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
 export const sessions = () => [...open.values()];
 
 /** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
+/**
+ * Steps over in the session that the editor looks at until it stands below `lineNumber`, and resolves to
+ * its line; a step at a moment in which the editor has no thread in front is lost, so it is asked for again.
+ */
+export function stepBelow(session, lineNumber) {
+  return until(
+    async () => {
+      const now = await stand(session);
+      if (now?.top.line > lineNumber) return now.top.line;
+      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
+      return undefined;
+    },
+    `it stepped below line ${lineNumber}`,
+    LIMIT,
+    3000,
+  );
+}
+
 export function fileOf(frame) {
   const given = frame.source?.path ?? "";
   return given.startsWith("vscode-remote:") ? vscode.Uri.parse(given).path : given;

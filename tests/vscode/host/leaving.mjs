@@ -7,22 +7,22 @@ import {
   assert,
   breakpoint,
   evaluate,
-  Lab,
+  common,
   LIMIT,
+  openCommon,
   line,
   proceed,
   sessions,
-  stand,
   standsAt,
+  stepBelow,
   until,
 } from "./lab.mjs";
 
 export function leaving() {
   describe("leaving:", function () {
-    const lab = new Lab();
-    before(() => lab.open({ p0: 0, p1: 1, mortal: null }));
+    const lab = common;
+    before(openCommon);
     afterEach(() => lab.clean());
-    after(() => lab.close());
 
     const noSessions = () => until(() => sessions().length === 0, "the session has ended", LIMIT);
 
@@ -58,15 +58,7 @@ export function leaving() {
       const { call, row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       breakpoint(line("loop"), { condition: "index == 2" });
-      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
-      const before = await until(
-        async () => {
-          const now = await stand(at.session);
-          return now?.top.line > line("after") ? now.top.line : undefined;
-        },
-        "it stepped",
-        LIMIT,
-      );
+      const before = await stepBelow(at.session, line("after"));
       await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
       await noSessions();
       const held = await lab.row("p0", "held");
@@ -135,6 +127,7 @@ export function leaving() {
     });
 
     it("the death of an attached worker ends its session", async () => {
+      await lab.driver.actors({ mortal: null });
       const { row } = await lab.pause("mortal", "train", 0);
       await lab.attach(row);
       process.kill(row.pid, "SIGKILL");

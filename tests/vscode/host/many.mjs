@@ -1,14 +1,25 @@
 /** Several workers: sessions side by side, the key for the next one, and actions without attaching. */
 
 import * as vscode from "vscode";
-import { assert, Lab, LIMIT, line, proceed, sessions, setting, stand, until } from "./lab.mjs";
+import {
+  assert,
+  common,
+  LIMIT,
+  line,
+  openCommon,
+  proceed,
+  sessions,
+  setting,
+  stand,
+  stepBelow,
+  until,
+} from "./lab.mjs";
 
 export function many() {
   describe("several workers:", function () {
-    const lab = new Lab();
-    before(() => lab.open({ p0: 0, p1: 1, p2: 2 }));
+    const lab = common;
+    before(openCommon);
     afterEach(() => lab.clean());
-    after(() => lab.close());
 
     const pauseAll = async (method = "train", ...args) => {
       const calls = ["p0", "p1", "p2"].map((name) =>
@@ -26,12 +37,7 @@ export function many() {
       assert.notStrictEqual(first.session.id, second.session.id);
       const inFront = () => vscode.debug.activeDebugSession?.id === second.session.id;
       await until(inFront, "the editor looks at the second", LIMIT);
-      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
-      await until(
-        async () => (await stand(second.session))?.top.line > line("after"),
-        "the second stepped",
-        LIMIT,
-      );
+      await stepBelow(second.session, line("after"));
       assert.strictEqual((await stand(first.session)).top.line, line("after"));
       await proceed(first);
       assert.strictEqual((await calls[0].result()).value, 5);
@@ -50,6 +56,7 @@ export function many() {
           () => lab.rows().filter((row) => row.state === "attached").length === round,
           `${round} rows are attached`,
           LIMIT,
+          openCommon,
         );
       }
       assert.strictEqual(seen.size, 3);
