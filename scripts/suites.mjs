@@ -58,13 +58,13 @@ export const suites = [
   },
   pytest("unit (Python)", ["python", "workers"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
     lane: "python",
-    minutes: 10,
+    minutes: 15,
     real: true,
     ignore: ["tests/layers", "tests/documents"],
   }),
   pytest("real Ray", ["python", "packages"], "real_ray", {
     lane: "python",
-    minutes: 12,
+    minutes: 20,
     real: true,
   }),
   ...["host", "mouse", "keyboard"].flatMap((suite) => [
@@ -75,15 +75,15 @@ export const suites = [
   editor("windows", NEWEST),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     lane: "python",
-    minutes: 6,
+    minutes: 10,
     real: true,
   }),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", {
     lane: "python",
-    minutes: 6,
+    minutes: 10,
     real: true,
   }),
-  pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "python", minutes: 6, real: true }),
+  pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "python", minutes: 10, real: true }),
   pytest("proofs", ["python", "proofs"], "proofs", { lane: "python", minutes: 10, real: true }),
 ];
 
@@ -92,7 +92,7 @@ function editor(suite, version) {
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
-    { lane: "editor", minutes: 12, real: true },
+    { lane: "editor", minutes: 15, real: true },
   );
 }
 

@@ -16,7 +16,7 @@ import { start } from "./harness/server.mjs";
 import { setStage, shotsFolder } from "./harness/stage.mjs";
 import { until } from "./harness/until.mjs";
 
-const LIMIT_MS = 8 * 60_000;
+const LIMIT_MS = 13 * 60_000;
 
 const { version, only } = options();
 const results = new Results();
