@@ -129,6 +129,23 @@ def next_of(editor: DapClient, *names: str) -> str:
 
 
 @on_each_python
+def test_another_thread_stops_before_the_first_has_moved(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("busy.py")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    line = line_of("busy.py", "samples += 1")
+    editor.attach(breakpoints={str(PROGRAMS / "busy.py"): [line]})
+    for _ in range(6):
+        stop = editor.wait_for("stopped")
+        editor.request("continue", threadId=stop["body"]["threadId"])
+    stop = editor.wait_for("stopped")
+    assert editor.stack(stop["body"]["threadId"])[0]["line"] == line
+    editor.leave()
+    assert "collected" in worker.wait_done()
+
+
+@on_each_python
 def test_coroutines_stop_one_after_the_other(control: ControlClient, program: Start) -> None:
     worker = program("coroutines.py")
     editor = DapClient.unix(control.attach(worker)["socket"])

@@ -97,6 +97,7 @@ def install(pydevd: Any) -> None:
     setattr(settrace, STANDS, {})
     pydevd.settrace = settrace
     stand_at_failures(pydevd.get_global_debugger())
+    answer_before_stops(pydevd.get_global_debugger())
 
 
 def stand_at_failures(db: Any) -> None:
@@ -117,6 +118,24 @@ def stand_at_failures(db: Any) -> None:
             db.enable_tracing()
 
     db.stop_on_unhandled_exception = stop
+
+
+def answer_before_stops(db: Any) -> None:
+    """Lets debugpy answer a `continue` also if another thread stops before the first has moved.
+
+    It waits for the first to move else, which the new stop prevents: the worker would hang for good.
+    """
+    kind = type(db.threads_suspended_single_notification)
+    original = kind.send_suspend_notification
+
+    def send(self: Any, *args: Any) -> None:
+        with self._callbacks_lock:
+            answers, self._callbacks = self._callbacks, []
+        for answer in answers:
+            answer()
+        original(self, *args)
+
+    kind.send_suspend_notification = send
 
 
 def ignore(places: list[Any]) -> str:
