@@ -126,6 +126,8 @@ def answer_before_stops(db: Any) -> None:
     It waits for the first to move else, which the new stop prevents: the worker would hang for good.
     """
     kind = type(db.threads_suspended_single_notification)
+    if "_callbacks_lock" not in getattr(kind, "__slots__", ()):
+        return
     original = kind.send_suspend_notification
 
     def send(self: Any, *args: Any) -> None:
