@@ -80,14 +80,19 @@ export class Window {
     await this.gesture(
       async () => {
         // A hover left over from the last gesture would catch the click.
-        await this.page.mouse.move(750, 5);
+        await this.rest();
         await locator.first().click({ timeout: EFFECT_MS, force: true, ...options });
-        await this.page.mouse.move(750, 5);
+        await this.rest();
       },
       effect,
       what,
       effectMs,
     );
+  }
+
+  /** Moves the mouse to the middle of the status bar, where nothing tells of itself. */
+  async rest() {
+    await this.page.mouse.move(750, 940);
   }
 
   /** A click on a worker's row, repeated only late: what opens in the panel's place must not catch it. */
