@@ -75,7 +75,8 @@ def test_torch_trainer_with_two_gloo_workers(
                 assert client.evaluate("torch.distributed.get_backend()", frame["id"]) == "'gloo'"
                 client.leave()
         assert ranks == {"0", "1"}
-        program.wait_output("trained: ")
+        program.wait_output("trained: error None")
+        assert program.wait() == 0
     finally:
         program.end()
 

@@ -37,7 +37,8 @@ def main():
         ),
         run_config=ray.train.RunConfig(storage_path=tempfile.mkdtemp(dir=sys.argv[1])),
     )
-    print(f"trained: {sorted(trainer.fit().metrics)}", flush=True)
+    # Without checkpoints the result has no metrics; a training that fails raises.
+    print(f"trained: error {trainer.fit().error}", flush=True)
 
 
 if __name__ == "__main__":
