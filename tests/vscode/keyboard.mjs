@@ -64,7 +64,7 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
 
   await test("the debug console is reached and answers", async () => {
     const input = page.locator(".repl-input-wrapper .monaco-editor.focused");
-    const answer = page.locator(".repl .monaco-list-row", { hasText: "3008" });
+    const answer = page.locator(".repl .monaco-list-row", { hasText: "1128" });
     await window.command("Debug Console: Focus on Debug Console View", () =>
       input.first().isVisible(),
     );
@@ -92,21 +92,26 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
     await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await walkTo(/p0/);
     await window.shot("context-menu-row");
+    await chooseOnRow("Continue All Others", () => calls[2].now() !== undefined);
+    await until(() => calls[0].now() === undefined, "the first still stands", 1000);
+    await chooseOnRow("Release", () => calls[0].now() !== undefined);
+    await window.shot("all-gone");
+  });
+
+  /** An entry of the context menu of the row that has the focus. */
+  async function chooseOnRow(entry, effect) {
     await window.gesture(
       async () => {
         await page.keyboard.press("Escape");
         await page.keyboard.press("Shift+F10");
         const menu = page.locator(".monaco-menu");
         await until(() => menu.first().isVisible(), "", 3000);
-        await chooseInMenu("Continue All Others");
+        await chooseInMenu(entry);
       },
-      () => calls[2].now() !== undefined,
-      "the others have finished",
+      effect,
+      `“${entry}” has its effect`,
     );
-    await until(() => calls[0].now() === undefined, "the first still stands", 1000);
-    await window.command("Eagleray: Release", () => calls[0].now() !== undefined);
-    await window.shot("all-gone");
-  });
+  }
 
   /** Goes down the list until the focused row says `words`. */
   async function walkTo(words) {
