@@ -92,19 +92,20 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
     await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await walkTo(/p0/);
     await window.shot("context-menu-row");
-    await chooseOnRow("Continue All Others", () => calls[2].now() !== undefined);
+    await choose(/p0/, "Continue All Others", () => calls[2].now() !== undefined);
     await until(() => calls[0].now() === undefined, "the first still stands", 1000);
-    await chooseOnRow("Release", () => calls[0].now() !== undefined);
+    await choose(/p0/, "Release", () => calls[0].now() !== undefined);
     await window.shot("all-gone");
   });
 
-  /** An entry of the context menu of the row that has the focus. */
-  async function chooseOnRow(entry, effect) {
+  /** An entry of the context menu of a row; Escape in a list would take the focus off its row. */
+  async function choose(words, entry, effect) {
+    const menu = page.locator(".monaco-menu");
     await window.gesture(
       async () => {
-        await page.keyboard.press("Escape");
+        if (await menu.first().isVisible()) await page.keyboard.press("Escape");
+        if (!(await isOn(words))) await walkTo(words);
         await page.keyboard.press("Shift+F10");
-        const menu = page.locator(".monaco-menu");
         await until(() => menu.first().isVisible(), "", 3000);
         await chooseInMenu(entry);
       },
@@ -113,14 +114,19 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
     );
   }
 
+  async function isOn(words) {
+    if ((await focused.count()) === 0) return false;
+    return words.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? "");
+  }
+
   /** Goes down the list until the focused row says `words`. */
   async function walkTo(words) {
     await page.keyboard.press("Home");
     await window.gesture(
       () => page.keyboard.press("ArrowDown"),
-      async () =>
-        words.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? ""),
+      () => isOn(words),
       `the focus is on ${words}`,
+      500,
     );
   }
 
