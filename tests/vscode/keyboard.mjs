@@ -126,7 +126,6 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
       () => page.keyboard.press("ArrowDown"),
       () => isOn(words),
       `the focus is on ${words}`,
-      500,
     );
   }
 
