@@ -17,6 +17,8 @@ class Editor {
   contextKeys: Record<string, unknown> = {};
   executed: { readonly command: string; readonly args: readonly unknown[] }[] = [];
   commands = new Map<string, (...args: unknown[]) => unknown>();
+  /** What the editor's own commands do. */
+  builtin = new Map<string, () => void>();
   views = new Map<string, FakeTreeView>();
   channels = new Map<string, FakeChannel>();
   statusBar: FakeStatusBarItem[] = [];
@@ -277,6 +279,7 @@ export const commands = {
       editor.contextKeys[String(args[0])] = args[1];
     } else {
       editor.executed.push({ command, args });
+      editor.builtin.get(command)?.();
     }
     return Promise.resolve(undefined);
   },
@@ -337,6 +340,11 @@ export class FakeDebug {
   trackers: { createDebugAdapterTracker(session: FakeSession): unknown }[] = [];
   sessions: FakeSession[] = [];
   activeDebugSession: FakeSession | undefined;
+  activeStackItem: { session: FakeSession; frameId?: number } | undefined;
+  readonly sessionChanged = new EventEmitter<FakeSession | undefined>();
+  readonly itemChanged = new EventEmitter<FakeDebug["activeStackItem"]>();
+  readonly onDidChangeActiveDebugSession = this.sessionChanged.event;
+  readonly onDidChangeActiveStackItem = this.itemChanged.event;
   readonly started = new EventEmitter<FakeSession>();
   readonly ended = new EventEmitter<FakeSession>();
   readonly onDidStartDebugSession = this.started.event;
@@ -345,6 +353,14 @@ export class FakeDebug {
   reset(): void {
     Object.assign(this, { providers: [], trackers: [], sessions: [], factory: undefined });
     this.activeDebugSession = undefined;
+    this.activeStackItem = undefined;
+  }
+  /** The editor looks at a session, and at a frame of it where it stands. */
+  lookAt(session: FakeSession, stands: boolean): void {
+    this.activeDebugSession = session;
+    this.activeStackItem = stands ? { session, frameId: 1 } : { session };
+    this.sessionChanged.fire(session);
+    this.itemChanged.fire(this.activeStackItem);
   }
   registerDebugConfigurationProvider(_type: string, provider: ConfigurationProvider): Disposable {
     this.providers.push(provider);

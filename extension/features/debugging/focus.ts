@@ -15,20 +15,76 @@ export async function showDebugView(): Promise<void> {
 
 /** More sessions than this, ended ones included, are not walked through. */
 const AT_MOST = 64;
+/** VS Code may move the focus back while a session settles; more than so often would be a fight with a person. */
+const WALKS = 4;
+
+export interface Patience {
+  /** How long the effect of one command is waited for. */
+  readonly stepMs: number;
+  /** How long a session may take to stand in front. */
+  readonly limitMs: number;
+}
 
 /**
  * While one session stands, VS Code moves to no other that stops, and extensions have no call for it.  Who
  * clicked on a second worker wants to stand there, so the commands that walk through the debug consoles
  * are used: each makes the next session, and where it stands, the one that the editor shows.
+ *
+ * It is done once the editor looks at a frame of the session; before that VS Code may move away again.
  */
-export async function bringToFront(session: vscode.DebugSession): Promise<void> {
-  const isInFront = (): boolean => vscode.debug.activeDebugSession?.id === session.id;
-  if (isInFront()) {
-    return;
+export async function bringToFront(
+  session: vscode.DebugSession,
+  isOpen: () => boolean,
+  { stepMs, limitMs }: Patience = { stepMs: 500, limitMs: 10_000 },
+): Promise<void> {
+  const end = Date.now() + limitMs;
+  let walks = 0;
+  while (isOpen() && Date.now() < end && !isLookedAt(session)) {
+    if (!isInFront(session) && walks < WALKS) {
+      walks += 1;
+      await walkTo(session, stepMs);
+    } else {
+      await changed(stepMs);
+    }
   }
-  for (let walked = 0; walked < AT_MOST && !isInFront(); walked += 1) {
+  if (walks > 0) {
+    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+  }
+}
+
+function isInFront(session: vscode.DebugSession): boolean {
+  return vscode.debug.activeDebugSession?.id === session.id;
+}
+
+function isLookedAt(session: vscode.DebugSession): boolean {
+  const item = vscode.debug.activeStackItem;
+  return item !== undefined && item.session.id === session.id && "frameId" in item;
+}
+
+async function walkTo(session: vscode.DebugSession, stepMs: number): Promise<void> {
+  for (let walked = 0; walked < AT_MOST && !isInFront(session); walked += 1) {
+    const seen = changed(stepMs);
     // Backwards, since the newest session stands at the end of a list that goes round.
     await vscode.commands.executeCommand("workbench.action.debug.prevConsole");
+    if (!isInFront(session)) {
+      // What the command did may reach us after its answer; a step too many would walk past.
+      await seen;
+    }
   }
-  await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+}
+
+/** Resolves when the editor looks at something else, at the latest after `ms`. */
+function changed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    const listening = vscode.Disposable.from(
+      vscode.debug.onDidChangeActiveDebugSession(done),
+      vscode.debug.onDidChangeActiveStackItem(done),
+    );
+  });
 }

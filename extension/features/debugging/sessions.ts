@@ -48,7 +48,7 @@ export class Sessions implements vscode.Disposable {
       this.latest = target;
       // The first session comes to the front by itself.
       if (this.open.size > 1) {
-        void bringToFront(session);
+        void bringToFront(session, () => this.open.has(session.id));
       }
     }
   }

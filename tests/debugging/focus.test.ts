@@ -1,0 +1,89 @@
+/** The session that begins comes to the front, whatever VS Code does with the focus meanwhile. */
+
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+
+import type { DebugSession } from "vscode";
+
+import { bringToFront } from "../../extension/features/debugging/focus";
+import { debug, editor, type FakeSession } from "../fakes/vscode";
+
+const PREVIOUS = "workbench.action.debug.prevConsole";
+const PATIENCE = { stepMs: 20, limitMs: 60_000 };
+
+function session(id: string): FakeSession {
+  return { id, type: "eagleray", name: id, configuration: {} };
+}
+
+describe("bringing a session to the front", () => {
+  const [first, second, third] = [session("1"), session("2"), session("3")];
+  const bring = (one: FakeSession, isOpen = () => true): Promise<void> =>
+    bringToFront(one as unknown as DebugSession, isOpen, PATIENCE);
+  const steps = (): number => editor.executed.filter((one) => one.command === PREVIOUS).length;
+  let standing: Set<FakeSession>;
+
+  beforeEach(() => {
+    editor.reset();
+    debug.reset();
+    standing = new Set([first, second, third]);
+    debug.lookAt(first, true);
+  });
+
+  /** The editor's command, whose effect is told at once or only after its answer. */
+  const walks = (all: readonly FakeSession[], late = false): void => {
+    let at = 0;
+    editor.builtin.set(PREVIOUS, () => {
+      at = (at + all.length - 1) % all.length;
+      const to = all[at] ?? first;
+      const look = (): void => {
+        debug.lookAt(to, standing.has(to));
+      };
+      if (late) {
+        setTimeout(look, 1);
+      } else {
+        look();
+      }
+    });
+  };
+
+  it("walks back to it", async () => {
+    walks([first, second, third]);
+    await bring(second);
+    assert.equal(debug.activeDebugSession, second);
+    assert.equal(steps(), 2);
+  });
+
+  it("does not walk past it when the editor tells late", async () => {
+    walks([first, second], true);
+    await bring(second);
+    assert.equal(debug.activeDebugSession, second);
+    assert.equal(steps(), 1);
+  });
+
+  it("comes back when VS Code moves away before the session stands", async () => {
+    standing.delete(second);
+    let moved = false;
+    editor.builtin.set(PREVIOUS, () => {
+      debug.lookAt(second, moved);
+      if (!moved) {
+        moved = true;
+        setTimeout(() => {
+          debug.lookAt(first, true);
+        }, 1);
+      }
+    });
+    await bring(second);
+    assert.equal(debug.activeStackItem?.session, second);
+    assert.equal(steps(), 2);
+  });
+
+  it("leaves alone what the editor looks at already", async () => {
+    await bring(first);
+    assert.deepEqual(editor.executed, []);
+  });
+
+  it("gives up on a session that has ended", async () => {
+    await bring(second, () => false);
+    assert.deepEqual(editor.executed, []);
+  });
+});
