@@ -142,8 +142,9 @@ export class Window {
 
   /** Opens the panel by its icon. */
   async openPanel() {
-    const title = this.page.locator(".sidebar .composite.title", { hasText: /eagleray/i });
-    await this.click(this.icon(), () => title.first().isVisible(), "the panel is open");
+    // Other views may name Eagleray as well: in 1.105 the list of debuggers does.
+    const header = this.page.locator(".sidebar .pane-header", { hasText: "Paused Workers" });
+    await this.click(this.icon(), () => header.first().isVisible(), "the panel is open");
   }
 
   toolbar() {
