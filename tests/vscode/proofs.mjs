@@ -1,0 +1,129 @@
+/**
+ * Programs not written by us, in a real VS Code: Ray Train's TorchTrainer and RLlib's PPO, from row to good end.
+ *
+ *     node tests/vscode/proofs.mjs [--vscode 1.139]
+ */
+
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { interpreter } from "../../scripts/environments.mjs";
+import { ROOT, startProgram } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { until } from "./harness/until.mjs";
+
+const PYTHON = interpreter("proofs");
+const CARTPOLE = path.join("gymnasium", "envs", "classic_control", "cartpole.py");
+/** These programs import much, in several processes at once. */
+const STARTING_MS = 240_000;
+const STATE = "        x, x_dot, theta, theta_dot = self.state\n";
+
+await browserRun(
+  "proof",
+  async ({ stage, window, test }) => {
+    const { page } = window;
+    const button = (name) =>
+      page.locator(`.debug-toolbar:visible .action-label[aria-label^="${name}"]`);
+    const crumbs = page.locator(".breadcrumbs-control");
+    const gone = async () => !(await window.toolbar().isVisible());
+    /** One click on a row, and one stands at that line of that file with these variables. */
+    const stand = async (row, file, words, variables) => {
+      await window.attach(row, () => window.toolbar().isVisible(), "a session has begun");
+      await standing(file, words, variables);
+    };
+    const standing = async (file, words, variables) => {
+      await window.standsAt(lineWith(file, words));
+      for (const name of path.relative(stage.workspace, file).split(path.sep)) {
+        await window.sees(crumbs.filter({ hasText: name }), `${name} in the path of the file`);
+      }
+      for (const name of variables) {
+        const shown = page.locator(".debug-variables .monaco-list-row", { hasText: name });
+        await window.sees(shown, `the variable ${name}`);
+      }
+    };
+    let program;
+
+    const trainer = path.join(stage.workspace, "torch_trainer.py");
+    const workers = window.row(/RayTrainWorker.*pid \d+/);
+    const rank = page.locator(".debug-variables .monaco-list-row", { hasText: /^rank/ });
+    let pids, first;
+    await test("TorchTrainer: both gloo workers are listed", async () => {
+      program = startProgram(stage.cluster, PYTHON, trainer, stage.base);
+      await window.openPanel();
+      await window.sees(window.row(/RayTrainWorker.*2 paused/), "the group", STARTING_MS);
+      await window.sees(workers.nth(1), "both workers");
+      pids = (await workers.allTextContents()).map((text) => /pid (\d+)/.exec(text)[1]);
+      await window.shot("torch-trainer");
+    });
+
+    await test("TorchTrainer: a click stands in the train function, with variables", async () => {
+      await stand(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [/^rank/, /^loss/]);
+      first = await rank.textContent();
+      await window.shot("train-function");
+      await window.click(button("Disconnect"), gone, "the session has ended");
+    });
+
+    await test("TorchTrainer: so does one on the other rank, and the training ends well", async () => {
+      await window.openPanel();
+      await stand(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
+      const ranks = [first, await rank.textContent()].map((text) => /\d/.exec(text)[0]);
+      if (ranks.sort().join() !== "0,1") throw new Error(`their ranks are ${ranks}`);
+      await window.click(button("Continue"), () => !program.running(), "the program has ended", {
+        effectMs: 60_000,
+      });
+      await program.endsWell("trained: error None");
+      await until(gone, "the session has ended with its worker");
+    });
+
+    const library = installLibrary(path.join(stage.workspace, ".venv"));
+    await test("RLlib: a click stands inside an installed library's file, with variables", async () => {
+      const site = library.slice(0, -CARTPOLE.length - 1);
+      program = startProgram(
+        stage.cluster,
+        PYTHON,
+        path.join(stage.workspace, "cartpole.py"),
+        site,
+      );
+      await window.openPanel();
+      await window.sees(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
+      await stand(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
+      await window.shot("library");
+    });
+
+    await test("RLlib: continued, it stands in the environment, and the training ends well", async () => {
+      const environment = path.join(stage.workspace, "cartpole.py");
+      const line = lineWith(environment, "stands: env");
+      // Pressed twice it would run past that line, so there is time for it to get there.
+      await window.click(button("Continue"), () => window.isAt(line), "it stopped there", {
+        effectMs: 60_000,
+      });
+      await standing(environment, "stands: env", [/^reward/, /^observation/]);
+      await window.shot("environment");
+      await window.click(button("Disconnect"), gone, "the session has ended");
+      await program.endsWell("trained: iteration 1");
+    });
+  },
+  {
+    program: path.join(ROOT, "tests", "programs", "proofs"),
+    ray: PYTHON,
+    driver: false,
+  },
+);
+
+/** Lays a copy of the installed gymnasium into `venv`, with a breakpoint() in a file of its own. */
+function installLibrary(venv) {
+  const site = path.join("lib", "python3.11", "site-packages");
+  const from = path.join(path.dirname(path.dirname(PYTHON)), site, "gymnasium");
+  fs.cpSync(from, path.join(venv, site, "gymnasium"), { recursive: true });
+  const file = path.join(venv, site, CARTPOLE);
+  const stop = `        self.steps = getattr(self, "steps", 0) + 1
+        if self.steps == 2:
+            breakpoint()
+`;
+  fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(STATE, stop + STATE));
+  return file;
+}
+
+function lineWith(file, words) {
+  const lines = fs.readFileSync(file, "utf8").split("\n");
+  return lines.findIndex((line) => line.includes(words)) + 1;
+}
