@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from eagleray.routes.spec import DIRECT, RouteSpec
+
 PROTOCOL = 1
 MAX_LINE = 4 * 2**20
 
@@ -28,6 +30,11 @@ READ_FILE = (
 )
 IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
 SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState]}, then events
+OPEN_SOCKET = "open_socket"  # OpenSocket -> OpenedSocket; the socket lasts as long as this control connection
+RUN = "run"  # Run -> Ran; a command on an ssh destination
+ROUTES = "routes"  # {} -> {"routes": [RouteState]}; SUBSCRIBE also brings {"event": "routes", "routes": [RouteState]}
+ASKS = "asks"  # {} -> {}; this client can put questions to the person: it gets {"event": "question", …} and {"event": "question_over", "id": …}
+ANSWER = "answer"  # Answer -> {}
 SHUTDOWN = "shutdown"  # {} -> {}; refused with code "in-use" while workers are attached or held
 
 
@@ -58,7 +65,7 @@ class WorkerKey:
 
 @dataclass(frozen=True)
 class AttachParams:
-    """Attach to the debugger of a worker at `host:port` through `route`.
+    """Attach to the debugger of a worker at `host:port` through the first of `routes` that reaches it.
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
     `cluster` is handed back in `WorkerState` and not looked at.  The stop is waited for at most
@@ -73,7 +80,7 @@ class AttachParams:
     port: int
     mappings: list[Mapping] = field(default_factory=list)
     timeout_s: float = 15.0
-    route: Literal["direct"] = "direct"
+    routes: list[RouteSpec] = field(default_factory=lambda: [DIRECT])
     seen: bool = True
 
 
@@ -146,6 +153,78 @@ class IgnoreParams:
     path: str
     line: int
     ignore: bool = True
+
+
+@dataclass(frozen=True)
+class OpenSocket:
+    """A Unix socket of ours, each connection to which is carried to `host:port` by the first of `routes` that reaches it.
+
+    Asking again for the same gives the same socket.
+    """
+
+    routes: list[RouteSpec]
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class OpenedSocket:
+    """`route` is the one that reached `host:port` when it was tried."""
+
+    socket: str
+    route: RouteSpec
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command on `ssh`, without a terminal; its argument vector is quoted for the shell there by us."""
+
+    ssh: str
+    argv: list[str]
+    stdin: str = ""
+    limit_s: float = 30.0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended; each text at most 8 MB.  `code` 255 with nothing on `stdout` is ssh's own failure."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class RouteState:
+    """What is known of a connection that is owned here.
+
+    `degraded`: no answer for 3 s.  `reason` is a sentence for the person, `message` the last words of ssh
+    or srun, `since_s` how long it has been in this state.
+    """
+
+    route: RouteSpec
+    state: Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
+    reason: str
+    message: str
+    since_s: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """What ssh asks.  `secret`: not to be shown while it is typed; `kind` "notice" wants no answer (touch the key)."""
+
+    id: int
+    ssh: str
+    prompt: str
+    kind: Literal["text", "secret", "confirm", "notice"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the person typed; None: cancelled.  Kept nowhere."""
+
+    id: int
+    text: str | None
 
 
 def to_json(value: Any) -> dict[str, Any]:

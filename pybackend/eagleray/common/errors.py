@@ -46,6 +46,14 @@ def bad_address(address: str) -> EaglerayError:
     )
 
 
+def bad_route(written: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-route",
+        f"“{printable(written)}” is not the name of a host, a SLURM job or a node.",
+        "Write the host as in `ssh HOST`, the job as `squeue` shows it.",
+    )
+
+
 def cluster_unreachable(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "cluster-unreachable",
