@@ -5,8 +5,17 @@ export const LIST = request<Nothing, Clusters>("eagleray/clusters/list");
 export const ADD = request<AddCluster, Cluster>("eagleray/clusters/add");
 export const REMOVE = request<ClusterRef, Nothing>("eagleray/clusters/remove");
 export const SET_TOKEN = request<SetToken, Cluster>("eagleray/clusters/setToken");
+export const SET_ACCESS = request<Access, Cluster>("eagleray/clusters/setAccess");
 export const REFRESH = request<Nothing, Clusters>("eagleray/clusters/refresh");
 export const CHANGED = notification<Clusters>("eagleray/clusters/changed");
+export const CHOICES = request<Nothing, Choices>("eagleray/clusters/choices");
+export const LOOK_AT = request<HostRef, Clusters>("eagleray/clusters/lookAt");
+export const FORGET_HOST = request<HostRef, Clusters>("eagleray/clusters/forgetHost");
+export const RECONNECT = request<ClusterRef, Nothing>("eagleray/clusters/reconnect");
+export const TERMINAL = request<TerminalRef, Terminal>("eagleray/clusters/terminal");
+export const QUESTION = notification<Question>("eagleray/clusters/question");
+export const QUESTION_OVER = notification<QuestionRef>("eagleray/clusters/questionOver");
+export const ANSWER = request<Answer, Nothing>("eagleray/clusters/answer");
 
 /** Something that stands in the way of a cluster, with what to do about it. */
 export interface Problem {
@@ -16,11 +25,34 @@ export interface Problem {
 }
 
 /**
+ * How a cluster that is not reached directly is reached, and how that goes.
+ *
+ * `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the
+ * reason of
+ * the state in words, "" when all is well; `message` the last words of ssh or srun.
+ */
+export interface Route {
+  readonly kind: "direct" | "ssh" | "srun";
+  readonly via: string;
+  readonly state: "connecting" | "ready" | "degraded" | "lost" | "reconnecting";
+  readonly sentence: string;
+  readonly message: string;
+  readonly since_s: number;
+}
+
+/**
  * A Ray cluster as the panel shows it.
  *
- * `id` is the address of its dashboard, normalised (`http://host:port`).  `sentence` says what we
- * see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or "" before the
- * first answer; all that we remember of a cluster is keyed by it.
+ * `id` is opaque: the normalised address of a dashboard, alone or beyond an ssh host, or a SLURM
+ * job.
+ * `sentence` says what we see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session
+ * name, or
+ * "" before the first answer; all that we remember of a cluster is keyed by it.  `route` is None
+ * for one
+ * that is reached directly.  `job` and `host` (an ssh destination) are "" for one without.
+ * `time_left_s`
+ * is that of its job when this was sent; `time_warning` is a sentence while that is nearly up
+ * and somebody stands at a breakpoint, "" otherwise.
  */
 export interface Cluster {
   readonly id: string;
@@ -31,18 +63,83 @@ export interface Cluster {
   readonly ray_version: string;
   readonly sentence: string;
   readonly problems: readonly Problem[];
+  readonly route: Route | null;
+  readonly job: string;
+  readonly host: string;
+  readonly time_left_s: number | null;
+  readonly time_warning: string;
 }
 
-/** All known clusters; `hints` say why there is none, or what was seen and left alone. */
+/**
+ * A SLURM job of the person's own.
+ *
+ * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is
+ * the ssh
+ * destination where it was seen, "" for here.  `ray`: whether a Ray dashboard answers in it.
+ * `nodes`
+ * counts them.  `starts_s`: seconds until SLURM expects a pending job to start.
+ */
+export interface Job {
+  readonly address: string;
+  readonly job: string;
+  readonly host: string;
+  readonly name: string;
+  readonly partition: string;
+  readonly state: "running" | "pending" | "other";
+  readonly reason: string;
+  readonly nodes: number;
+  readonly sentence: string;
+  readonly ray: "live" | "none" | "unknown";
+  readonly time_left_s: number | null;
+  readonly starts_s: number | null;
+}
+
+/** An ssh host that the person added to have their jobs looked for there. */
+export interface JobHost {
+  readonly host: string;
+  readonly state: "ok" | "asking" | "failing";
+  readonly sentence: string;
+}
+
+/**
+ * All known clusters; `hints` say why there is none, or what was seen and left alone.
+ *
+ * `jobs`: running ones that hold a live Ray and are no clusters of the list yet.
+ */
 export interface Clusters {
   readonly clusters: readonly Cluster[];
   readonly hints: readonly Problem[];
+  readonly jobs: readonly Job[];
+  readonly hosts: readonly JobHost[];
 }
 
-/** `address`: `8265`, `host:8265`, `http(s)://…`; `token` only if the person typed one in. */
+/** A host that the person's ssh config names; `looked_at`: their jobs are looked for there. */
+export interface SshHost {
+  readonly name: string;
+  readonly detail: string;
+  readonly looked_at: boolean;
+}
+
+/**
+ * What can be added: all jobs of one's own, hosts of one's ssh config; `problems`: what could not
+ * be asked.
+ */
+export interface Choices {
+  readonly jobs: readonly Job[];
+  readonly ssh_hosts: readonly SshHost[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * `address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`,
+ * `slurm://JOB`,
+ * `ssh://HOST/slurm://JOB`.  The rest only if the person gave it, see `Access`.
+ */
 export interface AddCluster {
   readonly address: string;
   readonly token?: string | null;
+  readonly headers?: Readonly<Record<string, string>> | null;
+  readonly ca_file?: string | null;
 }
 
 /** A cluster by its id. */
@@ -57,4 +154,57 @@ export interface ClusterRef {
 export interface SetToken {
   readonly cluster: string;
   readonly token: string;
+}
+
+/**
+ * What a cluster asks for before it answers; None leaves it as it is, an empty value takes it
+ * back.
+ *
+ * The editor keeps it (tokens and headers in SecretStorage) and tells it after each start.
+ */
+export interface Access {
+  readonly cluster: string;
+  readonly token?: string | null;
+  readonly headers?: Readonly<Record<string, string>> | null;
+  readonly ca_file?: string | null;
+}
+
+/** An ssh host, as in `ssh HOST`. */
+export interface HostRef {
+  readonly host: string;
+}
+
+/** A node of a cluster by Ray's node id; "" is the head. */
+export interface TerminalRef {
+  readonly cluster: string;
+  readonly node_id?: string;
+}
+
+/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
+export interface Terminal {
+  readonly title: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * What ssh asks on the way to `host`; "notice" wants no answer and is over by itself (touch the
+ * key).
+ */
+export interface Question {
+  readonly id: string;
+  readonly host: string;
+  readonly prompt: string;
+  readonly kind: "text" | "secret" | "confirm" | "notice";
+}
+
+/** A question that is over: answered elsewhere, or not to be answered any more. */
+export interface QuestionRef {
+  readonly id: string;
+}
+
+/** What the person typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere. */
+export interface Answer {
+  readonly id: string;
+  readonly text: string | null;
 }

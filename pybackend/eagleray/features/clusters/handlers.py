@@ -51,7 +51,8 @@ class Handlers:
 
 
 def _all(known: AllKnown) -> wire.Clusters:
-    return wire.Clusters([_cluster(one) for one in known.clusters], _problems(known.hints))
+    clusters = [_cluster(one) for one in known.clusters]
+    return wire.Clusters(clusters, _problems(known.hints), jobs=[], hosts=[])
 
 
 def _cluster(known: Known) -> wire.Cluster:
@@ -64,6 +65,11 @@ def _cluster(known: Known) -> wire.Cluster:
         ray_version=known.ray_version,
         sentence=known.sentence,
         problems=_problems(known.problems),
+        route=None,
+        job="",
+        host="",
+        time_left_s=None,
+        time_warning="",
     )
 
 

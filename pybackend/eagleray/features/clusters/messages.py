@@ -7,11 +7,20 @@ from typing import Literal
 from attrs import frozen
 
 LIST = "eagleray/clusters/list"  # {} -> Clusters
-ADD = "eagleray/clusters/add"  # AddCluster -> Cluster
+ADD = "eagleray/clusters/add"  # AddCluster (reporting; waits while a job is pending) -> Cluster
 REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
 SET_TOKEN = "eagleray/clusters/setToken"  # SetToken -> Cluster
+SET_ACCESS = "eagleray/clusters/setAccess"  # Access -> Cluster
 REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
 CHANGED = "eagleray/clusters/changed"  # notification to the editor: Clusters
+CHOICES = "eagleray/clusters/choices"  # {} -> Choices
+LOOK_AT = "eagleray/clusters/lookAt"  # HostRef (reporting) -> Clusters
+FORGET_HOST = "eagleray/clusters/forgetHost"  # HostRef -> Clusters
+RECONNECT = "eagleray/clusters/reconnect"  # ClusterRef -> {}
+TERMINAL = "eagleray/clusters/terminal"  # TerminalRef -> Terminal
+QUESTION = "eagleray/clusters/question"  # notification to the editor: Question
+QUESTION_OVER = "eagleray/clusters/questionOver"  # notification to the editor: QuestionRef
+ANSWER = "eagleray/clusters/answer"  # Answer -> {}
 
 
 @frozen
@@ -24,12 +33,31 @@ class Problem:
 
 
 @frozen
+class Route:
+    """How a cluster that is not reached directly is reached, and how that goes.
+
+    `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the reason of
+    the state in words, "" when all is well; `message` the last words of ssh or srun.
+    """
+
+    kind: Literal["direct", "ssh", "srun"]
+    via: str
+    state: Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
+    sentence: str
+    message: str
+    since_s: float
+
+
+@frozen
 class Cluster:
     """A Ray cluster as the panel shows it.
 
-    `id` is the address of its dashboard, normalised (`http://host:port`).  `sentence` says what we
-    see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or "" before the
-    first answer; all that we remember of a cluster is keyed by it.
+    `id` is opaque: the normalised address of a dashboard, alone or beyond an ssh host, or a SLURM job.
+    `sentence` says what we see ("Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or
+    "" before the first answer; all that we remember of a cluster is keyed by it.  `route` is None for one
+    that is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s`
+    is that of its job when this was sent; `time_warning` is a sentence while that is nearly up
+    and somebody stands at a breakpoint, "" otherwise.
     """
 
     id: str
@@ -40,22 +68,85 @@ class Cluster:
     ray_version: str
     sentence: str
     problems: list[Problem]
+    route: Route | None
+    job: str
+    host: str
+    time_left_s: float | None
+    time_warning: str
+
+
+@frozen
+class Job:
+    """A SLURM job of the person's own.
+
+    `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `host` is the ssh
+    destination where it was seen, "" for here.  `ray`: whether a Ray dashboard answers in it.  `nodes`
+    counts them.  `starts_s`: seconds until SLURM expects a pending job to start.
+    """
+
+    address: str
+    job: str
+    host: str
+    name: str
+    partition: str
+    state: Literal["running", "pending", "other"]
+    reason: str
+    nodes: int
+    sentence: str
+    ray: Literal["live", "none", "unknown"]
+    time_left_s: float | None
+    starts_s: float | None
+
+
+@frozen
+class JobHost:
+    """An ssh host that the person added to have their jobs looked for there."""
+
+    host: str
+    state: Literal["ok", "asking", "failing"]
+    sentence: str
 
 
 @frozen
 class Clusters:
-    """All known clusters; `hints` say why there is none, or what was seen and left alone."""
+    """All known clusters; `hints` say why there is none, or what was seen and left alone.
+
+    `jobs`: running ones that hold a live Ray and are no clusters of the list yet.
+    """
 
     clusters: list[Cluster]
     hints: list[Problem]
+    jobs: list[Job]
+    hosts: list[JobHost]
+
+
+@frozen
+class SshHost:
+    """A host that the person's ssh config names; `looked_at`: their jobs are looked for there."""
+
+    name: str
+    detail: str
+    looked_at: bool
+
+
+@frozen
+class Choices:
+    """What can be added: all jobs of one's own, hosts of one's ssh config; `problems`: what could not be asked."""
+
+    jobs: list[Job]
+    ssh_hosts: list[SshHost]
+    problems: list[Problem]
 
 
 @frozen
 class AddCluster:
-    """`address`: `8265`, `host:8265`, `http(s)://…`; `token` only if the person typed one in."""
+    """`address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`, `slurm://JOB`,
+    `ssh://HOST/slurm://JOB`.  The rest only if the person gave it, see `Access`."""
 
     address: str
     token: str | None = None
+    headers: dict[str, str] | None = None
+    ca_file: str | None = None
 
 
 @frozen
@@ -71,3 +162,65 @@ class SetToken:
 
     cluster: str
     token: str
+
+
+@frozen
+class Access:
+    """What a cluster asks for before it answers; None leaves it as it is, an empty value takes it back.
+
+    The editor keeps it (tokens and headers in SecretStorage) and tells it after each start.
+    """
+
+    cluster: str
+    token: str | None = None
+    headers: dict[str, str] | None = None
+    ca_file: str | None = None
+
+
+@frozen
+class HostRef:
+    """An ssh host, as in `ssh HOST`."""
+
+    host: str
+
+
+@frozen
+class TerminalRef:
+    """A node of a cluster by Ray's node id; "" is the head."""
+
+    cluster: str
+    node_id: str = ""
+
+
+@frozen
+class Terminal:
+    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
+
+    title: str
+    argv: list[str]
+    env: dict[str, str]
+
+
+@frozen
+class Question:
+    """What ssh asks on the way to `host`; "notice" wants no answer and is over by itself (touch the key)."""
+
+    id: str
+    host: str
+    prompt: str
+    kind: Literal["text", "secret", "confirm", "notice"]
+
+
+@frozen
+class QuestionRef:
+    """A question that is over: answered elsewhere, or not to be answered any more."""
+
+    id: str
+
+
+@frozen
+class Answer:
+    """What the person typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere."""
+
+    id: str
+    text: str | None
