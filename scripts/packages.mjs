@@ -1,6 +1,6 @@
 // What is installed from npm and Debian, and the parts that are built from it.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { root } from "./places.mjs";
@@ -24,19 +24,47 @@ export async function makeBrowser(log = console.log) {
   const missing = [];
   if (!existsSync("/usr/bin/chromium")) missing.push("chromium");
   if (!existsSync("/usr/share/fonts/truetype/dejavu")) missing.push("fonts-dejavu-core");
+  await installFromDebian(missing, log);
+}
+
+/** What the hosts of the lab run; nothing of it is started on this machine itself. */
+export async function makeLab(log = console.log) {
+  const programs = {
+    "/usr/bin/ssh": "openssh-client",
+    "/usr/sbin/sshd": "openssh-server",
+    "/usr/sbin/munged": "munge",
+    "/usr/sbin/slurmctld": "slurmctld",
+    "/usr/sbin/slurmd": "slurmd",
+    "/usr/bin/srun": "slurm-client",
+    "/usr/sbin/ip": "iproute2",
+    "/usr/bin/nsenter": "util-linux",
+  };
+  const missing = Object.keys(programs).filter((path) => !existsSync(path));
+  await installFromDebian([...new Set(missing.map((path) => programs[path]))], log);
+}
+
+async function installFromDebian(missing, log) {
   if (missing.length === 0) return;
   const words = ["apt-get", "install", "-y", "--no-install-recommends", ...missing];
   if (process.getuid() !== 0) throw new Error(`Please run: sudo ${words.join(" ")}`);
-  log(`installing ${missing.join(" and ")}`);
+  log(`installing ${missing.join(", ")}`);
   const env = { DEBIAN_FRONTEND: "noninteractive" };
-  await retry(
-    "apt-get",
-    async () => {
-      await must("apt-get", ["update", "-q"], { env, limitMs: 300_000 });
-      await must(words[0], words.slice(1), { env, limitMs: 600_000 });
-    },
-    log,
-  );
+  // This is what Debian asks whether a daemon that was just installed may be started.
+  const policy = "/usr/sbin/policy-rc.d";
+  const ours = !existsSync(policy);
+  if (ours) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    await retry(
+      "apt-get",
+      async () => {
+        await must("apt-get", ["update", "-q"], { env, limitMs: 300_000 });
+        await must(words[0], words.slice(1), { env, limitMs: 600_000 });
+      },
+      log,
+    );
+  } finally {
+    if (ours) rmSync(policy, { force: true });
+  }
 }
 
 /** The editor of one version, a code-server in the developer's cache. */

@@ -1,11 +1,11 @@
 // The suites of `npm test`, the fastest first, and what each one needs to be there.
 import { environments, interpreter, makeEnvironment } from "./environments.mjs";
-import { makeBrowser, makeBundle, makeEditor, makeNodePackages } from "./packages.mjs";
+import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
 import { join } from "node:path";
 import { root } from "./places.mjs";
 import { must } from "./run.mjs";
 
-const SLOW = ["real_ray", "old_ray", "proofs", "packaging"];
+const SLOW = ["real_ray", "lab", "old_ray", "proofs", "packaging"];
 // The newest VS Code, and the one that Cursor is made of.
 const NEWEST = "1.139";
 const OLDEST = "1.105";
@@ -20,6 +20,7 @@ export const needs = {
   packages: { lane: "node", make: makeNodePackages },
   bundle: { lane: "node", make: makeBundle },
   browser: { lane: "debian", make: makeBrowser },
+  lab: { lane: "debian", make: makeLab },
   "editor 1.139": { lane: "node", make: (log) => makeEditor("1.139", log) },
   "old-ray": { lane: "python", make: (log) => makeEnvironment("old-ray", log) },
   vsix: { lane: "python", make: makeVsix, after: ["packages", "bundle"] },
@@ -67,6 +68,7 @@ export const suites = [
     minutes: 20,
     real: true,
   }),
+  pytest("lab", ["python", "lab"], "lab", { lane: "python", minutes: 15, real: true }),
   ...["host", "mouse", "keyboard"].flatMap((suite) => [
     editor(suite, NEWEST),
     editor(suite, OLDEST),

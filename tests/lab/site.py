@@ -1,0 +1,256 @@
+"""A miniature site on this machine: a laptop, two login nodes with one home, compute nodes with sshd, munge and SLURM.
+
+Every host is a set of namespaces with a root of its own.  All of them belong to one process, which ends with
+its stdin; then nothing of the site is left.  No host reaches anything but the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from tests.lab.files import write_site
+from tests.lab.hosts import UIDS, all_hosts
+from tests.ray_cluster import REPOSITORY, wait_for
+
+HERE = Path(__file__).parent
+LIMIT_S = 60.0
+PORTS = {"laptop": "laptop-eth1"}
+_CLONE_NEWNET = 0x40000000
+
+Cut = Literal["silent", "down", "up"]
+
+
+class NoSite(Exception):
+    """Why there can be no site on this machine."""
+
+
+def why_not() -> str:
+    """Why there can be no site here; "" if there can."""
+    if os.geteuid() != 0:
+        return "the lab needs root, since it is made of namespaces"
+    missing = [
+        name for name in ("sshd", "munged", "slurmctld", "slurmd", "ip") if not shutil.which(name, path="/usr/sbin:/sbin")
+    ]
+    if missing:
+        return f"{', '.join(missing)} not installed; `npm test -- lab` installs what is needed"
+    probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add a type veth peer name b"
+    command = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "sh", "-c", probe]
+    tried = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return f"namespaces are not allowed here: {tried.stderr.strip()}" if tried.returncode else ""
+
+
+class Site:
+    """Lives from `start` to `end`; `folder` keeps its files, homes and logs until then."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+        self.pids: dict[str, int] = {}
+        self._switch: subprocess.Popen[str] | None = None
+        self._log: IO[str] | None = None
+
+    @classmethod
+    def of(cls, said: dict[str, Any]) -> Site:
+        """The site that another process keeps, by its folder and pids."""
+        site = cls(Path(said["folder"]))
+        site.pids.update(said["pids"])
+        return site
+
+    def start(self) -> None:
+        """Raises `NoSite`; then everything that had started has ended."""
+        if reason := why_not():
+            self.end()
+            raise NoSite(reason)
+        hosts = all_hosts()
+        write_site(self.folder, hosts, _binds())
+        self._log = (self.folder / "run" / "switch.log").open("w+")
+        command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child=SIGKILL"]
+        self._switch = subprocess.Popen(
+            [*command, str(HERE / "switch.sh"), str(self.folder), *(host.plug for host in hosts)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        assert self._switch.stdout
+        if self._switch.stdout.readline() != "ready\n":
+            said = self._said()
+            self.end()
+            raise NoSite(said)
+        for name in ("switch", *(host.name for host in hosts)):
+            self.pids[name] = int((self.folder / "run" / f"{name}.pid").read_text())
+
+    def end(self) -> None:
+        if self._switch is not None:
+            self._switch.kill()
+            self._switch.wait(LIMIT_S)
+            # The last process may still be on its way out of its folders.
+            wait_for("the end of the site", lambda: not any(map(_runs, self.pids.values())))
+            for pipe in (self._switch.stdin, self._switch.stdout, self._log):
+                with contextlib.suppress(OSError):
+                    pipe.close() if pipe else None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def argv(
+        self, host: str, user: str, command: Sequence[str], env: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """The command line which runs `command` on `host`; it is killed with the process that is started by it.
+
+        Its environment is a plain one with our Python first on the PATH, and `env`.
+        """
+        enter = ["nsenter", "-t", str(self.pids[host]), "-m", "-u", "-i", "-n", "-p", "-r", "-w"]
+        uid = str(UIDS[user])
+        become = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
+        variables = {**_environment(user), **(env or {})}
+        words = [f"{name}={value}" for name, value in variables.items()]
+        there = ["sh", "-c", 'cd "$HOME" && exec "$@"', "sh"]
+        return [*enter, *become, "env", "-i", *words, *there, *command]
+
+    def run_as(
+        self,
+        host: str,
+        user: str,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        *,
+        check: bool = True,
+        stdin: str = "",
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.argv(host, user, command, env),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, f"{command} on {host}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def popen(
+        self,
+        host: str,
+        user: str,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> subprocess.Popen[Any]:
+        """A running process there; `more` as of subprocess.Popen."""
+        return subprocess.Popen(self.argv(host, user, command, env), **more)
+
+    def cut(self, host: str, how: Cut) -> None:
+        """The link of the laptop to the login nodes, or that of any other host to the cluster's network.
+
+        `silent`: packets vanish and nobody is told, as with a closed lid; `down`: the cable is pulled.
+        """
+        port = PORTS.get(host, f"{host}-eth0")
+        enter = ["nsenter", f"--net=/proc/{self.pids['switch']}/ns/net"]
+        state = [*enter, "bridge", "link", "set", "dev", port, "state"]
+        commands = {
+            "silent": [[*state, "0"]],
+            "down": [[*enter, "ip", "link", "set", port, "down"]],
+            "up": [[*enter, "ip", "link", "set", port, "up"], [*state, "3"]],
+        }
+        for command in commands[how]:
+            subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
+
+    @contextlib.contextmanager
+    def cut_off(self, host: str, how: Cut = "silent") -> Iterator[None]:
+        self.cut(host, how)
+        try:
+            yield
+        finally:
+            self.cut(host, "up")
+
+    def path(self, host: str, there: str) -> Path:
+        """A file of `host` as this process reaches it (as root)."""
+        return Path(f"/proc/{self.pids[host]}/root") / there.lstrip("/")
+
+    def connect(self, host: str, address: str, port: int) -> socket.socket:
+        """A TCP connection that begins on `host`."""
+        with self.network(host):
+            return socket.create_connection((address, port), LIMIT_S)
+
+    @contextlib.contextmanager
+    def network(self, host: str) -> Iterator[None]:
+        """Sockets that this thread makes within the `with` belong to `host`, and stay so."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        home = f"/proc/self/task/{threading.get_native_id()}/ns/net"
+        with Path(home).open() as ours, Path(f"/proc/{self.pids[host]}/ns/net").open() as theirs:
+            if libc.setns(theirs.fileno(), _CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"the network of {host}")
+            try:
+                yield
+            finally:
+                if libc.setns(ours.fileno(), _CLONE_NEWNET):
+                    raise OSError(ctypes.get_errno(), "the network of this machine")
+
+    def connect_unix(self, host: str, user: str, path: str) -> socket.socket:
+        """A connection to a Unix socket on `host`, made as `user`, as its listener sees it."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # The folder is opened as root and then gone through as its user, who sees nothing of /proc/<pid>.
+        folder = os.open(self.path(host, str(Path(path).parent)), os.O_PATH)
+        try:
+            with _as(UIDS[user]):
+                sock.connect(f"/proc/self/fd/{folder}/{Path(path).name}")
+        finally:
+            os.close(folder)
+        return sock
+
+    def _said(self) -> str:
+        logs = sorted((self.folder / "run").glob("*.log"))
+        return "\n".join(f"{log.name}: {text}" for log in logs if (text := log.read_text().strip()))
+
+
+@contextlib.contextmanager
+def _as(uid: int) -> Iterator[None]:
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def _binds() -> list[Path]:
+    """The checkout and our Python, read-only; /usr is there anyway."""
+    wanted = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)]
+    folders: list[Path] = []
+    for folder in sorted({path.resolve() for path in wanted}):
+        if not any(folder.is_relative_to(over) for over in (Path("/usr"), Path("/opt"), *folders)):
+            folders.append(folder)
+    return folders
+
+
+def _environment(user: str) -> dict[str, str]:
+    home = "/root" if user == "root" else f"/home/{user}"
+    return {
+        "HOME": home,
+        "USER": user,
+        "LOGNAME": user,
+        "SHELL": "/bin/bash",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "PYTHONPATH": f"{REPOSITORY}/pybackend",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
