@@ -42,7 +42,7 @@ def bad_address(address: str) -> EaglerayError:
     return EaglerayError(
         "bad-address",
         f"“{printable(address)}” is not the address of a Ray dashboard.",
-        "Write a port (8265), host:port, or an http(s):// address.",
+        "Write a port (8265), host:port, an http(s):// address, ssh://HOST/8265 or slurm://JOB.",
     )
 
 
@@ -104,6 +104,79 @@ def token_refused(address: str) -> EaglerayError:
     )
 
 
+def token_expired(address: str) -> EaglerayError:
+    return EaglerayError(
+        "token-expired",
+        f"The token for the cluster at {printable(address)} has expired or was replaced.",
+        "Use “Set Token” on the cluster to type in the current one.",
+    )
+
+
+def proxy_refused(address: str, status: int) -> EaglerayError:
+    return EaglerayError(
+        "proxy-refused",
+        f"The proxy in front of {printable(address)} refuses us (HTTP {status}).",
+        "Give this cluster the headers that the proxy asks for.",
+    )
+
+
+def headers_kept_back(address: str) -> EaglerayError:
+    return EaglerayError(
+        "headers-kept-back",
+        f"Another user of this machine now listens at {printable(address)}, who was not sent your headers.",
+        "Start your tunnel or dashboard on another port, and add that address.",
+    )
+
+
+def ca_needed(address: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "ca-needed",
+        f"The certificate of {printable(address)} comes from an authority that this machine does not know.",
+        "Name the file with that authority's certificate (PEM) for this cluster.",
+        detail,
+    )
+
+
+def certificate_refused(address: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "certificate-refused",
+        f"The certificate of {printable(address)} is not valid: {printable(why)}.",
+        "Use the host name that the certificate was made for, or have it renewed.",
+    )
+
+
+def bad_ca_file(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-ca-file",
+        f"The file of certificates {printable(path)} cannot be used: {printable(why)}.",
+        "Name a PEM file that holds the certificate of the authority.",
+    )
+
+
+def bad_header(name: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-header",
+        f"“{printable(name, 60)}” cannot be sent as a header.",
+        "Names and values of headers are plain ASCII; those that frame a request are set by us.",
+    )
+
+
+def bad_access_file(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-access-file",
+        f"{printable(path)} cannot be used: {printable(why)}.",
+        "It must be JSON, belong to you and have the mode 0600.",
+    )
+
+
+def cluster_connecting(address: str) -> EaglerayError:
+    return EaglerayError(
+        "cluster-connecting",
+        f"The connection to {printable(address)} is being opened.",
+        "It may wait for what you are asked: a code, a passphrase, a key to be touched.",
+    )
+
+
 def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "dashboard-failed",
@@ -142,6 +215,88 @@ def no_clusters() -> EaglerayError:
         "no-clusters",
         "No Ray cluster of yours is running on this machine, and none was added.",
         "Start one, or name its dashboard: `--cluster http://host:8265`.",
+    )
+
+
+# --- SLURM and the way to a cluster -----------------------------------------------------------
+
+
+def no_slurm(host: str) -> EaglerayError:
+    where = printable(host) or "this machine"
+    return EaglerayError(
+        "no-slurm",
+        f"There is no `squeue` on {where}.",
+        "Choose the login node of the SLURM cluster.",
+    )
+
+
+def slurm_failed(command: str, said: str) -> EaglerayError:
+    return EaglerayError(
+        "slurm-failed",
+        f"SLURM's `{printable(command, 40)}` failed: {printable(said.strip() or 'no reason given')}",
+        "Try the command in a terminal; it is asked again by itself.",
+    )
+
+
+def command_slow(command: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "command-slow",
+        f"`{printable(command, 40)}` did not end within {seconds:g} s and was stopped.",
+        "Try again when the machine is less busy.",
+    )
+
+
+def job_over(job: str, word: str) -> EaglerayError:
+    ends = {
+        "CANCELLED": "was cancelled",
+        "COMPLETED": "has ended",
+        "COMPLETING": "is ending",
+        "TIMEOUT": "ran out of time",
+        "DEADLINE": "ran out of time",
+        "PREEMPTED": "was preempted",
+        "NODE_FAIL": "lost a node",
+        "BOOT_FAIL": "lost a node",
+        "OUT_OF_MEMORY": "ran out of memory",
+        "FAILED": "failed",
+        "": "is over; SLURM does not know it any more",
+    }
+    ended = ends.get(word.split(" ")[0], f"is {printable(word, 40)}")
+    return EaglerayError(
+        "job-over",
+        f"Job {printable(job, 40)} {ended}.",
+        "Submit it again; remove this cluster when it is not needed any more.",
+    )
+
+
+def job_waits(job: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "job-waits",
+        f"Job {printable(job, 40)} waits for its nodes{f' ({printable(why, 60)})' if why else ''}.",
+        "It is found by itself when it runs.",
+    )
+
+
+def no_ray_in_job(job: str) -> EaglerayError:
+    return EaglerayError(
+        "no-ray-in-job",
+        f"No Ray dashboard of yours was found in job {printable(job, 40)}.",
+        "Start Ray in it with its dashboard, or add the cluster by its address.",
+    )
+
+
+def not_surely_yours(job: str, node: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-surely-yours",
+        f"A Ray dashboard answers on {printable(node)}, but whether it is that of job {printable(job, 40)} could not be seen: {printable(why)}",
+        "If it is yours, add it by its address.",
+    )
+
+
+def job_not_looked_into(why: str) -> EaglerayError:
+    return EaglerayError(
+        "job-not-looked-into",
+        f"The nodes could not be asked: {printable(why)}",
+        "It needs `python3` there, and for a look into a job `srun --overlap`.",
     )
 
 
@@ -296,6 +451,66 @@ def unsafe_folder(path: str, why: str) -> EaglerayError:
         f"The folder {printable(path)} is not safe for sockets: {why}.",
         "Remove it, or set EAGLERAY_HOME to a folder that only you can enter.",
     )
+
+
+# --- routes ---------------------------------------------------------------------------------
+
+
+def port_refused(host: str, port: int, why: str, through: str = "") -> EaglerayError:
+    """`why` is what the last hop said."""
+    said = printable(why).rstrip(".")
+    return EaglerayError(
+        "port-refused",
+        f"{printable(host)}:{port} cannot be reached{_through(through)}: {said}.",
+        "Check that it still runs, and that it listens on an address which is reached from there.",
+    )
+
+
+def port_silent(host: str, port: int, seconds: float, through: str = "") -> EaglerayError:
+    return EaglerayError(
+        "port-silent",
+        f"{printable(host)}:{port} did not answer within {seconds:g} s{_through(through)}.",
+        "A firewall may drop the packets, or the node be gone.",
+    )
+
+
+def link_lost(through: str, why: str = "") -> EaglerayError:
+    return EaglerayError(
+        "link-lost",
+        f"The connection{_through(through)} was lost{f': {printable(why)}' if why else ''}".rstrip(
+            "."
+        )
+        + ".",
+        "It is made again by itself.",
+    )
+
+
+def port_taken(port: int, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "port-taken",
+        f"Port {port} of this machine cannot be listened on: {printable(detail)}.",
+        "Choose another one, or 0 for any that is free.",
+    )
+
+
+def route_not_possible(kind: str) -> EaglerayError:
+    return EaglerayError(
+        "route-not-possible",
+        f"A connection by {printable(kind)} cannot be made from here.",
+        "Use another way to the cluster.",
+    )
+
+
+def adapter_too_old(version: str) -> EaglerayError:
+    return EaglerayError(
+        "adapter-too-old",
+        f"The debug adapter of version {printable(version)} that runs here cannot do this.",
+        "Release its workers (`eagleray release`); it then ends, and this version's takes over.",
+    )
+
+
+def _through(route: str) -> str:
+    return f" through {printable(route)}" if route else ""
 
 
 # --- source mapping -------------------------------------------------------------------------

@@ -1,0 +1,105 @@
+"""Running of commands, here or on an ssh destination: argument vectors, with limits, without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from eagleray.adapter.protocol import Ran
+from eagleray.common.errors import command_slow
+
+# More than any answer that is asked for; the rest is thrown away.
+MOST = 8 * 2**20
+NOT_FOUND = 127
+
+# Sites put SLURM's commands on the path of login shells only; the words come in as arguments, never as text.
+LOGIN_SHELL = ("bash", "-lc", 'exec "$@"', "bash")
+
+
+class RunOverSsh(Protocol):
+    """What runs a command on an ssh destination: `Adapters.run`."""
+
+    async def __call__(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> Ran: ...
+
+
+class Commands:
+    """Runs commands of the person's site; lives on one event loop and keeps nothing running.
+
+    A command that is not found on a host is looked for once more by a login shell there, and from
+    then on always.
+    """
+
+    def __init__(self, over_ssh: RunOverSsh, environ: Mapping[str, str] | None = None) -> None:
+        self._over_ssh = over_ssh
+        self._environ = dict(os.environ if environ is None else environ)
+        self._by_login_shell: set[tuple[str, str]] = set()
+
+    async def run(
+        self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 30.0
+    ) -> Ran:
+        """How the command ended, 127 if there is none; raises what went wrong with ssh, or `command-slow`."""
+        where = (ssh, argv[0])
+        if where not in self._by_login_shell:
+            ran = await self._run(ssh, argv, stdin, limit_s)
+            if ran.code != NOT_FOUND:
+                return ran
+        ran = await self._run(ssh, [*LOGIN_SHELL, *argv], stdin, limit_s)
+        if ran.code != NOT_FOUND:
+            self._by_login_shell.add(where)
+        return ran
+
+    async def _run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> Ran:
+        if ssh:
+            return await self._over_ssh(ssh, list(argv), stdin, limit_s)
+        return await _run_here(argv, stdin, limit_s, self._environ)
+
+
+async def _run_here(
+    argv: Sequence[str], stdin: str, limit_s: float, environ: Mapping[str, str]
+) -> Ran:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environ,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Ran(NOT_FOUND, "", str(error))
+    try:
+        out, err = await asyncio.wait_for(_talk(process, stdin.encode()), limit_s)
+    except asyncio.TimeoutError as error:
+        raise command_slow(argv[0], limit_s) from error
+    finally:
+        if process.returncode is None:
+            # Its children too, which would keep its pipes open.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return Ran(process.returncode or 0, out, err)
+
+
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[str, str]:
+    assert process.stdin and process.stdout and process.stderr
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(stdin)
+        await process.stdin.drain()
+    process.stdin.close()
+    out, err = await asyncio.gather(_all_of(process.stdout), _all_of(process.stderr))
+    await process.wait()
+    return out, err
+
+
+async def _all_of(reader: asyncio.StreamReader) -> str:
+    kept = bytearray()
+    while chunk := await reader.read(2**16):
+        kept += chunk[: MOST - len(kept)]
+    return kept.decode("utf-8", "replace")

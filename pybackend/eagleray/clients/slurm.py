@@ -1,0 +1,247 @@
+"""SLURM's commands, here or on a login node: which jobs there are, and which Ray dashboards run in one.
+
+No answer is trusted: names and lists are data of whoever submitted a job, and all that is handed on to a
+command was checked.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import Ran
+from eagleray.clients import hostlist, slurm_jobs
+from eagleray.clients.commands import NOT_FOUND, Commands
+from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.common.errors import (
+    job_not_looked_into,
+    no_slurm,
+    printable,
+    slurm_failed,
+)
+from eagleray.routes.spec import RouteSpec, checked
+
+USUAL_PORT = 8265
+SQUEUE_S = 20.0
+ASK_S = 30.0
+SRUN_S = 25
+
+# What a person's profile sets to see less, or otherwise; what we ask for says all by itself.
+_SETTINGS = (
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_ALL",
+    "SQUEUE_ARRAY",
+    "SQUEUE_FEDERATION",
+    "SQUEUE_FORMAT",
+    "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES",
+    "SQUEUE_LOCAL",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_PRIORITY",
+    "SQUEUE_QOS",
+    "SQUEUE_SIBLING",
+    "SQUEUE_SORT",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+)
+# An allocation in which we ourselves run must not shape the step in another one.
+_STEP_SETTINGS = (
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "SLURM_NNODES",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_STEP_ID",
+    "SLURM_EXACT",
+    "SLURM_EXCLUSIVE",
+    "SLURM_OVERLAP",
+    "SLURM_DISTRIBUTION",
+    "SLURM_WORKING_DIR",
+)
+
+
+@frozen
+class NodeAnswer:
+    """What a node of a job said on Ray's usual port; `ips` are the nodes of the Ray that answered.
+
+    `said`: "ray", "other", "refused", "silent" or "unknown" (there is no such name).
+    """
+
+    node: str
+    said: str
+    addresses: tuple[str, ...]
+    session: str = ""
+    ray: str = ""
+    ips: tuple[str, ...] = ()
+
+
+@frozen
+class FoundDashboard:
+    """A dashboard of one's own that was seen from inside a node of the job."""
+
+    node: str
+    address: str
+    port: int
+    session: str
+    started: int
+
+
+class Slurm:
+    """Asks through `Commands`, on one event loop; every method takes the ssh destination, "" for here."""
+
+    def __init__(self, commands: Commands, now: Callable[[], float] = time.time) -> None:
+        self._commands = commands
+        self._now = now
+
+    def is_here(self) -> bool:
+        """Whether this machine has SLURM's commands."""
+        return shutil.which("squeue") is not None
+
+    async def jobs(self, ssh: str, job: str = "") -> list[SlurmJob]:
+        """One's own jobs, or the one of that id, also those that ended a while ago.
+
+        1. As text in our own format, which all versions know.
+        2. As JSON, where a site's `squeue` insists on a format of its own.
+        """
+        mark = secrets.token_hex(8)
+        only = ["-j", checked(RouteSpec(job=job, node="n")).job] if job else []
+        query = ["--me", "-r", "-t", "all", *only]
+        ran = await self._squeue(ssh, [*query, "-h", "-o", slurm_jobs.squeue_format(mark)])
+        if ran.code != 0 and "Invalid job id" in ran.stderr:
+            return []
+        try:
+            if ran.code == 0:
+                return slurm_jobs.of_text(ran.stdout, mark)
+        except ValueError:
+            ran = await self._squeue(ssh, [*query, "--json"])
+        try:
+            if ran.code == 0:
+                user = (await self._commands.run(ssh, ["id", "-un"])).stdout.split()[-1:]
+                jobs = slurm_jobs.of_json(ran.stdout, "".join(user), self._now())
+                return [one for one in jobs if job in ("", one.id)]
+        except (ValueError, RecursionError) as error:
+            raise slurm_failed("squeue", str(error)) from error
+        raise slurm_failed("squeue", ran.stderr)
+
+    async def job(self, ssh: str, job: str) -> SlurmJob | None:
+        """A job of one's own; None if SLURM does not know it any more."""
+        return next(iter(await self.jobs(ssh, job)), None)
+
+    async def nodes(self, ssh: str, nodelist: str) -> list[str]:
+        """The names of the nodes of a list: by ourselves, else by `scontrol`."""
+        try:
+            return hostlist.expanded(nodelist)
+        except ValueError:
+            if nodelist.startswith("-"):
+                return []
+        ran = await self._commands.run(
+            ssh, ["scontrol", "show", "hostnames", nodelist], "", SQUEUE_S
+        )
+        names = ran.stdout.split() if ran.code == 0 else []
+        try:
+            return hostlist.expanded(",".join(names))
+        except ValueError as error:
+            raise slurm_failed("scontrol", str(error)) from error
+
+    async def ask_nodes(self, ssh: str, nodes: Sequence[str]) -> list[NodeAnswer]:
+        """What each node answers on Ray's usual port, asked at once from the host where SLURM was asked."""
+        python = "python3" if ssh else sys.executable
+        said = await self._script(
+            ssh, "ask_nodes", [python], [str(USUAL_PORT), *nodes], limit_s=ASK_S
+        )
+        rows = said[0] if said and isinstance(said[0], list) else []
+        return [answer for row in rows if (answer := _node_answer(row))]
+
+    async def find_dashboards(
+        self, ssh: str, job: str, nodes: Sequence[str]
+    ) -> list[FoundDashboard]:
+        """Dashboards of one's own in a job, looked for from inside its nodes by one step of it."""
+        checked(RouteSpec(job=job, node=nodes[0]))
+        step = [
+            *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
+            *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),
+            *(f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
+            *("--kill-on-bad-exit=0", "--mpi=none", "--chdir=/", "python3"),
+        ]
+        said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
+        return [one for value in said for one in _dashboards(value, nodes)]
+
+    async def _squeue(self, ssh: str, query: Sequence[str]) -> Ran:
+        unset = [part for name in _SETTINGS for part in ("-u", name)]
+        plain = ["env", *unset, "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "squeue", *query]
+        ran = await self._commands.run(ssh, plain, "", SQUEUE_S)
+        if ran.code == NOT_FOUND:
+            raise no_slurm(ssh)
+        return ran
+
+    async def _script(
+        self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
+    ) -> list[Any]:
+        """The values that a script of `in_cluster` prints, one for each place where it ran."""
+        text = resources.files("eagleray.in_cluster").joinpath(f"{name}.py").read_text("utf-8")
+        mark = secrets.token_hex(8)
+        ran = await self._commands.run(ssh, [*before, "-I", "-", mark, *arguments], text, limit_s)
+        found = [_value(line[len(mark) :]) for line in _marked(ran.stdout, mark)]
+        if not found:
+            raise job_not_looked_into(
+                printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
+            )
+        return found
+
+
+def _marked(text: str, mark: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(mark)]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _node_answer(row: Any) -> NodeAnswer | None:
+    if not isinstance(row, dict) or not isinstance(row.get("node"), str):
+        return None
+    return NodeAnswer(
+        node=row["node"],
+        said=str(row.get("said")),
+        addresses=_texts(row.get("addresses")),
+        session=printable(str(row.get("session", "")), 120),
+        ray=printable(str(row.get("ray", "")), 40),
+        ips=_texts(row.get("ips")),
+    )
+
+
+def _dashboards(value: Any, nodes: Sequence[str]) -> list[FoundDashboard]:
+    rows = value.get("found") if isinstance(value, dict) else None
+    if not isinstance(rows, list) or value.get("node") not in nodes:
+        return []
+    found = []
+    for row in rows:
+        port = row.get("port") if isinstance(row, dict) else None
+        if isinstance(port, int) and 0 < port < 2**16:
+            found.append(
+                FoundDashboard(
+                    node=value["node"],
+                    address=str(row.get("address", "")),
+                    port=port,
+                    session=printable(str(row.get("session", "")), 120),
+                    started=row["started"] if isinstance(row.get("started"), int) else 0,
+                )
+            )
+    return found
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(one) for one in value) if isinstance(value, list) else ()

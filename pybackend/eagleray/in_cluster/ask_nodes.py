@@ -1,0 +1,97 @@
+"""Asks nodes at once whether a Ray dashboard answers on its usual port; runs where the nodes can be reached.
+
+Sent as text to `python3 -I -`, with a mark, a port and the names of the nodes as arguments; it prints one
+line, the mark and JSON: a list of what each node answered.  It keeps to what Python 3.6 can read, the
+`python3` of many login nodes.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import socket
+import sys
+from typing import Any
+
+CONNECT_S = 2.0
+ANSWER_S = 4.0
+AT_ONCE = 64
+LIMIT = 2**20
+
+
+def main(arguments: "list[str]") -> None:
+    mark, port, nodes = arguments[0], int(arguments[1]), arguments[2:]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = list(pool.map(lambda node: asked(node, port), nodes))
+    sys.stdout.write("\n" + mark + json.dumps(answers) + "\n")
+
+
+def asked(node: str, port: int) -> "dict[str, object]":
+    """What `node` answers: `said` is "ray", "other", "refused", "silent" or "unknown" (no such name)."""
+    known = addresses(node)
+    answer: "dict[str, object]" = {"node": node, "said": "silent", "addresses": known}
+    if not known:
+        answer["said"] = "unknown"
+        return answer
+    try:
+        answer.update(of_dashboard(node, port))
+    except ConnectionRefusedError:
+        answer["said"] = "refused"
+    except (OSError, ValueError, http.client.HTTPException):
+        pass
+    return answer
+
+
+def addresses(node: str) -> "list[str]":
+    try:
+        found = socket.getaddrinfo(node, None, 0, socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return sorted({str(one[4][0]) for one in found})
+
+
+def of_dashboard(host: str, port: int) -> "dict[str, object]":
+    """Who answers at `host:port`; a dashboard that asks for a token says at least what it is."""
+    status, value = get(host, port, "/api/version")
+    if status == 401:
+        status, value = get(host, port, "/api/authentication_mode")
+        is_ray = isinstance(value, dict) and "authentication_mode" in value
+        return {"said": "ray" if is_ray else "other", "session": "", "ray": "", "ips": []}
+    if not isinstance(value, dict) or not isinstance(value.get("ray_version"), str):
+        return {"said": "other"}
+    return {
+        "said": "ray",
+        "session": str(value.get("session_name") or ""),
+        "ray": value["ray_version"],
+        "ips": node_addresses(host, port),
+    }
+
+
+def node_addresses(host: str, port: int) -> "list[str]":
+    """The addresses of the nodes that this Ray says are its own; [] if it does not say."""
+    try:
+        _, value = get(host, port, "/nodes?view=summary")
+        rows = value["data"]["summary"]
+        alive = [row for row in rows if row["raylet"].get("state", "ALIVE") == "ALIVE"]
+        return sorted({str(row["ip"]) for row in alive})
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, http.client.HTTPException):
+        return []
+
+
+def get(host: str, port: int, path: str) -> "tuple[int, Any]":
+    connection = http.client.HTTPConnection(host, port, timeout=CONNECT_S)
+    try:
+        connection.connect()
+        connection.sock.settimeout(ANSWER_S)
+        connection.request("GET", path, headers={"User-Agent": "eagleray"})
+        answer = connection.getresponse()
+        body = answer.read(LIMIT)
+    finally:
+        connection.close()
+    try:
+        return answer.status, json.loads(body.decode("utf-8", "replace"))
+    except ValueError:
+        return answer.status, None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
