@@ -138,9 +138,12 @@ def marked(mark: str) -> list[int]:
 class ControlClient:
     """Speaks the control protocol, one request after the other; collects events."""
 
-    def __init__(self, path: Path) -> None:
-        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._sock.connect(str(path))
+    def __init__(self, where: Path | socket.socket) -> None:
+        if isinstance(where, Path):
+            self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._sock.connect(str(where))
+        else:
+            self._sock = where
         self._id = 0
         self._changed = threading.Condition()
         self._answers: dict[int, Json] = {}

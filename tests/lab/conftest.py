@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.lab.eagleray import Eagleray, eagleray_on
+from tests.lab.hosts import RAY_NODES
+from tests.lab.ray import LabRay, start_ray
 from tests.lab.site import NoSite, Site
+from tests.lab.slurm import Job, submitted
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,3 +30,25 @@ def site() -> Iterator[Site]:
         pytest.skip(f"no lab: {error}")
     yield started
     started.end()
+
+
+@pytest.fixture(scope="session")
+def ray_site(site: Site) -> Iterator[LabRay]:
+    """Ray on three nodes; each test ends its own drivers."""
+    with start_ray(site, RAY_NODES) as ray:
+        yield ray
+
+
+@pytest.fixture(scope="session")
+def slurm_job(site: Site) -> Iterator[Job]:
+    """A running job with Ray in it, whose head is not its first node."""
+    with submitted(site) as job:
+        job.wait_ray()
+        yield job
+
+
+@pytest.fixture
+def laptop(site: Site) -> Iterator[Eagleray]:
+    """Eagleray on the laptop, with a state of the test's own."""
+    with eagleray_on(site, "laptop") as eagleray:
+        yield eagleray

@@ -40,12 +40,25 @@ def why_not() -> str:
     if os.geteuid() != 0:
         return "the lab needs root, since it is made of namespaces"
     missing = [
-        name for name in ("sshd", "munged", "slurmctld", "slurmd", "ip") if not shutil.which(name, path="/usr/sbin:/sbin")
+        name
+        for name in ("sshd", "munged", "slurmctld", "slurmd", "ip")
+        if not shutil.which(name, path="/usr/sbin:/sbin")
     ]
     if missing:
         return f"{', '.join(missing)} not installed; `npm test -- lab` installs what is needed"
     probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add a type veth peer name b"
-    command = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "sh", "-c", probe]
+    command = [
+        "unshare",
+        "--mount",
+        "--uts",
+        "--ipc",
+        "--net",
+        "--pid",
+        "--fork",
+        "sh",
+        "-c",
+        probe,
+    ]
     tried = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return f"namespaces are not allowed here: {tried.stderr.strip()}" if tried.returncode else ""
 
@@ -110,7 +123,16 @@ class Site:
         """
         enter = ["nsenter", "-t", str(self.pids[host]), "-m", "-u", "-i", "-n", "-p", "-r", "-w"]
         uid = str(UIDS[user])
-        become = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
+        become = [
+            "setpriv",
+            "--reuid",
+            uid,
+            "--regid",
+            uid,
+            "--clear-groups",
+            "--pdeathsig",
+            "KILL",
+        ]
         variables = {**_environment(user), **(env or {})}
         words = [f"{name}={value}" for name, value in variables.items()]
         there = ["sh", "-c", 'cd "$HOME" && exec "$@"', "sh"]
@@ -135,7 +157,9 @@ class Site:
             check=False,
         )
         if check:
-            assert done.returncode == 0, f"{command} on {host}: {done.returncode}\n{done.stdout}{done.stderr}"
+            assert done.returncode == 0, (
+                f"{command} on {host}: {done.returncode}\n{done.stdout}{done.stderr}"
+            )
         return done
 
     def popen(

@@ -48,7 +48,9 @@ def other_host_key(site: Site, host: str) -> Iterator[None]:
     file = site.path(host, "/etc/ssh/lab_host_key")
     before = file.read_bytes()
     file.unlink()
-    site.run_as(host, "root", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/ssh/lab_host_key"])
+    site.run_as(
+        host, "root", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/ssh/lab_host_key"]
+    )
     restart(site, host)
     try:
         yield
@@ -120,7 +122,9 @@ def delayed(name: str, host: str, round_trip_ms: int) -> str:
 def restart(site: Site, host: str) -> None:
     """The listener is ended and started anew; connections that are there stay."""
     _stop(site, host)
-    site.run_as(host, "root", ["/usr/sbin/sshd", "-f", "/etc/ssh/lab_config", "-E", "/var/log/sshd.log"])
+    site.run_as(
+        host, "root", ["/usr/sbin/sshd", "-f", "/etc/ssh/lab_config", "-E", "/var/log/sshd.log"]
+    )
     wait_for(f"sshd on {host}", lambda: _listens(site, host))
 
 
@@ -128,14 +132,15 @@ def _stop(site: Site, host: str) -> None:
     pid_file = site.path(host, "/run/sshd.pid")
     if pid_file.exists():
         pid = pid_file.read_text().strip()
-        site.run_as(host, "root", ["sh", "-c", f"kill {pid}; while [ -d /proc/{pid} ]; do sleep 0.02; done"])
+        site.run_as(
+            host, "root", ["sh", "-c", f"kill {pid}; while [ -d /proc/{pid} ]; do sleep 0.02; done"]
+        )
         pid_file.unlink(missing_ok=True)
 
 
 def _listens(site: Site, host: str) -> bool:
-    with contextlib.suppress(OSError):
-        with site.connect(host, "127.0.0.1", 22):
-            return True
+    with contextlib.suppress(OSError), site.connect(host, "127.0.0.1", 22):
+        return True
     return False
 
 

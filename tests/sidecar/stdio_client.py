@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,10 +113,9 @@ class StdioClient:
 
 
 @contextlib.asynccontextmanager
-async def started(*command: str, **env: str) -> AsyncIterator[StdioClient]:
+async def running(command: Sequence[str], **env: str) -> AsyncIterator[StdioClient]:
     """A sidecar process that ends with the block; its log goes to the test's standard error."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -128,6 +127,11 @@ async def started(*command: str, **env: str) -> AsyncIterator[StdioClient]:
         yield client
     finally:
         await client.kill()
+
+
+def started(*command: str, **env: str) -> contextlib.AbstractAsyncContextManager[StdioClient]:
+    """One that our own Python runs."""
+    return running([sys.executable, *command], **env)
 
 
 def sidecar(**env: str) -> contextlib.AbstractAsyncContextManager[StdioClient]:

@@ -1,0 +1,109 @@
+"""Our command, sidecar and adapter on a host of the site, as alice uses them there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from tests.adapter.harness import ControlClient
+from tests.dap_client import DapClient
+from tests.lab.site import Site
+from tests.ray_cluster import REPOSITORY, end_processes, wait_for
+from tests.sidecar.stdio_client import StdioClient, running
+
+START = str(REPOSITORY / "pybackend" / "eagleray_start.py")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Eagleray:
+    """One state folder on one host, hence one adapter.  `home` "" is the person's own, which login nodes share."""
+
+    site: Site
+    host: str
+    home: str = ""
+    more: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        home = {"EAGLERAY_HOME": self.home} if self.home else {}
+        return {"EAGLERAY_DISCOVERY": "off", **home, **self.more}
+
+    def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        command = ["python", START, "cli", *arguments]
+        return self.site.run_as(self.host, "alice", command, {**self.env, **env}, check=False)
+
+    def json(self, *arguments: str, **env: str) -> Any:
+        done = self.run(*arguments, "--json", **env)
+        assert done.returncode == 0, f"eagleray {arguments}: {done.stderr}\n{done.stdout}"
+        return json.loads(done.stdout)
+
+    def refusal(self, *arguments: str, **env: str) -> str:
+        """What a command says that cannot be carried out."""
+        done = self.run(*arguments, **env)
+        assert done.returncode != 0, done.stdout
+        return done.stderr
+
+    def paused(self, cluster: str) -> list[Row]:
+        rows: list[Row] = self.json("--cluster", cluster, "paused")
+        return rows
+
+    def wait_row(self, cluster: str, name: str, **wanted: Any) -> Row:
+        """The row of a worker, once it is there and has the values that are wanted."""
+
+        def found() -> Row | None:
+            for row in self.paused(cluster):
+                if row["name"] == name and all(row.get(key) == wanted[key] for key in wanted):
+                    return row
+            return None
+
+        row = wait_for(f"a row {name} {wanted}", found)
+        assert row is not None
+        return row
+
+    @contextlib.contextmanager
+    def editor(self, cluster: str, worker: str) -> Iterator[DapClient]:
+        """A DAP client on the socket that `eagleray attach` names, past configurationDone."""
+        attached = self.json("--cluster", cluster, "attach", worker)
+        client = self.dap(attached["socket"])
+        try:
+            client.attach()
+            yield client
+        finally:
+            client.close()
+
+    def dap(self, path: str) -> DapClient:
+        return DapClient(self.site.connect_unix(self.host, "alice", path))
+
+    def sidecar(self, **env: str) -> contextlib.AbstractAsyncContextManager[StdioClient]:
+        command = ["python", START, "sidecar"]
+        return running(self.site.argv(self.host, "alice", command, {**self.env, **env}))
+
+    def control(self) -> ControlClient:
+        """The control socket of the adapter that runs."""
+        path = f"{self.home}/run/{self.host}" if self.home else "/tmp/eagleray-5001"
+        found = list(self.site.path(self.host, path).glob("adapter-*.sock"))
+        assert len(found) == 1, found
+        return ControlClient(self.site.connect_unix(self.host, "alice", f"{path}/{found[0].name}"))
+
+    def end(self) -> None:
+        """The adapter and the routes that it owns."""
+        if self.home:
+            end_processes("EAGLERAY_HOME", self.home)
+
+
+@contextlib.contextmanager
+def eagleray_on(site: Site, host: str, **env: str) -> Iterator[Eagleray]:
+    """With a state of its own; what runs of it ends with the `with`."""
+    home = PurePosixPath("/tmp", f"er-{secrets.token_hex(4)}")
+    eagleray = Eagleray(site, host, str(home), env)
+    try:
+        yield eagleray
+    finally:
+        eagleray.end()

@@ -1,0 +1,19 @@
+#!/bin/bash
+# Starts Ray in an allocation as published launch scripts do: the nodes sorted as strings, the head on the first of
+# them, its dashboard on its own address only; the driver is the rest of the job's life.
+set -u
+nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST" | sort))
+head=${nodes[0]}
+address=$(getent hosts "$head" | cut -d' ' -f1)
+here="srun --overlap --nodes=1 --ntasks=1 --nodelist"
+start="python -m ray.scripts.scripts start --block --disable-usage-stats --num-cpus=2
+  --object-store-memory=80000000 --min-worker-port=0 --max-worker-port=0"
+$here "$head" $start --head --node-ip-address="$address" --dashboard-host="$address" --include-dashboard=true &
+until $here "$head" python -c "
+import socket
+socket.create_connection(('$address', 6379), 5)
+"; do sleep 0.5; done 2>/dev/null
+for node in "${nodes[@]:1}"; do
+  $here "$node" $start --address="$address:6379" --node-ip-address="$(getent hosts "$node" | cut -d' ' -f1)" &
+done
+wait

@@ -1,0 +1,162 @@
+"""Real Ray on the nodes of a site, started by hand as people do without SLURM, and drivers on it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.lab.hosts import node_address
+from tests.lab.site import Site
+from tests.ray_cluster import PAUSED, Program, wait_for
+
+PROGRAMS = Path(__file__).parent / "programs"
+PORT = 8265
+ENVIRONMENT = {
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_prestart_worker_first_driver": "0",
+    "RAY_enable_worker_prestart": "0",
+    "RAY_enable_metrics_collection": "0",
+    # A node that dies is to be noticed within the patience of a test, and a busy machine must not look like that.
+    "RAY_health_check_initial_delay_ms": "10000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "4000",
+    "RAY_health_check_failure_threshold": "5",
+}
+START = ["python", "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
+SIZE = [
+    "--num-cpus=2",
+    "--object-store-memory=80000000",
+    "--min-worker-port=0",
+    "--max-worker-port=0",
+]
+
+
+@dataclass(frozen=True)
+class LabRay:
+    """A Ray cluster on `nodes` of the site, the head first; its dashboard listens on the head's own address only."""
+
+    site: Site
+    nodes: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        return self.nodes[0]
+
+    @property
+    def gcs_address(self) -> str:
+        return f"{node_address(self.head)}:6379"
+
+    def get(self, path: str) -> Any:
+        """What the dashboard says to somebody on a login node."""
+        with self.site.connect("login", node_address(self.head), PORT) as sock:
+            connection = http.client.HTTPConnection(node_address(self.head), PORT, timeout=60)
+            connection.sock = sock
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            body = answer.read()
+        assert answer.status == 200, body
+        return json.loads(body)
+
+    def answers(self) -> bool:
+        with contextlib.suppress(OSError, AssertionError, ValueError, http.client.HTTPException):
+            self.rows("workers")
+            return True
+        return False
+
+    @property
+    def session(self) -> str:
+        return str(self.get("/api/version")["session_name"])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.get(f"/api/v0/{name}?detail=1&limit=10000")["data"][
+            "result"
+        ]["result"]
+        return rows
+
+    def alive(self) -> list[str]:
+        return sorted(row["node_ip"] for row in self.rows("nodes") if row["state"] == "ALIVE")
+
+    def paused(self) -> list[dict[str, Any]]:
+        """What Ray itself lists, dead nodes' rows included."""
+        rows: list[dict[str, Any]] = self.get(PAUSED)["data"]["result"]["result"]
+        return rows
+
+    def wait_paused(self, count: int) -> list[dict[str, Any]]:
+        def enough() -> list[dict[str, Any]]:
+            with contextlib.suppress(OSError, AssertionError, http.client.HTTPException):
+                rows = self.paused()
+                return rows if len(rows) >= count else []
+            return []
+
+        return wait_for(f"{count} paused workers", enough, patience_s=150)
+
+    def run(self, program: str, *arguments: str) -> Program:
+        """A driver on the head, one of `programs`; it ends with the site at the latest."""
+        log = Path(tempfile.mkstemp(prefix="driver-", suffix=".log", dir=self.site.folder)[1])
+        with log.open("wb") as out:
+            process = self.site.popen(
+                self.head,
+                "alice",
+                ["python", str(PROGRAMS / program), *arguments],
+                {**ENVIRONMENT, "RAY_ADDRESS": self.gcs_address},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        return Program(process, log)
+
+
+@contextlib.contextmanager
+def start_ray(site: Site, nodes: Sequence[str], *, dashboard_host: str = "") -> Iterator[LabRay]:
+    """`ray start` on each of `nodes`; all of it ends with the `with`."""
+    ray = LabRay(site, tuple(nodes))
+    head = node_address(ray.head)
+    first = ["--head", f"--dashboard-host={dashboard_host or head}", "--include-dashboard=true"]
+    processes = [_start(site, ray.head, first)]
+    try:
+        wait_for("the head", lambda: _runs(processes[0]) and ray.answers(), patience_s=150)
+        processes += [_start(site, node, [f"--address={ray.gcs_address}"]) for node in nodes[1:]]
+        wait_for("the other nodes", lambda: len(ray.alive()) == len(nodes), patience_s=150)
+        yield ray
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        for node in nodes:
+            end_ray(site, node)
+
+
+def _start(site: Site, node: str, words: list[str]) -> subprocess.Popen[bytes]:
+    command = [*START, *SIZE, f"--node-ip-address={node_address(node)}", *words]
+    with (site.folder / "run" / f"ray-{node}.log").open("ab") as log:
+        return site.popen(
+            node, "alice", command, ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+
+
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "Ray ended by itself; its log lies in the site's folder"
+    return True
+
+
+def end_ray(site: Site, node: str) -> None:
+    """Kills what is alice's on a node and runs Ray; each host has its own processes, so that nothing else is met."""
+    find = (
+        "import os, signal\n"
+        "for name in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    try:\n"
+        "        words = open(f'/proc/{name}/cmdline', 'rb').read()\n"
+        "        if b'ray' in words and int(name) != os.getpid(): os.kill(int(name), signal.SIGKILL)\n"
+        "    except OSError: pass\n"
+    )
+    site.run_as(node, "alice", [sys.executable, "-I", "-c", find])

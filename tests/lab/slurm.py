@@ -1,0 +1,80 @@
+"""Jobs of alice in the site's SLURM, with Ray in them or without."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.lab.hosts import SLURM_NODES
+from tests.lab.ray import ENVIRONMENT, PROGRAMS, LabRay, end_ray
+from tests.lab.site import Site
+from tests.ray_cluster import wait_for
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job; `ray` is the cluster in it, whether it answers yet or not."""
+
+    site: Site
+    id: str
+    ray: LabRay
+
+    def state(self) -> str:
+        """As squeue says it: RUNNING, PENDING, …; "" when it is over."""
+        done = self.site.run_as(
+            "login", "alice", ["squeue", "-h", "-j", self.id, "-o", "%T"], check=False
+        )
+        return done.stdout.strip()
+
+    def wait_state(self, *states: str) -> None:
+        wait_for(f"job {self.id} {states}", lambda: self.state() in states)
+
+    def wait_ray(self) -> None:
+        """Until all its nodes are in the cluster."""
+        wait_for("Ray in the job", self._whole, patience_s=150)
+
+    def _whole(self) -> bool:
+        return self.ray.answers() and len(self.ray.alive()) == len(self.ray.nodes)
+
+    def control(self, *words: str) -> None:
+        self.site.run_as("login", "alice", ["scontrol", *words])
+
+    def requeue(self) -> None:
+        self.control("requeue", self.id)
+        self.wait_state("PENDING")
+        end_leftovers(self.site)
+
+    def cancel(self) -> None:
+        self.site.run_as("login", "alice", ["scancel", self.id], check=False)
+        self.wait_state("", "CANCELLED", "COMPLETED", "FAILED", "TIMEOUT")
+
+
+def submit(
+    site: Site, *words: str, name: str = "ray-cluster", nodes: int = 2, limit: str = "2:00:00"
+) -> Job:
+    """sbatch of `words`, of the job that starts Ray if there are none."""
+    command = ["sbatch", "--parsable", f"--nodes={nodes}", f"--job-name={name}", f"--time={limit}"]
+    command += ["--requeue", "--output=%j.out"]
+    command += ["--wrap", " ".join(words)] if words else [str(PROGRAMS / "job.sh")]
+    job = site.run_as("login", "alice", command, ENVIRONMENT).stdout.strip()
+    return Job(site, job, LabRay(site, tuple(sorted(SLURM_NODES)[:nodes])))
+
+
+@contextlib.contextmanager
+def submitted(
+    site: Site, *words: str, name: str = "ray-cluster", nodes: int = 2, limit: str = "2:00:00"
+) -> Iterator[Job]:
+    """A job that ends with the `with`."""
+    job = submit(site, *words, name=name, nodes=nodes, limit=limit)
+    try:
+        yield job
+    finally:
+        job.cancel()
+        end_leftovers(site)
+
+
+def end_leftovers(site: Site) -> None:
+    """Ray's daemons outlive their job here, where no control groups reap them."""
+    for node in SLURM_NODES:
+        end_ray(site, node)
