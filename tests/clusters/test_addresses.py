@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import host_and_port, normalised
+from eagleray.features.clusters.addresses import Place, host_and_port, normalised, place
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +24,17 @@ GOOD = [
     ("http://127.0.0.1:8265/#/cluster", "http://127.0.0.1:8265"),
     ("HTTPS://ray.example", "https://ray.example:443"),
     ("http://ray.example", "http://ray.example:80"),
+    ("https://hpc.example/ray/alice/", "https://hpc.example:443/ray/alice"),
+    ("https://hpc.example/rnode/n1/8265/#/cluster", "https://hpc.example:443/rnode/n1/8265"),
+    ("ssh://login", "ssh://login/http://127.0.0.1:8265"),
+    ("ssh://login/", "ssh://login/http://127.0.0.1:8265"),
+    ("ssh://login/8266", "ssh://login/http://127.0.0.1:8266"),
+    ("SSH://me@Login.example/Node-1:8265", "ssh://me@Login.example/http://node-1:8265"),
+    ("ssh://login/https://head/ray", "ssh://login/https://head:443/ray"),
+    ("slurm://12345", "slurm://12345"),
+    ("slurm://12345/", "slurm://12345"),
+    ("slurm://12_3", "slurm://12_3"),
+    ("ssh://login/slurm://7", "ssh://login/slurm://7"),
 ]
 
 BAD = [
@@ -44,8 +55,15 @@ BAD = [
     "javascript:alert(1)",
     "http://user:secret@head:8265",
     "user@head:8265",
-    "http://head:8265/prefix",
     "http://head:8265/?next=x",
+    "http://head:8265/../x",
+    "http://head:8265//x",
+    "http://head:8265/a b",
+    "http://head:8265/<script>",
+    "slurm://",
+    "ssh://login/ray://head:1",
+    "ssh://login/ssh://other/8265",
+    "ssh://login/0",
     "http://",
     "http://:8265",
     "he ad:8265",
@@ -71,16 +89,45 @@ def test_bad(written: str) -> None:
     assert failed.value.next_step
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["ssh://", "ssh:///8265", "ssh://-oProxyCommand=x/8265", "ssh://login:22/8265", "ssh://a b/8265"]
+    + ["slurm://1;id", "slurm://-w", "slurm://$(id)", "ssh://login/slurm://x", "ssh://$(id)/8265"],
+)
+def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) -> None:
+    with pytest.raises(EaglerayError) as failed:
+        normalised(written)
+    assert failed.value.code == "bad-route"
+
+
+def test_a_place_says_what_is_beyond_what() -> None:
+    assert place("ssh://login/node-1:8265") == Place(url="http://node-1:8265", ssh="login")
+    assert place("ssh://login/slurm://7") == Place(ssh="login", job="7")
+    assert place("8265").is_direct
+    assert not place("slurm://7").is_direct
+
+
 def test_host_and_port() -> None:
     assert host_and_port("http://[::1]:8265") == ("::1", 8265)
     assert host_and_port("https://head:443") == ("head", 443)
+    assert host_and_port("ssh://login/http://head:443") == ("", 0)
+    assert host_and_port("slurm://7") == ("", 0)
+
+
+def check_any(text: str) -> None:
+    try:
+        address = normalised(text)
+    except EaglerayError as error:
+        assert error.code in ("bad-address", "bad-route")
+    else:
+        assert normalised(address) == address
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_an_address_or_an_error(text: str) -> None:
-    try:
-        address = normalised(text)
-    except EaglerayError as error:
-        assert error.code == "bad-address"
-    else:
-        assert normalised(address) == address
+    check_any(text)
+
+
+@given(st.text(max_size=30), st.sampled_from(["ssh://login/", "ssh://", "slurm://", "http://h:1/"]))
+def test_any_text_beyond_something_is_an_address_or_an_error(text: str, before: str) -> None:
+    check_any(before + text)

@@ -28,7 +28,7 @@ def main(arguments: "list[str]") -> None:
 def asked(node: str, port: int) -> "dict[str, object]":
     """What `node` answers: `said` is "ray", "other", "refused", "silent" or "unknown" (no such name)."""
     known = addresses(node)
-    answer: "dict[str, object]" = {"node": node, "said": "silent", "addresses": known}
+    answer: dict[str, object] = {"node": node, "said": "silent", "addresses": known}
     if not known:
         answer["said"] = "unknown"
         return answer

@@ -30,8 +30,8 @@ def main(arguments: "list[str]") -> None:
 
 def found(job: str) -> "list[dict[str, object]]":
     own = {inode: place for inode, place in listeners().items() if place[2] == os.getuid()}
-    dashboards: "list[tuple[tuple[str, int, int], int]]" = []
-    seen: "set[tuple[str, int]]" = set()
+    dashboards: list[tuple[tuple[str, int, int], int]] = []
+    seen: set[tuple[str, int]] = set()
     for pid, words in dashboard_processes():
         places = places_of(pid, words, own)
         if job_of(pid) in ("", job):
