@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from eagleray.clients.cluster_watch import FORGET_S, ClusterWatch, Seen
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.seen import FORGET_S, Seen
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from eagleray.adapter.protocol import WorkerState
-from eagleray.clients.cluster_watch import ClusterWatch, Seen
+from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.pyspy import Dump, PySpy
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.clients.seen import Seen
 from eagleray.common.errors import EaglerayError, dashboard_failed, no_log, unknown_cluster
 
 from tests.workers.rows import CLUSTER, SESSION

@@ -1,8 +1,9 @@
 """The HTTP interface of a Ray dashboard: any Ray version from 2.9.1 on, asked without importing ray.
 
-Each method asks once and raises an error of the catalogue: `cluster-unreachable`, `cluster-slow`,
-`not-ray`, `redirected`, `token-needed`, `token-refused`, `dashboard-failed`, `dashboard-busy`,
-`answer-too-large`, `no-log`.
+Each method asks once and raises an error of the catalogue: `cluster-connecting`, `cluster-unreachable`,
+`cluster-slow`, `not-ray`, `redirected`, `token-needed`, `token-refused`, `token-expired`, `proxy-refused`,
+`headers-kept-back`, `ca-needed`, `certificate-refused`, `bad-ca-file`, `dashboard-failed`, `dashboard-busy`,
+`answer-too-large`, `no-log`, or what looking for the way came to.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from eagleray.clients import ray_logs, ray_rows
-from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply, TokenSource
+from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
+from eagleray.clients.ray_way import FindWay, TokenSource, straight
 from eagleray.common import errors
 from eagleray.common.errors import printable
 
@@ -27,8 +29,9 @@ T = TypeVar("T")
 
 
 class Dashboard:
-    """One dashboard at `address` (`http://host:port`), used from one event loop.
+    """One dashboard, used from one event loop.
 
+    `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_way` is given.
     It owns its HTTP connections, which end with `close()`.  `token_source` is asked anew whenever a
     token is to be sent, which happens only after the cluster asked for one; None means that this
     cluster must not get a token (or that there is none).  A question of the state of one thing may
@@ -39,6 +42,7 @@ class Dashboard:
         self,
         address: str,
         token_source: TokenSource = lambda look: None,
+        find_way: FindWay | None = None,
         *,
         quick_s: float = QUICK_SECONDS,
         list_s: float = LIST_SECONDS,
@@ -46,11 +50,15 @@ class Dashboard:
         self.address = address
         self._quick_s = quick_s
         self._list_s = list_s
-        self._http = RayHttp(address, token_source)
+        self._http = RayHttp(address, token_source, find_way or straight(address))
         self._marks_logs: bool | None = None
 
     async def close(self) -> None:
         await self._http.close()
+
+    def reset(self) -> None:
+        """To be called when the way there has come back or become another one; questions are asked again."""
+        self._http.reset()
 
     async def version(self) -> Version:
         """Who answers there; `not-ray` if it is something else."""

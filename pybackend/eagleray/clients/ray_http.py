@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from types import SimpleNamespace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import aiohttp
 from attrs import frozen
 from yarl import URL
 
+from eagleray.clients import ray_failures, ray_refusals
+from eagleray.clients.ray_connections import Connections, Opened, Secrets
+from eagleray.clients.ray_way import FindWay, TokenSource
 from eagleray.common import errors
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
+# More at a time would only wait in the dashboard, which has one thread for lists.
+AT_ONCE = 8
 
-# Answers with the token, or None; asked with True when a connection is about to be made, and so
-# whoever listens there is to be looked at anew.
-TokenSource = Callable[[bool], str | None]
 Query = Sequence[tuple[str, str]]
+# Sends one question, with a token or without.
+Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
 
 
 @frozen
@@ -49,48 +52,59 @@ class Reply:
 
 
 class RayHttp:
-    """The connections to one dashboard; used from one event loop, ended by `close`.
+    """The questions to one dashboard; used from one event loop, ended by `close`.
 
-    `token_source` is asked for every request that needs a token, and once more before a connection is
-    made for such a request: the listener may have become another one.
+    `address` is how errors name it.  `token_source` is asked for every request that needs a token, and once
+    more before a connection is made for such a request: the listener may have become another one.
     """
 
-    def __init__(self, address: str, token_source: TokenSource) -> None:
+    def __init__(self, address: str, token_source: TokenSource, find_way: FindWay) -> None:
         self.address = address
-        self._url = URL(address)
         self._token_source = token_source
+        self._connections = Connections(address, find_way, token_source)
         self._token_wanted = False
-        self._session: aiohttp.ClientSession | None = None
+        self._accepted: str | None = None
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._connections.close()
+
+    def reset(self) -> None:
+        """The way there has become another one: a question that is under way is asked again through it."""
+        self._connections.reset()
 
     async def get(
         self, path: str, query: Query = (), *, seconds: float, limit: int = MAX_ANSWER
     ) -> Reply:
-        """The answer to one GET; raises unless it came whole, within `seconds` and `limit` bytes."""
-        async with self.open(path, query, seconds=seconds) as answer:
-            return await self.read(answer, limit)
+        """The answer to one GET; raises unless it came whole, within `seconds` and `limit` bytes.
+
+        If the connection broke on a way that can be found anew, the question is asked a second time.
+        """
+        async with self._places:
+            with self._mapping(seconds):
+                opened = await self._connections.opened(seconds)
+                try:
+                    return await self._whole(opened, path, query, seconds, limit)
+                except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+                    may_help = self._connections.doubt(opened)
+                    if not (may_help and ray_failures.is_broken_connection(error)):
+                        raise
+                opened = await self._connections.opened(seconds)
+                return await self._whole(opened, path, query, seconds, limit)
 
     @asynccontextmanager
     async def open(
         self, path: str, query: Query = (), *, seconds: float | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to one GET, to be read by the caller; `seconds` None: it may take for ever."""
-        timeout = aiohttp.ClientTimeout(
-            total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
-        )
-        try:
-            answer = await self._ask(path, query, timeout)
+        with self._mapping(seconds or CONNECT_SECONDS):
+            opened = await self._connections.opened(seconds or CONNECT_SECONDS)
             try:
-                yield answer
-            finally:
-                # What was not read is thrown away with its connection: reading it out could take for ever.
-                answer.close()
-        except (aiohttp.ClientError, OSError, asyncio.TimeoutError, ValueError) as error:
-            raise self._mapped(error, seconds or CONNECT_SECONDS) from error
+                async with self._answer(opened, path, query, seconds) as answer:
+                    yield answer
+            except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
+                self._connections.doubt(opened)
+                raise
 
     async def read(self, answer: aiohttp.ClientResponse, limit: int) -> Reply:
         """All of an answer that was opened."""
@@ -101,33 +115,61 @@ class RayHttp:
                 raise errors.answer_too_large(self.address, max(limit, 2**20))
         return Reply(answer.status, bytes(body))
 
+    async def _whole(
+        self, opened: Opened, path: str, query: Query, seconds: float, limit: int
+    ) -> Reply:
+        async with self._answer(opened, path, query, seconds) as answer:
+            return await self.read(answer, limit)
+
+    @asynccontextmanager
+    async def _answer(
+        self, opened: Opened, path: str, query: Query, seconds: float | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        timeout = aiohttp.ClientTimeout(
+            total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
+        )
+
+        async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
+            return await self._send(opened, path, query, timeout, token)
+
+        answer = await self._ask(opened, path, query, send)
+        try:
+            yield answer
+        finally:
+            # What was not read is thrown away with its connection: reading it out could take for ever.
+            answer.close()
+
     async def _ask(
-        self, path: str, query: Query, timeout: aiohttp.ClientTimeout
+        self, opened: Opened, path: str, query: Query, send: Send
     ) -> aiohttp.ClientResponse:
         token = self._token_source(False) if self._token_wanted else None
-        answer = await self._send(path, query, timeout, token)
+        answer = await send(path, query, token)
         if answer.status == 401 and token is None:
             answer.close()
-            token = await self._token_for(timeout)
-            answer = await self._send(path, query, timeout, token)
-        if answer.status == 401:
-            answer.close()
-            raise errors.token_refused(self.address)
-        if answer.status == 403 and token is not None:
-            await self._check_forbidden(answer)
+            token = await self._token_for(opened, send)
+            answer = await send(path, query, token)
+        if answer.status in (401, 403):
+            await self._check_refusal(opened, answer, token)
+        elif token is not None:
+            self._accepted = token
         return answer
 
     async def _send(
-        self, path: str, query: Query, timeout: aiohttp.ClientTimeout, token: str | None
+        self,
+        opened: Opened,
+        path: str,
+        query: Query,
+        timeout: aiohttp.ClientTimeout,
+        token: str | None,
     ) -> aiohttp.ClientResponse:
-        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
-        url = self._url.with_path(path).with_query(list(query))
-        answer = await self._opened().get(
-            url,
-            headers=headers,
+        headers = dict(opened.way.headers(False))
+        url = URL(opened.way.url)
+        answer = await opened.session.get(
+            url.with_path(url.path.rstrip("/") + path).with_query(list(query)),
+            headers=headers | _of_token(token, headers),
             timeout=timeout,
             allow_redirects=False,
-            trace_request_ctx=token,
+            trace_request_ctx=Secrets(token, headers),
         )
         if 300 <= answer.status < 400:
             answer.close()
@@ -137,61 +179,46 @@ class RayHttp:
             raise errors.dashboard_busy(self.address)
         return answer
 
-    async def _token_for(self, timeout: aiohttp.ClientTimeout) -> str:
+    async def _token_for(self, opened: Opened, send: Send) -> str:
         """The token for a server that answered 401; raises if it is no Ray or must not get one."""
-        answer = await self._send("/api/authentication_mode", (), timeout, None)
+        answer = await send("/api/authentication_mode", (), None)
         try:
             mode = (await self.read(answer, 4096)).json()
-        except ValueError as error:
-            raise errors.not_ray(self.address, "it asks for credentials but not as Ray") from error
+        except ValueError:
+            mode = None
         finally:
             answer.close()
         if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
-            raise errors.not_ray(self.address, "it asks for credentials but not as Ray does")
+            raise ray_refusals.not_of_ray(self.address, opened.way, answer.status)
         token = self._token_source(True)
         if token is None:
             raise errors.token_needed(self.address)
         self._token_wanted = True
         return token
 
-    async def _check_forbidden(self, answer: aiohttp.ClientResponse) -> None:
-        """A 403 of Ray is a refused token, or profiling that is switched off: only the body tells."""
-        if "rofiling is disabled" not in (await self.read(answer, 64 * 1024)).text:
-            raise errors.token_refused(self.address)
-
-    async def _check_listener(
-        self,
-        session: aiohttp.ClientSession,
-        request: SimpleNamespace,
-        _: aiohttp.TraceConnectionCreateStartParams,
+    async def _check_refusal(
+        self, opened: Opened, answer: aiohttp.ClientResponse, token: str | None
     ) -> None:
-        token = request.trace_request_ctx
-        if token is not None and self._token_source(True) != token:
-            raise errors.token_needed(self.address)
+        """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
+        said = (await self.read(answer, 64 * 1024)).text
+        refusal = ray_refusals.meaning(
+            self.address, opened.way, answer.status, said, token, self._accepted
+        )
+        if refusal is not None:
+            answer.close()
+            raise refusal
 
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
-            trace = aiohttp.TraceConfig()
-            trace.on_connection_create_start.append(self._check_listener)
-            self._session = aiohttp.ClientSession(
-                trace_configs=[trace],
-                connector=aiohttp.TCPConnector(limit=8),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                # Unpacking is a way to make a small answer large, and the dashboard does not pack.
-                headers={"Accept-Encoding": "identity", "User-Agent": "eagleray"},
-                auto_decompress=False,
-                trust_env=False,
-            )
-        return self._session
+    @contextmanager
+    def _mapping(self, seconds: float) -> Iterator[None]:
+        try:
+            yield
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError, ValueError) as error:
+            raise ray_failures.mapped(error, self.address, seconds) from error
 
-    def _mapped(self, error: BaseException, seconds: float) -> errors.EaglerayError:
-        detail = f"{type(error).__name__}: {errors.printable(str(error))}"
-        if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError):
-            return errors.cluster_unreachable(self.address, detail)
-        if isinstance(error, asyncio.TimeoutError):
-            return errors.cluster_slow(self.address, seconds)
-        if isinstance(error, aiohttp.InvalidURL):
-            return errors.bad_address(self.address)
-        if isinstance(error, aiohttp.ClientResponseError | ValueError):
-            return errors.not_ray(self.address, detail)
-        return errors.cluster_unreachable(self.address, detail)
+
+def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:
+    """The header that carries the token; Ray has one of its own for where a proxy wants the usual one."""
+    if token is None:
+        return {}
+    taken = any(name.lower() == "authorization" for name in others)
+    return {"X-Ray-Authorization" if taken else "Authorization": f"Bearer {token}"}

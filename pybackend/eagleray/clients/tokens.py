@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +33,19 @@ def sendable(token: str) -> str | None:
     """`token` if it can stand in a header of HTTP, without white space around it."""
     token = token.strip()
     return token if token and token.isascii() and token.isprintable() else None
+
+
+def is_over(token: str, now_s: float) -> bool:
+    """Whether `token` bears a date of its own (a JWT, as Kubernetes gives) and that is past."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return False
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, RecursionError):
+        return False
+    until = claims.get("exp") if isinstance(claims, dict) else None
+    return isinstance(until, int | float) and until <= now_s
 
 
 def _of_file(path: Path) -> str | None:

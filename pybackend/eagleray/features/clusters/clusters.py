@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from eagleray.clients.cluster_watch import ClusterWatch, Seen
+from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_http import TokenSource
+from eagleray.clients.ray_way import TokenSource
+from eagleray.clients.seen import Seen
 from eagleray.common.errors import EaglerayError, unknown_cluster
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from attrs import field, frozen
 
 from eagleray.clients import worker_processes
-from eagleray.clients.cluster_watch import ClusterWatch, Seen
+from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.processes import local_addresses
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import JobRow, WorkerRow
+from eagleray.clients.seen import Seen
 from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError

@@ -6,7 +6,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.clients.cluster_watch import Seen, State
+from eagleray.clients.seen import Seen, State
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reasons import of_failure

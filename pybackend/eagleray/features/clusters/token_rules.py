@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from eagleray.clients.processes import listener_uid
-from eagleray.clients.ray_http import TokenSource
+from eagleray.clients.ray_way import TokenSource
 from eagleray.clients.tokens import own_token, sendable
 from eagleray.features.clusters.addresses import host_and_port
 

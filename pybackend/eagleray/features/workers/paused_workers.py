@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from eagleray.adapter.protocol import WorkerState
-from eagleray.clients.cluster_watch import ClusterWatch, Seen
+from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_values import WorkerRow
+from eagleray.clients.seen import Seen
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import ambiguous_worker, unknown_worker
 from eagleray.features.workers.describing import Describer, Wanted

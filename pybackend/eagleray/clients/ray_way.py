@@ -1,0 +1,46 @@
+"""How a dashboard is reached, as a value: its URL, the socket that leads there, whom to trust, what to send."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from attrs import field, frozen
+
+# Answers with the token, or None; asked with True when a connection is about to be made, and so
+# whoever listens there is to be looked at anew.
+TokenSource = Callable[[bool], str | None]
+# Answers with headers that a proxy in front of the dashboard wants, which are secrets like a token.
+HeaderSource = Callable[[bool], Mapping[str, str]]
+
+
+def no_headers(look: bool) -> Mapping[str, str]:
+    return {}
+
+
+@frozen
+class Way:
+    """One way to a dashboard.
+
+    `url` is `http(s)://host:port[/prefix]` as it is where the connection comes out.  `socket` is the path of
+    a Unix socket each connection to which leads to that host and port; "" means TCP from this machine.
+    `ca_file` holds certificates of authorities that are trusted besides those of the system.
+    """
+
+    url: str
+    socket: str = ""
+    ca_file: str = ""
+    headers: HeaderSource = field(default=no_headers, repr=False, eq=False)
+
+
+# Finds the way, which may take as long as a person needs to type in a code.  It is asked before the first
+# request and anew after a connection failed; an error of the catalogue that it raises reaches the person.
+FindWay = Callable[[], Awaitable[Way]]
+
+
+def straight(url: str) -> FindWay:
+    """The way to a dashboard that this machine reaches by itself."""
+
+    async def find() -> Way:
+        return Way(url)
+
+    return find
