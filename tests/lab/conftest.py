@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.lab.adapter import LabAdapter, adapter_on
 from tests.lab.eagleray import Eagleray, eagleray_on
 from tests.lab.hosts import RAY_NODES
 from tests.lab.ray import LabRay, start_ray
@@ -52,3 +53,10 @@ def laptop(site: Site) -> Iterator[Eagleray]:
     """Eagleray on the laptop, with a state of the test's own."""
     with eagleray_on(site, "laptop") as eagleray:
         yield eagleray
+
+
+@pytest.fixture
+def adapter(site: Site) -> Iterator[LabAdapter]:
+    """An adapter of the test's own on the laptop."""
+    with adapter_on(site, "laptop") as started:
+        yield started

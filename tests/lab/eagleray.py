@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from tests.adapter.harness import ControlClient
 from tests.dap_client import DapClient
 from tests.lab.site import Site
 from tests.ray_cluster import REPOSITORY, end_processes, wait_for
@@ -51,7 +50,7 @@ class Eagleray:
         return done.stderr
 
     def paused(self, cluster: str) -> list[Row]:
-        rows: list[Row] = self.json("--cluster", cluster, "paused")
+        rows: list[Row] = self.json("paused", "--cluster", cluster)
         return rows
 
     def wait_row(self, cluster: str, name: str, **wanted: Any) -> Row:
@@ -70,7 +69,7 @@ class Eagleray:
     @contextlib.contextmanager
     def editor(self, cluster: str, worker: str) -> Iterator[DapClient]:
         """A DAP client on the socket that `eagleray attach` names, past configurationDone."""
-        attached = self.json("--cluster", cluster, "attach", worker)
+        attached = self.json("attach", worker, "--cluster", cluster)
         client = self.dap(attached["socket"])
         try:
             client.attach()
@@ -84,13 +83,6 @@ class Eagleray:
     def sidecar(self, **env: str) -> contextlib.AbstractAsyncContextManager[StdioClient]:
         command = ["python", START, "sidecar"]
         return running(self.site.argv(self.host, "alice", command, {**self.env, **env}))
-
-    def control(self) -> ControlClient:
-        """The control socket of the adapter that runs."""
-        path = f"{self.home}/run/{self.host}" if self.home else "/tmp/eagleray-5001"
-        found = list(self.site.path(self.host, path).glob("adapter-*.sock"))
-        assert len(found) == 1, found
-        return ControlClient(self.site.connect_unix(self.host, "alice", f"{path}/{found[0].name}"))
 
     def end(self) -> None:
         """The adapter and the routes that it owns."""

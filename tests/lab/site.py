@@ -201,6 +201,16 @@ class Site:
         """A file of `host` as this process reaches it (as root)."""
         return Path(f"/proc/{self.pids[host]}/root") / there.lstrip("/")
 
+    def processes(self, host: str) -> list[Path]:
+        """The processes of `host`, as folders of this machine's /proc."""
+        here = Path(f"/proc/{self.pids[host]}/ns/pid").readlink()
+        found = []
+        for folder in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if folder.name.isdigit() and (folder / "ns" / "pid").readlink() == here:
+                    found.append(folder)
+        return found
+
     def connect(self, host: str, address: str, port: int) -> socket.socket:
         """A TCP connection that begins on `host`."""
         with self.network(host):

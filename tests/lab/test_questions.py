@@ -1,0 +1,92 @@
+"""What ssh asks comes to one window, once, and is kept nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.adapter import Json, LabAdapter, LabControl, ssh
+from tests.lab.site import Site
+from tests.lab.sshd import CODE, one_time_code, passphrase, unknown_hosts
+
+pytestmark = pytest.mark.timeout(300)
+
+WORDS = "correct horse battery"
+
+
+def begin(control: LabControl) -> int:
+    return control.send("open_socket", routes=[ssh("login")], host="node-1", port=22)
+
+
+def questions(control: LabControl) -> list[Json]:
+    return [event for event in control.events if event["event"] == "question"]
+
+
+def asked_about(control: LabControl) -> Json:
+    question: Json = control.wait("question")["question"]
+    return question
+
+
+def answer(control: LabControl, question: Json, text: str | None) -> None:
+    control.call("answer", id=question["id"], text=text)
+
+
+def test_a_passphrase(site: Site, adapter: LabAdapter) -> None:
+    adapter.control.call("asks")
+    with passphrase(site, WORDS):
+        request = begin(adapter.control)
+        question = asked_about(adapter.control)
+        assert (question["kind"], question["ssh"]) == ("secret", "login")
+        assert "passphrase" in question["prompt"]
+        answer(adapter.control, question, WORDS)
+        assert "result" in adapter.control.answer(request)
+    assert len(questions(adapter.control)) == 1
+    assert WORDS not in adapter.log()
+
+
+def test_a_one_time_code(site: Site, adapter: LabAdapter) -> None:
+    adapter.control.call("asks")
+    with one_time_code(site, "login"):
+        request = begin(adapter.control)
+        question = asked_about(adapter.control)
+        assert question["kind"] == "secret"
+        answer(adapter.control, question, CODE)
+        assert "result" in adapter.control.answer(request)
+        # The same connection carries whatever comes later.
+        adapter.control.open("node-2", 22, ssh("login"))
+    assert len(questions(adapter.control)) == 1
+    assert CODE not in adapter.log()
+
+
+def test_an_unknown_host(site: Site, adapter: LabAdapter) -> None:
+    adapter.control.call("asks")
+    with unknown_hosts(site):
+        request = begin(adapter.control)
+        question = asked_about(adapter.control)
+        assert question["kind"] == "confirm"
+        assert "SHA256:" in question["prompt"]
+        answer(adapter.control, question, "yes")
+        assert "result" in adapter.control.answer(request)
+
+
+def test_cancelled(site: Site, adapter: LabAdapter) -> None:
+    adapter.control.call("asks")
+    with passphrase(site, WORDS):
+        request = begin(adapter.control)
+        answer(adapter.control, asked_about(adapter.control), None)
+        assert "error" in adapter.control.answer(request)
+
+
+def test_two_windows_are_asked_once(site: Site, adapter: LabAdapter) -> None:
+    """The window whose request it was; when it is closed, the other one."""
+    first, second = adapter.connect(), adapter.connect()
+    for control in (first, second):
+        control.call("asks")
+    with passphrase(site, WORDS):
+        begin(first)
+        request = begin(second)
+        asked_about(first)
+        assert questions(second) == []
+        first.close()
+        answer(second, asked_about(second), WORDS)
+        assert "result" in second.answer(request)
+    assert len(questions(first)) == len(questions(second)) == 1
