@@ -22,6 +22,7 @@ STATES: dict[str, State] = {
     "ca-needed": "unauthorized",
     "certificate-refused": "unauthorized",
     "bad-ca-file": "unauthorized",
+    "bad-access-file": "unauthorized",
     "headers-kept-back": "not-ray",
     "not-ray": "not-ray",
     "redirected": "not-ray",

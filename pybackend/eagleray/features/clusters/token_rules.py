@@ -1,69 +1,140 @@
-"""Which cluster gets which token: credentials go to nobody whom the person did not choose."""
+"""Which cluster gets which token and headers: credentials go to nobody whom the person did not choose."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from attrs import evolve
+
+from eagleray.clients.kept_access import Access, checked_headers, kept_access
 from eagleray.clients.processes import listener_uid
-from eagleray.clients.ray_way import TokenSource
+from eagleray.clients.ray_way import FindWay, HeaderSource, TokenSource, Way
 from eagleray.clients.tokens import own_token, sendable
-from eagleray.features.clusters.addresses import host_and_port
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.addresses import host_and_port, normalised
 
 log = logging.getLogger(__name__)
 
 
 class TokenRules:
-    """The tokens that were typed in, kept in memory only, and the rules for Ray's own one."""
+    """What was typed in, kept in memory only, what the person keeps in files, and the rules for both.
+
+    A cluster is named by its id, so that of two clusters behind one host each gets its own.
+    """
 
     def __init__(
         self,
         environ: Mapping[str, str],
         listener: Callable[[str, int], int | None] = listener_uid,
         uid: int | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._environ = environ
         self._listener = listener
         self._uid = os.getuid() if uid is None else uid
-        self._typed: dict[str, str] = {}
+        self._file = folder / "access.json" if folder else None
+        self._typed: dict[str, Access] = {}
         self._owners: dict[str, int | None] = {}
 
-    def type_in(self, address: str, token: str) -> None:
+    def type_in(self, cluster: str, token: str) -> None:
         """Keeps what the person typed in for this cluster; nothing typed in takes it back."""
-        self._typed.pop(address, None)
-        if checked := sendable(token):
-            self._typed[address] = checked
+        self.set_access(cluster, token=token)
 
-    def forget(self, address: str) -> None:
-        self._typed.pop(address, None)
+    def set_access(
+        self,
+        cluster: str,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
+    ) -> None:
+        """Keeps what the person gave for this cluster; None leaves it as it is.  Raises `bad-header`."""
+        access = self._typed.get(cluster, Access())
+        if token is not None:
+            access = evolve(access, token=sendable(token) or "")
+        if headers is not None:
+            access = evolve(access, headers=checked_headers(headers))
+        if ca_file is not None:
+            access = evolve(access, ca_file=str(Path(ca_file).expanduser()) if ca_file else "")
+        self._typed[cluster] = access
 
-    def source(self, address: str, is_added: Callable[[], bool]) -> TokenSource:
-        """For the dashboard at `address`: asked whenever it is to get a token."""
-        return lambda look: self.token_for(address, added=is_added(), look=look)
+    def forget(self, cluster: str) -> None:
+        self._typed.pop(cluster, None)
 
-    def token_for(self, address: str, *, added: bool, look: bool = True) -> str | None:
+    def source(self, cluster: str, is_added: Callable[[], bool]) -> TokenSource:
+        """For the dashboard of `cluster`: asked whenever it is to get a token."""
+        return lambda look: self.token_for(cluster, added=is_added(), look=look)
+
+    def header_source(self, cluster: str) -> HeaderSource:
+        """For the dashboard of `cluster`: asked for every request."""
+        return lambda look: self.headers_for(cluster, look=look)
+
+    def find_way(self, url: str) -> FindWay:
+        """The way to a dashboard that this machine reaches by itself."""
+
+        async def find() -> Way:
+            return Way(url, ca_file=self.ca_file(url), headers=self.header_source(url))
+
+        return find
+
+    def ca_file(self, cluster: str) -> str:
+        """The file with the authorities that are trusted for this cluster too, or ""; raises `bad-access-file`."""
+        given = self._typed.get(cluster, Access()).ca_file
+        return given or self._kept(cluster).ca_file
+
+    def token_for(self, cluster: str, *, added: bool, look: bool = True) -> str | None:
         """The token for a cluster, or None when it must not get one.
 
         `look` False: who listens there is taken from the last look, which is for open connections.
 
         1. None, if the listener is another user of this machine: an address of a shared machine
            that was one's own yesterday can be somebody else's today.
-        2. A token that was typed in for this cluster.
+        2. A token that was typed in, or is kept, for this cluster.
         3. Ray's own token, if the listener is a process of this user.
-        4. Ray's own token, if the person added the cluster.
+        4. Ray's own token, if the person added the cluster, wherever it is.
         5. None: it was merely found.
         """
-        if look or address not in self._owners:
-            self._owners[address] = self._listener(*host_and_port(address))
-        owner = self._owners[address]
-        # Root listens for containers, and could read every token anyhow.
-        if owner is not None and owner not in (self._uid, 0):
-            log.info("no token for %s: its listener is uid %d", address, owner)
+        owner = self._owner(cluster, look)
+        if self._is_stranger(owner):
+            log.info("no token for %s: its listener is uid %s", cluster, owner)
             return None
-        if typed := self._typed.get(address):
-            return typed
+        if given := self._typed.get(cluster, Access()).token or self._kept_or_none(cluster).token:
+            return given
         if owner == self._uid or added:
             return own_token(self._environ)
-        log.info("no token for %s: it was found, not added", address)
+        log.info("no token for %s: it was found, not added", cluster)
         return None
+
+    def headers_for(self, cluster: str, *, look: bool = True) -> Mapping[str, str]:
+        """The headers that were given for this very cluster; none for another user of this machine."""
+        given = self._typed.get(cluster, Access()).headers or self._kept_or_none(cluster).headers
+        if given and self._is_stranger(self._owner(cluster, look)):
+            return {}
+        return given
+
+    def _owner(self, cluster: str, look: bool) -> int | None:
+        """Who listens at an address of this machine; None where that cannot be seen."""
+        if look or cluster not in self._owners:
+            host, port = host_and_port(cluster)
+            self._owners[cluster] = self._listener(host, port) if host else None
+        return self._owners[cluster]
+
+    def _is_stranger(self, owner: int | None) -> bool:
+        # Root listens for containers, and could read every token anyhow.
+        return owner is not None and owner not in (self._uid, 0)
+
+    def _kept(self, cluster: str) -> Access:
+        for address, access in kept_access(self._environ, self._file).items():
+            if normalised(address) == cluster:
+                return access
+        return Access()
+
+    def _kept_or_none(self, cluster: str) -> Access:
+        try:
+            return self._kept(cluster)
+        except EaglerayError as error:
+            # It is said to the person where the way is looked for.
+            log.debug("%s", error)
+            return Access()
