@@ -28,6 +28,7 @@ KEY = {"session": "session_1", "worker_id": "w1"}
 
 def test_it_says_who_it_is(adapter: AdapterProcess, control: ControlClient) -> None:
     hello = control.call("hello")
+    assert {"attach", "open_socket", "hello"} <= set(hello.pop("ops"))
     assert hello == {"protocol": 1, "version": "0.1.0", "pid": adapter.process.pid}
 
 

@@ -13,6 +13,8 @@ from eagleray.adapter import landing, registry
 from eagleray.adapter.protocol import IgnoreParams, WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.common.clock import SetClock
+from eagleray.routes.making import Making
+from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger
 
@@ -24,7 +26,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
     monkeypatch.setattr(landing, "ANSWER_S", 0.01)
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    made = Registry(folder, SetClock())
+    made = Registry(folder, SetClock(), Routes(Making()))
     yield made
     made.close()
     shutil.rmtree(folder)
@@ -98,7 +100,7 @@ async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> Non
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     (folder / "w-0.1.0-123.sock").touch()
     (folder / "w-9.9.9-123.sock").touch()
-    Registry(folder, SetClock())
+    Registry(folder, SetClock(), Routes(Making()))
     assert [path.name for path in folder.iterdir()] == ["w-9.9.9-123.sock"]
     shutil.rmtree(folder)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,12 +22,17 @@ from eagleray.common.errors import (
     worker_silent,
     worker_unreachable,
 )
-from eagleray.routes.direct import open_stream
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
+# Where another route follows, a firewall or a stranger's port is not waited for so long.
+SOONER_S = 3.0
 # The worker goes on without being prepared rather than keeping the person waiting.
 PREPARE_S = 5.0
 
@@ -61,6 +67,28 @@ INITIALIZE = {
 }
 
 
+class _Trial:
+    """One connection that may turn out to lead to no debugger: then nobody hears of it.
+
+    Events are passed on from the beginning, since the greeting is one of them.
+    """
+
+    def __init__(
+        self, on_event: Callable[[Message], None], on_close: Callable[[Link], None]
+    ) -> None:
+        self.take = on_event
+        self.link: Link | None = None
+        self._on_close = on_close
+        self._has_begun = False
+
+    def begin(self) -> None:
+        self._has_begun = True
+
+    def closed(self) -> None:
+        if self._has_begun and self.link is not None:
+            self._on_close(self.link)
+
+
 class Attaching:
     """One attempt.  `take` must get every event of the link from its beginning."""
 
@@ -83,31 +111,65 @@ class Attaching:
             self._greeted.set()
 
     async def connect(
-        self, on_event: Callable[[Message], None], on_close: Callable[[], None]
+        self,
+        routes: Routes,
+        on_event: Callable[[Message], None],
+        on_close: Callable[[Link], None],
     ) -> Link:
-        """A link to the worker's debugger, which has greeted."""
+        """A link to the worker's debugger, which has greeted, through the first route that leads to one."""
+        wanted = self._params.routes
+        order = routes.in_order(wanted)
+        problem = worker_gone(self._params.name)
+        for spec in order:
+            trial = _Trial(on_event, on_close)
+            try:
+                link = await self._try(routes, spec, trial, spec is order[-1])
+            except EaglerayError as error:
+                log.info("%s through %s: %s", self._params.name, spec.text, error.code)
+                problem = error
+                continue
+            routes.reached(wanted, spec)
+            return link
+        raise problem
+
+    async def _try(self, routes: Routes, spec: RouteSpec, trial: _Trial, is_last: bool) -> Link:
         params = self._params
+        connect_s, answer_s = (CONNECT_S, ANSWER_S) if is_last else (SOONER_S, SOONER_S)
+        # While the route is still being made nobody knows how long that takes.
+        confirmed = not routes.is_ready(spec)
         try:
-            reader, writer = await open_stream(params.host, params.port, CONNECT_S)
-        except (OSError, TimeoutError) as error:
-            raise worker_unreachable(params.name, params.host, params.port, repr(error)) from error
-        link = Link(reader, writer, on_event, on_close)
+            reader, writer = await routes.open_stream(
+                spec, params.host, params.port, connect_s, confirmed
+            )
+        except EaglerayError as error:
+            raise self._unreached(spec, error) from error
+        link = Link(reader, writer, trial.take, trial.closed)
+        trial.link = link
         try:
-            await self._first(self._greeted, link, ANSWER_S)
+            await self._first(self._greeted, link, answer_s)
         except EaglerayError:
             link.close()
             raise
         if not self._greeted.is_set():
             link.close()
+            if link.problem is not None:
+                raise self._unreached(spec, link.problem)
             raise not_a_debugger(params.name, params.host, params.port)
+        trial.begin()
         return link
+
+    def _unreached(self, spec: RouteSpec, error: EaglerayError) -> EaglerayError:
+        if spec.kind != "direct":
+            return error
+        params = self._params
+        return worker_unreachable(params.name, params.host, params.port, error.message)
 
     async def attach(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
         """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
         try:
             return await self._converse(link, ignored)
         except LinkClosed as error:
-            raise worker_gone(self._params.name) from error
+            raise link.gone(self._params.name) from error
 
     async def _converse(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
         initialize = await self._in_time(link.begin("initialize", INITIALIZE))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import heapq
 import itertools
 import logging
@@ -18,6 +19,7 @@ from typing import TypeVar
 
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
+from eagleray.common.errors import EaglerayError, link_lost, worker_gone, worker_lost
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,9 @@ T = TypeVar("T")
 # Commands that steer the worker are never kept waiting.
 STEERING = frozenset({"continue", "next", "stepIn", "stepOut", "pause", "goto", "disconnect"})
 _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo", "setBreakpoints"})
+
+# What the kernel says of a node that no longer answers; a debugger that ended is another thing.
+_LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
 # After this time a request in flight no longer keeps the next one waiting.
 _PATIENCE_S = 2.0
@@ -39,6 +44,7 @@ class Link:
     """Owns both streams and the task that reads them; all of it on one event loop.
 
     `on_event` gets every event in order, `on_close` is called once when the connection has ended.
+    `problem` is then set if it was lost, and None if the other end closed it.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ class Link:
         self._turns: list[tuple[int, int, asyncio.Future[None]]] = []
         self._busy = False
         self._closed = False
+        self.problem: EaglerayError | None = None
         self.ended = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
 
@@ -84,6 +91,10 @@ class Link:
         message = {"seq": sequence, "type": "request", "command": command}
         self._writer.write(dap.encode({**message, "arguments": arguments or {}}))
         return answer
+
+    def gone(self, worker: str) -> EaglerayError:
+        """Why no answer will come any more."""
+        return worker_gone(worker) if self.problem is None else worker_lost(worker, self.problem)
 
     def close(self) -> None:
         """Ends the connection; all that wait for a response get LinkClosed."""
@@ -126,6 +137,11 @@ class Link:
                 self._take(message)
         except (OSError, dap.NotDap) as error:
             log.info("a worker's connection: %r", error)
+            if isinstance(error, OSError) and error.errno in _LOST:
+                self.problem = link_lost("", error.strerror or "")
+        except EaglerayError as error:
+            log.info("a worker's connection: %s", error.code)
+            self.problem = error
         finally:
             # Whatever came, nobody may wait for this connection any longer.
             is_news = not self._closed

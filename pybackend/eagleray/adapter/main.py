@@ -8,16 +8,21 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.adapter import lifetime
-from eagleray.adapter.control import Control
+from eagleray.adapter.control import Clients, Control
+from eagleray.adapter.operations import Parts
 from eagleray.adapter.protocol import MAX_LINE
+from eagleray.adapter.questions import Questions
 from eagleray.adapter.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_socket, run_folder
+from eagleray.routes.making import Making
+from eagleray.routes.relay import Relays
+from eagleray.routes.routes import LINGER_S, Routes
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +48,9 @@ def main(arguments: Sequence[str] = ()) -> int:
 async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
     """Serves the control socket at `socket_path`, and one DAP socket per worker beside it."""
     stop = asyncio.Event()
-    registry = Registry(run_folder(), SystemClock())
-    control = Control(registry, stop.set)
+    clients = Clients()
+    parts = _parts(clients, stop.set, idle_s)
+    control = Control(parts, clients)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -52,12 +58,22 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
     log.info("serving %s as process %d", socket_path, os.getpid())
     try:
         await lifetime.until_unused(
-            lambda: control.clients > 0 or bool(registry.states()), stop, idle_s
+            lambda: clients.count > 0 or bool(parts.registry.states()), stop, idle_s
         )
     finally:
         private_socket.stop(server, socket_path)
-        registry.close()
+        parts.registry.close()
+        parts.relays.close()
+        await parts.routes.close()
         log.info("ending")
+
+
+def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Parts:
+    folder = run_folder()
+    questions = Questions(lambda: clients.count > 0)
+    routes = Routes(Making(), min(LINGER_S, idle_s / 2))
+    registry = Registry(folder, SystemClock(), routes)
+    return Parts(registry, routes, Relays(routes, folder), questions, shut_down)
 
 
 def _is_alone(socket_path: Path) -> bool:

@@ -3,7 +3,10 @@
 A request is one line `{"id": 1, "op": "attach", "params": {…}}`; its answer is one line
 `{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail"}}`.
 After `subscribe` the adapter also sends `{"event": "workers", "workers": [WorkerState, …]}` whenever the
-set or a state changes.  Answers may come in another order than the requests.  A line is at most 4 MB.
+set or a state changes, and `{"event": "routes", "routes": [RouteState, …]}`.  Answers may come in another
+order than the requests.  A request is a line of at most 4 MB; the answer to `run` may be longer.
+
+Another version may know fewer operations, named by `Hello.ops`, and leaves out keys that it does not know.
 
 The socket is `<run folder>/adapter-<version>.sock`; each attached worker has a DAP socket of its own
 beside it, named by `AttachResult.socket`.  The adapter knows no cluster, only debug ports and a key.
@@ -18,6 +21,7 @@ from eagleray.routes.spec import DIRECT, RouteSpec
 
 PROTOCOL = 1
 MAX_LINE = 4 * 2**20
+MAX_ANSWER = 64 * 2**20
 
 HELLO = "hello"  # {} -> Hello
 ATTACH = "attach"  # AttachParams -> AttachResult
@@ -29,9 +33,13 @@ READ_FILE = (
     "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
 )
 IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
-SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState]}, then events
-OPEN_SOCKET = "open_socket"  # OpenSocket -> OpenedSocket; the socket lasts as long as this control connection
+SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState], "routes": [RouteState]}, then events
+OPEN_SOCKET = (
+    "open_socket"  # OpenSocket -> OpenedSocket; the socket lasts as long as this control connection
+)
+LEAVE = "leave"  # Leave -> {}; this client needs these routes and the sockets over them no longer
 RUN = "run"  # Run -> Ran; a command on an ssh destination
+RECONNECT = "reconnect"  # Reconnect -> {}; a new connection now, for one that is lost or degraded
 ROUTES = "routes"  # {} -> {"routes": [RouteState]}; SUBSCRIBE also brings {"event": "routes", "routes": [RouteState]}
 ASKS = "asks"  # {} -> {}; this client can put questions to the person: it gets {"event": "question", …} and {"event": "question_over", "id": …}
 ANSWER = "answer"  # Answer -> {}
@@ -45,6 +53,7 @@ class Hello:
     protocol: int
     version: str
     pid: int
+    ops: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -159,19 +168,35 @@ class IgnoreParams:
 class OpenSocket:
     """A Unix socket of ours, each connection to which is carried to `host:port` by the first of `routes` that reaches it.
 
-    Asking again for the same gives the same socket.
+    Asking again for the same gives the same socket, after trying again.  With `tcp_port` (0: any free one)
+    it is a listener on 127.0.0.1 instead, which every user of this machine can reach.
     """
 
     routes: list[RouteSpec]
     host: str
     port: int
+    tcp_port: int | None = None
 
 
 @dataclass(frozen=True)
 class OpenedSocket:
-    """`route` is the one that reached `host:port` when it was tried."""
+    """`route` is the one that reached `host:port` when it was tried; `socket` a path or `127.0.0.1:port`."""
 
     socket: str
+    route: RouteSpec
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Routes that a client is done with."""
+
+    routes: list[RouteSpec]
+
+
+@dataclass(frozen=True)
+class Reconnect:
+    """The route whose connection is made anew."""
+
     route: RouteSpec
 
 

@@ -25,6 +25,7 @@ from eagleray.adapter.worker import Worker
 from eagleray.common import private_socket
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, unknown_worker
+from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
@@ -53,12 +54,13 @@ class Registry:
     There is one per version and folder: what lies there under its version is left from a killed process.
     """
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, routes: Routes) -> None:
         self._folder = folder
         self._prefix = f"w-{__version__}-"
         for stale in folder.glob(f"{self._prefix}*.sock"):
             stale.unlink(missing_ok=True)
         self._clock = clock
+        self._routes = routes
         self._held: dict[WorkerKey, Held] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
         self._left: dict[tuple[str, int], float] = {}
@@ -135,6 +137,7 @@ class Registry:
             params,
             str(self._folder / f"{self._prefix}{mark}.sock"),
             self._ignored.setdefault(params.session, []),
+            self._routes,
             self._clock,
             self._tell,
             self._ended,

@@ -20,7 +20,8 @@ from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
+from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone, worker_lost
+from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class Worker:
         params: AttachParams,
         socket_path: str,
         ignored: list[list[Any]],
+        routes: Routes,
         clock: Clock,
         changed: Callable[[], None],
         ended: Callable[[Worker], None],
@@ -52,6 +54,7 @@ class Worker:
         self.editor: Watching | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
+        self._routes = routes
         self._clock = clock
         self._changed = changed
         self._ended = ended
@@ -81,7 +84,7 @@ class Worker:
             self._calls.take(event)
             self._events.put_nowait(event)
 
-        self._link = await attaching.connect(take, self._on_close)
+        self._link = await attaching.connect(self._routes, take, self._on_link_ended)
         try:
             capabilities, self._prepared = await attaching.attach(self._link, self._ignored)
         except BaseException:
@@ -103,14 +106,15 @@ class Worker:
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
         """The worker's whole response; raises worker_gone."""
-        if self._link is None:
+        link = self._link
+        if link is None:
             raise worker_gone(self.params.name)
         if command in STEERING:
             self._steps = command != "continue"
         try:
-            return await self._link.request(command, arguments)
+            return await link.request(command, arguments)
         except LinkClosed as error:
-            raise worker_gone(self.params.name) from error
+            raise link.gone(self.params.name) from error
 
     async def stack(self, thread: int) -> list[Message]:
         """The folded stack of a thread, in the worker's paths; asked for once per stop."""
@@ -230,7 +234,7 @@ class Worker:
             self._set_running()
             self._tell(event)
         elif name in ("terminated", "exited"):
-            self._on_close()
+            self._end(f"{self.params.name} has ended.")
         elif name not in KEPT_HERE and body.get("category") != "telemetry":
             self._tell(event)
 
@@ -280,10 +284,15 @@ class Worker:
         if self.editor is not None:
             self.editor.tell(event)
 
-    def _on_close(self) -> None:
-        if self.is_leaving or self.state == "gone":
-            return
-        self._finish(f"{self.params.name} has ended.")
+    def _on_link_ended(self, link: Link) -> None:
+        if link.problem is None:
+            self._end(f"{self.params.name} has ended.")
+        else:
+            self._end(worker_lost(self.params.name, link.problem).message)
+
+    def _end(self, why: str) -> None:
+        if not self.is_leaving and self.state != "gone":
+            self._finish(why)
 
     def _finish(self, why: str) -> None:
         self.state = "gone"

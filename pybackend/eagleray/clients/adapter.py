@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -21,22 +18,19 @@ from eagleray.adapter.protocol import (
     Stop,
     WorkerState,
 )
-from eagleray.clients import adapter_process
 from eagleray.clients.adapter_connection import AdapterConnection
-from eagleray.common.errors import EaglerayError, adapter_lost, unknown_worker
-from eagleray.common.paths import adapter_socket, adapter_sockets
+from eagleray.clients.adapter_routes import AdapterRoutes
+from eagleray.common.errors import unknown_worker
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
 _MEMORY_S = 5.0
 # The adapter waits for the debugger and for the stop, each with a limit; this one is beyond their sum.
 _ATTACH_MORE_S = 60.0
 
-# How often the run folder is looked at for adapters that others started.
-_LOOK_S = 1.0
+# What `attach` has got since there were routes.
+_LATER = frozenset({"routes"})
 
 Listener = Callable[[list[WorkerState]], None]
-
-log = logging.getLogger(__name__)
 
 
 @frozen
@@ -48,7 +42,7 @@ class FileOfWorker:
     sha256: str
 
 
-class Adapters:
+class Adapters(AdapterRoutes):
     """All adapters of this user on this machine: ours, and other versions' that still hold sessions.
 
     Owned by the sidecar or one run of the command line, on one event loop; `close` ends its
@@ -57,12 +51,9 @@ class Adapters:
     """
 
     def __init__(self, start: bool = True) -> None:
-        self._may_start = start
-        self._connections: dict[Path, AdapterConnection] = {}
+        super().__init__(start)
         self._states: dict[Path, list[WorkerState]] = {}
         self._listeners: list[Listener] = []
-        self._watching: asyncio.Task[None] | None = None
-        self._opening: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def workers(self) -> list[WorkerState]:
         """Every worker that is attached or held, of all adapters; starts none."""
@@ -74,8 +65,7 @@ class Adapters:
         Adapters that others start are found within a second.
         """
         self._listeners.append(listener)
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="adapters")
+        self._keep_watching()
         return lambda: self._listeners.remove(listener)
 
     async def watch(self) -> AsyncIterator[list[WorkerState]]:
@@ -99,8 +89,12 @@ class Adapters:
         """Attaches through the adapter that has the worker already, else through ours, starting it."""
         having = await self._having(params.session, params.worker_id)
         connection = having or await self._ours()
-        limit_s = params.timeout_s + _ATTACH_MORE_S
-        result = await connection.request(protocol.ATTACH, protocol.to_json(params), limit_s)
+        limit_s = params.timeout_s + _ATTACH_MORE_S * len(params.routes)
+        said = protocol.to_json(params)
+        if not connection.knows(protocol.OPEN_SOCKET):
+            # Of the first version, which has the worker already and takes no key that it does not know.
+            said = {key: said[key] for key in said if key not in _LATER}
+        result = await connection.request(protocol.ATTACH, said, limit_s)
         return AttachResult(socket=str(result["socket"]), worker=worker_state(result["worker"]))
 
     async def continue_(self, session: str, worker_id: str) -> None:
@@ -130,15 +124,6 @@ class Adapters:
         for answer in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(answer, BaseException):
                 raise answer
-
-    async def close(self) -> None:
-        """Ends the connections."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
-        connections = list(self._connections.values())
-        self._connections.clear()
-        await asyncio.gather(*(connection.close() for connection in connections))
 
     async def _ask_having(
         self, op: str, session: str, worker_id: str, **more: object
@@ -171,62 +156,15 @@ class Adapters:
             for said in answer["workers"]
         ]
 
-    async def _reachable(self) -> list[AdapterConnection]:
-        await asyncio.gather(*(self._open(path) for path in adapter_sockets().values()))
-        connections = self._connections.values()
-        return [c for c in connections if not c.lost.is_set() and not c.is_stuck]
-
-    async def _ours(self) -> AdapterConnection:
-        """Our version's adapter, started if it is not there."""
-        path = adapter_socket()
-        found = await self._open(path)
-        if found is None and not self._may_start:
-            raise adapter_lost()
-        if found is None:
-            started: AdapterConnection = await adapter_process.start(path, lambda: self._open(path))
-            return started
-        return found
-
-    async def _open(self, path: Path) -> AdapterConnection | None:
-        async with self._opening[path]:
-            known = self._connections.get(path)
-            if known is not None and not known.lost.is_set():
-                return known
-            opened = await AdapterConnection.open(path, lambda event: self._on_event(path, event))
-            if opened is None:
-                self._connections.pop(path, None)
-            else:
-                self._connections[path] = opened
-        if opened is not None and self._watching is not None:
-            await self._subscribe(path, opened)
-        return opened
-
-    async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
-        with contextlib.suppress(EaglerayError):
-            self._on_event(path, await connection.request(protocol.SUBSCRIBE, limit_s=_MEMORY_S))
-
-    def _on_event(self, path: Path, said: dict[str, Any]) -> None:
-        self._set_states(path, [worker_state(worker) for worker in said["workers"]])
-
-    def _set_states(self, path: Path, states: list[WorkerState]) -> None:
-        self._states[path] = states
+    def _on_workers(self, path: Path, said: list[dict[str, Any]]) -> None:
+        self._states[path] = [worker_state(worker) for worker in said]
         for listener in list(self._listeners):
             listener(self.known())
 
-    async def _watch(self) -> None:
-        """Keeps a subscription at every adapter there is, and forgets those that are gone."""
-        for path, connection in list(self._connections.items()):
-            await self._subscribe(path, connection)
-        while True:
-            try:
-                await self._reachable()
-            except EaglerayError as error:
-                log.warning("%s", error)
-            for path, states in list(self._states.items()):
-                having = self._connections.get(path)
-                if states and (having is None or having.lost.is_set()):
-                    self._set_states(path, [])
-            await asyncio.sleep(_LOOK_S)
+    def _on_gone(self, path: Path) -> None:
+        super()._on_gone(path)
+        if self._states.get(path):
+            self._on_workers(path, [])
 
 
 def worker_state(said: dict[str, Any]) -> WorkerState:

@@ -10,14 +10,43 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter.protocol import HELLO, MAX_LINE, PROTOCOL
+from eagleray.adapter.protocol import (
+    ATTACH,
+    CONTINUE,
+    HELLO,
+    IGNORE,
+    MAX_ANSWER,
+    PROTOCOL,
+    READ_FILE,
+    RELEASE,
+    SET_MAPPINGS,
+    SHUTDOWN,
+    SUBSCRIBE,
+    WORKERS,
+)
 from eagleray.common import private_socket
-from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck
+from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck, adapter_too_old
 
 # An adapter answers `hello` from memory; one that does not within this time is stuck.
 _HELLO_S = 10.0
 # What needs a worker is limited by the adapter itself, which is given a little longer here.
 _ANSWER_S = 30.0
+
+# What an adapter knows that does not say what it knows.
+_FIRST_OPS = frozenset(
+    {
+        HELLO,
+        ATTACH,
+        WORKERS,
+        CONTINUE,
+        RELEASE,
+        SET_MAPPINGS,
+        READ_FILE,
+        IGNORE,
+        SUBSCRIBE,
+        SHUTDOWN,
+    }
+)
 
 Event = Callable[[dict[str, Any]], None]
 
@@ -35,6 +64,8 @@ class AdapterConnection:
     ) -> None:
         self.lost = asyncio.Event()
         self.is_stuck = False
+        self._version = ""
+        self._ops: frozenset[str] = frozenset()
         self._writer = writer
         self._on_event = on_event
         self._answers: dict[int, asyncio.Future[Any]] = {}
@@ -45,7 +76,7 @@ class AdapterConnection:
     async def open(path: Path, on_event: Event = lambda _: None) -> AdapterConnection | None:
         """A connection to the adapter at `path`; None when none answers there that speaks our protocol."""
         try:
-            reader, writer = await private_socket.connect(path, limit=MAX_LINE)
+            reader, writer = await private_socket.connect(path, limit=MAX_ANSWER)
         except (OSError, EaglerayError) as error:
             log.debug("no adapter at %s: %s", path, error)
             return None
@@ -53,6 +84,7 @@ class AdapterConnection:
         try:
             hello = await connection.request(HELLO, limit_s=_HELLO_S)
             if hello.get("protocol") == PROTOCOL:
+                connection._introduced(hello)
                 return connection
             log.warning("the adapter at %s speaks protocol %s", path, hello.get("protocol"))
         except EaglerayError as error:
@@ -60,12 +92,18 @@ class AdapterConnection:
         await connection.close()
         return None
 
+    def knows(self, op: str) -> bool:
+        """Whether this adapter, which may be of another version, has that operation."""
+        return op in (self._ops or _FIRST_OPS)
+
     async def request(
-        self, op: str, params: dict[str, Any] | None = None, limit_s: float = _ANSWER_S
+        self, op: str, params: dict[str, Any] | None = None, limit_s: float | None = _ANSWER_S
     ) -> dict[str, Any]:
         """The result of one request; raises the adapter's error, `adapter-lost` or `adapter-stuck`."""
         if self.lost.is_set():
             raise adapter_lost()
+        if not self.knows(op):
+            raise adapter_too_old(self._version)
         self._last_id += 1
         request_id = self._last_id
         answer = self._answers[request_id] = asyncio.get_running_loop().create_future()
@@ -76,9 +114,13 @@ class AdapterConnection:
             return result
         except asyncio.TimeoutError:
             self.is_stuck = True
-            raise adapter_stuck(limit_s) from None
+            raise adapter_stuck(limit_s or 0.0) from None
         finally:
             self._answers.pop(request_id, None)
+
+    def _introduced(self, hello: dict[str, Any]) -> None:
+        self._version = str(hello.get("version", ""))
+        self._ops = frozenset(str(op) for op in hello.get("ops") or ())
 
     async def close(self) -> None:
         self._reading.cancel()

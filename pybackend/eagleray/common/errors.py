@@ -276,10 +276,10 @@ def job_waits(job: str, why: str) -> EaglerayError:
     )
 
 
-def no_ray_in_job(job: str) -> EaglerayError:
+def no_ray_in_job(job: str, why: str = "") -> EaglerayError:
     return EaglerayError(
         "no-ray-in-job",
-        f"No Ray dashboard of yours was found in job {printable(job, 40)}.",
+        f"No Ray dashboard of yours was found in job {printable(job, 40)}. {printable(why)}".strip(),
         "Start Ray in it with its dashboard, or add the cluster by its address.",
     )
 
@@ -485,6 +485,15 @@ def link_lost(through: str, why: str = "") -> EaglerayError:
     )
 
 
+def worker_lost(worker: str, link: EaglerayError) -> EaglerayError:
+    """`link` says what was lost."""
+    return EaglerayError(
+        "link-lost",
+        f"{link.message.rstrip('.')}; {printable(worker)} has run on.",
+        "Attach again when it reaches its next breakpoint().",
+    )
+
+
 def port_taken(port: int, detail: str) -> EaglerayError:
     return EaglerayError(
         "port-taken",
@@ -498,6 +507,14 @@ def route_not_possible(kind: str) -> EaglerayError:
         "route-not-possible",
         f"A connection by {printable(kind)} cannot be made from here.",
         "Use another way to the cluster.",
+    )
+
+
+def command_missing(command: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "command-missing",
+        f"{printable(command)} cannot be run: {printable(why)}.",
+        "Check that it is installed and in PATH.",
     )
 
 

@@ -34,7 +34,6 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> asyncio
 
     `client` owns its writer.  The caller closes the server and removes `path` with `stop`.
     """
-    _check_length(path)
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if peer_uid(writer.get_extra_info("socket")) != os.getuid():
@@ -44,7 +43,7 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> asyncio
         with contextlib.suppress(asyncio.CancelledError):
             await client(reader, writer)
 
-    return await asyncio.start_unix_server(accepted, sock=_bound(path), limit=limit)
+    return await asyncio.start_unix_server(accepted, sock=bound(path), limit=limit)
 
 
 async def connect(
@@ -65,7 +64,9 @@ def stop(server: asyncio.Server, path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _bound(path: Path) -> socket.socket:
+def bound(path: Path) -> socket.socket:
+    """A socket bound to `path` for its owner alone, replacing a stale one."""
+    _check_length(path)
     path.unlink(missing_ok=True)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -35,6 +35,13 @@ class RouteSpec:
             return "srun"
         return "ssh" if self.ssh else "direct"
 
+    @property
+    def text(self) -> str:
+        """The route in words, as in "through …"."""
+        if self.job:
+            return f"job {self.job} on {self.node}" + (f" by {self.ssh}" if self.ssh else "")
+        return self.ssh or "this machine"
+
 
 DIRECT = RouteSpec()
 
@@ -61,5 +68,3 @@ def of_json(said: Any) -> RouteSpec:
         raise bad_route(str(said))
     fields = (said.get(name) or "" for name in ("ssh", "job", "node"))
     return checked(RouteSpec(*(str(field) for field in fields)))
-
-

@@ -1,0 +1,76 @@
+"""Commands with a limit on their time and on what they may say."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+
+from eagleray.common.errors import command_missing, command_slow
+
+# What is beyond of each stream is dropped; `squeue` of a large site as JSON has a few megabytes.
+LARGEST = 8 * 2**20
+_AT_ONCE = 2**18
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+async def run(argv: list[str], stdin: bytes, limit_s: float) -> Ended:
+    """Runs `argv` without a terminal or a shell; it ends, with all that it started, when we no longer wait."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise command_missing(argv[0], str(error.strerror or error)) from error
+    try:
+        return await asyncio.wait_for(_ended(process, stdin), limit_s)
+    except asyncio.TimeoutError as error:
+        raise command_slow(argv[0], limit_s) from error
+    finally:
+        await end(process)
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Kills it with its group, if it still runs, and waits for it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> Ended:
+    assert process.stdout is not None and process.stderr is not None
+    stdout, stderr, _ = await asyncio.gather(
+        _beginning(process.stdout), _beginning(process.stderr), _feed(process, stdin)
+    )
+    return Ended(await process.wait(), stdout, stderr)
+
+
+async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
+    assert process.stdin is not None
+    # A command that does not read what it was given ends with an answer of its own.
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(stdin)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _beginning(stream: asyncio.StreamReader) -> bytes:
+    kept = bytearray()
+    while part := await stream.read(_AT_ONCE):
+        kept += part[: LARGEST - len(kept)]
+    return bytes(kept)

@@ -1,0 +1,191 @@
+"""Sockets of this machine whose connections are carried to a port beyond a route."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import socket
+from collections.abc import Hashable
+from pathlib import Path
+
+from eagleray import __version__
+from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError, port_taken, route_not_possible
+from eagleray.routes.carried import Carried
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
+
+# How long the far port may take to answer once the route is there.
+_FAR_S = 10.0
+# Where another route follows, a firewall that drops the packets of this one is not waited for so long.
+_FAR_IF_OTHERS_S = 3.0
+# A connection that came while the route is being made again waits for it, but not for ever.
+_WAIT_S = 30.0
+_WAITING = 128
+
+Key = tuple[tuple[RouteSpec, ...], str, int, int | None]
+
+
+class Relays:
+    """Owns the listening sockets, which lie in `folder`; a client keeps each that it opened alive."""
+
+    def __init__(self, routes: Routes, folder: Path) -> None:
+        self._routes = routes
+        self._folder = folder
+        self._prefix = f"s-{__version__}-"
+        for stale in folder.glob(f"{self._prefix}*.sock"):
+            stale.unlink(missing_ok=True)
+        self._relays: dict[Key, _Relay] = {}
+
+    async def open(
+        self, client: Hashable, specs: list[RouteSpec], host: str, port: int, tcp_port: int | None
+    ) -> tuple[str, RouteSpec]:
+        """The address of the socket, and the route that reached `host:port` just now."""
+        key = (tuple(specs), host, port, tcp_port)
+        relay = self._relays.get(key)
+        if relay is None:
+            relay = self._relays[key] = _Relay(self._routes, specs, host, port)
+        relay.users.add(client)
+        try:
+            spec = await relay.probe()
+            relay.listen(self._path(key), tcp_port)
+        except BaseException:
+            if not relay.address:
+                self._leave(client, key)
+            raise
+        return relay.address, spec
+
+    def leave(self, client: Hashable, specs: list[RouteSpec] | None = None) -> None:
+        """The client is gone, or done with the sockets over just these routes."""
+        for key in list(self._relays):
+            if specs is None or all(spec in specs for spec in key[0]):
+                self._leave(client, key)
+
+    def close(self) -> None:
+        for relay in self._relays.values():
+            relay.close()
+        self._relays.clear()
+
+    def _leave(self, client: Hashable, key: Key) -> None:
+        relay = self._relays.get(key)
+        if relay is None:
+            return
+        relay.users.discard(client)
+        if not relay.users:
+            del self._relays[key]
+            relay.close()
+
+    def _path(self, key: Key) -> Path:
+        mark = hashlib.sha256(repr(key).encode()).hexdigest()[:12]
+        return self._folder / f"{self._prefix}{mark}.sock"
+
+
+class _Relay:
+    """One listening socket.  `address` is "" until it listens."""
+
+    def __init__(self, routes: Routes, specs: list[RouteSpec], host: str, port: int) -> None:
+        self.users: set[Hashable] = set()
+        self.address = ""
+        self._routes = routes
+        self._specs = list(specs)
+        self._far = (host, port)
+        self._listening: socket.socket | None = None
+        self._path: Path | None = None
+        self._carried: set[Carried] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def probe(self) -> RouteSpec:
+        """The first route that reaches the port, which is then the first to be tried."""
+        near, far = socket.socketpair()
+        with near, far:
+            spec, carried = await self._carry(far)
+            carried.close()
+        return spec
+
+    def listen(self, path: Path, tcp_port: int | None) -> None:
+        if self._listening is not None:
+            return
+        if tcp_port is None:
+            self._listening, self._path = private_socket.bound(path), path
+            self.address = str(path)
+        else:
+            self._listening = _loopback(tcp_port)
+            self.address = "{}:{}".format(*self._listening.getsockname())
+        self._listening.setblocking(False)
+        self._listening.listen(_WAITING)
+        asyncio.get_running_loop().add_reader(self._listening, self._accept, self._listening)
+
+    def close(self) -> None:
+        """Ends the socket and all that is carried through it."""
+        if self._listening is not None:
+            asyncio.get_running_loop().remove_reader(self._listening)
+            self._listening.close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+        for task in self._tasks:
+            task.cancel()
+        for carried in list(self._carried):
+            carried.close()
+        self._routes.let_go(self)
+
+    def _accept(self, listening: socket.socket) -> None:
+        try:
+            client, _ = listening.accept()
+        except OSError as error:
+            log.info("a connection to %s: %s", self.address, error)
+            return
+        if self._path is not None and private_socket.peer_uid(client) != os.getuid():
+            client.close()
+            return
+        task = asyncio.create_task(self._serve(client))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, client: socket.socket) -> None:
+        try:
+            _, carried = await asyncio.wait_for(self._carry(client), _WAIT_S)
+        except (EaglerayError, asyncio.TimeoutError) as error:
+            log.info("%s:%d: %s", *self._far, getattr(error, "code", "no answer in time"))
+            client.close()
+        except BaseException:
+            client.close()
+            raise
+        else:
+            self._carried.add(carried)
+            try:
+                await carried.ended.wait()
+            finally:
+                carried.close()
+                self._carried.discard(carried)
+
+    async def _carry(self, client: socket.socket) -> tuple[RouteSpec, Carried]:
+        """Tries the routes in their order, the one that reached the port last first."""
+        problem = route_not_possible("no route")
+        order = self._routes.in_order(self._specs)
+        for spec in order:
+            limit_s = _FAR_S if spec is order[-1] else _FAR_IF_OTHERS_S
+            try:
+                carried = await self._routes.carry(spec, client, *self._far, limit_s)
+            except EaglerayError as error:
+                log.info("%s:%d through %s: %s", *self._far, spec.text, error.code)
+                problem = error
+                continue
+            self._routes.hold(self, spec)
+            self._routes.reached(self._specs, spec)
+            return spec, carried
+        raise problem
+
+
+def _loopback(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise port_taken(port, str(getattr(error, "strerror", "") or error)) from error
+    return listening

@@ -1,0 +1,199 @@
+"""The routes that this process owns: made when first needed, shared, ended when nobody needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from typing import Any
+
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import commands, direct
+from eagleray.routes.carried import Carried, Carrier
+from eagleray.routes.commands import Ended
+from eagleray.routes.direct import Direct
+from eagleray.routes.health import Health
+from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
+
+# A window that is reloaded finds the connection again, and is not asked for a code once more.
+LINGER_S = 30.0
+# Several stack frames with large sources fit into what is read ahead.
+_BUFFER = 2**20
+
+# Makes what carries a route; `changed` is to be called after every change of its health.
+Make = Callable[[RouteSpec, Callable[[], None]], Carrier]
+Listener = Callable[[], None]
+
+
+class _Owned:
+    """A carrier with those who need it."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.holders: set[Hashable] = set()
+        self.ending: asyncio.TimerHandle | None = None
+
+
+class Routes:
+    """Owns every carrier of this process, one for a route; all of it on one event loop.
+
+    A holder (a stream, a socket, a client) keeps a route alive; `linger_s` after the last has let go it ends.
+    """
+
+    def __init__(self, make: Make, linger_s: float = LINGER_S) -> None:
+        self._make = make
+        self._linger_s = linger_s
+        self._owned: dict[RouteSpec, _Owned] = {}
+        self._direct = Direct()
+        self._best: dict[tuple[RouteSpec, ...], RouteSpec] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.listeners: list[Listener] = []
+
+    def states(self) -> list[tuple[RouteSpec, Health]]:
+        """Every connection that is owned now; the direct route has none."""
+        return [(spec, owned.carrier.health) for spec, owned in self._owned.items()]
+
+    def in_order(self, specs: Sequence[RouteSpec]) -> list[RouteSpec]:
+        """The routes as they are to be tried: the one that reached something last comes first."""
+        best = self._best.get(tuple(specs))
+        return sorted(specs, key=lambda spec: spec != best)
+
+    def reached(self, specs: Sequence[RouteSpec], spec: RouteSpec) -> None:
+        """Of these routes this one has just reached its far end."""
+        self._best[tuple(specs)] = spec
+
+    def is_ready(self, spec: RouteSpec) -> bool:
+        owned = self._owned.get(spec)
+        return owned is not None and owned.carrier.health.state == "ready"
+
+    def hold(self, holder: Hashable, spec: RouteSpec) -> Carrier:
+        """What carries `spec`, which stays alive until `holder` lets go."""
+        if spec.kind == "direct":
+            return self._direct
+        owned = self._owned.get(spec)
+        if owned is None:
+            owned = self._owned[spec] = _Owned(self._make(spec, self._changed))
+            self._changed()
+        owned.holders.add(holder)
+        if owned.ending is not None:
+            owned.ending.cancel()
+            owned.ending = None
+        return owned.carrier
+
+    def let_go(self, holder: Hashable, spec: RouteSpec | None = None) -> None:
+        """`holder` needs this route, or any, no longer."""
+        for held in [spec] if spec is not None else list(self._owned):
+            owned = self._owned.get(held)
+            if owned is not None and holder in owned.holders:
+                owned.holders.discard(holder)
+                if not owned.holders:
+                    loop = asyncio.get_running_loop()
+                    owned.ending = loop.call_later(self._linger_s, self._end, held)
+
+    async def carry(
+        self, spec: RouteSpec, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> Carried:
+        """Connects `client` with `host:port`, as `Carrier.carry` does; the route stays until that ends."""
+        holder = object()
+        carrier = self.hold(holder, spec)
+        try:
+            carried = await carrier.carry(client, host, port, limit_s)
+        except BaseException:
+            self.let_go(holder, spec)
+            raise
+        self._begin(self._let_go_after(carried, holder, spec))
+        return carried
+
+    async def open_stream(
+        self, spec: RouteSpec, host: str, port: int, limit_s: float, confirmed: bool = True
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A stream to `host:port` as the far end of `spec` sees it; raises errors of the catalogue.
+
+        Without `confirmed` it returns before anything has answered: a refusal then comes as an exception
+        out of the reader, as does the loss of the route.
+        """
+        if spec.kind == "direct":
+            return await direct.open_checked(host, port, limit_s)
+        ours, carriers = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
+        carrying = self._bring(spec, carriers, host, port, limit_s, reader)
+        if not confirmed:
+            self._begin(carrying)
+            return reader, writer
+        await carrying
+        problem = reader.exception()
+        if problem is not None:
+            writer.close()
+            raise problem
+        return reader, writer
+
+    async def run(self, ssh: str, argv: list[str], stdin: bytes, limit_s: float) -> Ended:
+        """A command on `ssh`, or on this machine if that is empty."""
+        holder, spec = object(), RouteSpec(ssh=ssh)
+        try:
+            whole = await self.hold(holder, spec).argv(argv)
+            return await commands.run(whole, stdin, limit_s)
+        finally:
+            self.let_go(holder, spec)
+
+    def reconnect(self, spec: RouteSpec) -> None:
+        """Makes a connection anew that is owned; one that is not is made when it is needed."""
+        if spec in self._owned:
+            self._owned[spec].carrier.reconnect()
+
+    async def close(self) -> None:
+        """Ends everything."""
+        owned = list(self._owned.values())
+        self._owned.clear()
+        for task in self._tasks:
+            task.cancel()
+        for one in owned:
+            if one.ending is not None:
+                one.ending.cancel()
+        await asyncio.gather(*(one.carrier.close() for one in owned), return_exceptions=True)
+
+    async def _bring(
+        self,
+        spec: RouteSpec,
+        client: socket.socket,
+        host: str,
+        port: int,
+        limit_s: float,
+        reader: asyncio.StreamReader,
+    ) -> None:
+        try:
+            carried = await self.carry(spec, client, host, port, limit_s)
+        except EaglerayError as error:
+            reader.set_exception(error)
+            client.close()
+        except BaseException:
+            client.close()
+            raise
+        else:
+            carried.when_lost(reader.set_exception)
+
+    async def _let_go_after(self, carried: Carried, holder: Hashable, spec: RouteSpec) -> None:
+        try:
+            await carried.ended.wait()
+        finally:
+            carried.close()
+            self.let_go(holder, spec)
+
+    def _end(self, spec: RouteSpec) -> None:
+        owned = self._owned.pop(spec, None)
+        if owned is not None:
+            log.info("nobody needs %s any longer", spec.text)
+            self._begin(owned.carrier.close())
+            self._changed()
+
+    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _changed(self) -> None:
+        for listener in list(self.listeners):
+            listener()

@@ -1,0 +1,100 @@
+"""Sockets, commands, states and questions over the control socket, with the direct route."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from pathlib import Path
+
+from tests.adapter.harness import LIMIT, AdapterProcess, ControlClient, until
+from tests.fakes.echo import Echo
+
+DIRECT = {"ssh": "", "job": "", "node": ""}
+
+
+def connected(address: str) -> socket.socket:
+    host, colon, port = address.partition(":")
+    sock = socket.socket(socket.AF_INET if colon else socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(LIMIT)
+    sock.connect((host, int(port)) if colon else address)
+    return sock
+
+
+def echoed(address: str, data: bytes) -> bytes:
+    """What an echo server answers to `data` and its end."""
+    with closing(connected(address)) as sock, sock.makefile("rb") as answer:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        return answer.read()
+
+
+def opened(control: ControlClient, port: int, **more: object) -> str:
+    said = control.call("open_socket", routes=[DIRECT], host="127.0.0.1", port=port, **more)
+    assert said["route"] == DIRECT
+    return str(said["socket"])
+
+
+def test_a_socket_leads_to_the_port_and_ends_with_its_client(
+    adapter: AdapterProcess, control: ControlClient
+) -> None:
+    with Echo() as echo:
+        first, second = adapter.connect(), adapter.connect()
+        path = opened(first, echo.port)
+        assert opened(second, echo.port) == path
+        assert Path(path).stat().st_mode & 0o077 == 0
+        assert echoed(path, b"x" * 3_000_000) == b"x" * 3_000_000
+        first.close()
+        with closing(connected(path)) as standing:
+            standing.sendall(b"still")
+            assert standing.recv(5) == b"still"
+            second.close()
+            assert standing.recv(1) == b""
+        until(lambda: not Path(path).exists(), "the socket is removed")
+
+
+def test_a_port_that_nobody_listens_on_is_said_in_words(control: ControlClient) -> None:
+    with Echo() as echo:
+        port = echo.port
+        path = opened(control, port)
+    error = control.error("open_socket", routes=[DIRECT], host="127.0.0.1", port=port)
+    assert error["code"] == "port-refused"
+    assert f"127.0.0.1:{port} cannot be reached: Connection refused." in error["message"]
+    assert echoed(path, b"") == b""
+
+
+def test_a_tcp_port_only_when_asked_for(control: ControlClient) -> None:
+    with Echo() as echo:
+        address = opened(control, echo.port, tcp_port=0)
+        assert address.startswith("127.0.0.1:")
+        assert echoed(address, b"through a port") == b"through a port"
+        taken = control.error(
+            "open_socket", routes=[DIRECT], host="127.0.0.1", port=echo.port, tcp_port=echo.port
+        )
+        assert taken["code"] == "port-taken"
+
+
+def test_sockets_of_routes_that_a_client_left_end(control: ControlClient) -> None:
+    with Echo() as echo:
+        path = opened(control, echo.port)
+        control.call("leave", routes=[DIRECT])
+        assert not Path(path).exists()
+
+
+def test_what_could_be_an_option_is_no_route(control: ControlClient) -> None:
+    for route in ({"ssh": "-oProxyCommand=x"}, {"job": "1"}, {"job": "1", "node": "a b"}, "login"):
+        error = control.error("open_socket", routes=[route], host="127.0.0.1", port=1)
+        assert error["code"] == "bad-route"
+
+
+def test_a_command_on_this_machine(control: ControlClient) -> None:
+    said = control.call("run", ssh="", argv=["cat", "-"], stdin="grüße\n")
+    assert said == {"code": 0, "stdout": "grüße\n", "stderr": ""}
+    assert control.call("run", ssh="", argv=["sh", "-c", "exit 3"])["code"] == 3
+    assert control.error("run", ssh="", argv=["/no/such"])["code"] == "command-missing"
+    slow = control.error("run", ssh="", argv=["sleep", "1000"], limit_s=0.05)
+    assert slow["code"] == "command-slow"
+
+
+def test_the_direct_route_is_no_connection_of_ours(control: ControlClient) -> None:
+    assert control.call("routes") == {"routes": []}
+    assert control.call("subscribe")["routes"] == []
