@@ -10,6 +10,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 import aiohttp
+from aiohttp.client_exceptions import UnixClientConnectorError
 
 if TYPE_CHECKING:
     from aiohttp.client_proto import ResponseHandler
@@ -38,9 +39,11 @@ class SocketConnector(aiohttp.UnixConnector):
         try:
             _, protocol = await asyncio.wait_for(connecting, timeout.sock_connect)
         except ssl.SSLCertVerificationError as error:
-            raise aiohttp.ClientConnectorCertificateError(key, error) from error  # type: ignore[operator]
+            raise aiohttp.ClientConnectorCertificateError(key, error) from error
+        except ssl.SSLError as error:
+            raise aiohttp.ClientConnectorSSLError(key, error) from error
         except asyncio.TimeoutError:
             raise
         except OSError as error:
-            raise aiohttp.UnixClientConnectorError(self.path, key, error) from error
+            raise UnixClientConnectorError(self.path, key, error) from error
         return protocol
