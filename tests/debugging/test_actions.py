@@ -86,6 +86,17 @@ async def test_continue_all_others(
     assert asked == {"theirs", "new"}
 
 
+async def test_a_worker_whose_node_is_gone_is_left_alone_and_said(
+    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+) -> None:
+    core = actions(adapters, own_home, Row("stale", "gone"), Row("new"))
+    assert (await core.continue_others(CLUSTER, [])).done == 1
+    for act in (core.continue_, core.ignore):
+        result = await act(CLUSTER, ["stale"])
+        assert [failed.error.code for failed in result.failed] == ["node-gone"]
+    assert {params["worker_id"] for _, params in adapter.asked} == {"new"}
+
+
 async def test_a_hundred_workers_at_once(
     adapter: FakeAdapter, adapters: Adapters, own_home: Path
 ) -> None:

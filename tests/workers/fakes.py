@@ -105,10 +105,22 @@ class FakeWatch(ClusterWatch):
         self.show([])
 
     def show(
-        self, rows: list[WorkerRow], session: str = SESSION, error: EaglerayError | None = None
+        self,
+        rows: list[WorkerRow],
+        session: str = SESSION,
+        error: EaglerayError | None = None,
+        gone_nodes: frozenset[str] = frozenset(),
     ) -> None:
+        workers = tuple(rows)
         seen = Seen(
-            self.fake.address, "connected", session, "2.60.0", tuple(rows), len(rows), error
+            self.fake.address,
+            "connected",
+            session,
+            "2.60.0",
+            workers,
+            len(workers),
+            error,
+            gone_nodes,
         )
         self.watched[self.fake.address] = seen
         for listener in list(self.listeners):

@@ -30,6 +30,12 @@ def listed(worker_id: str = "w1", **other: Any) -> Listed:
     return Listed(CLUSTER, SESSION, worker_row(worker_id, **other))
 
 
+def test_on_a_dead_node_it_is_gone_unless_the_adapter_has_it() -> None:
+    dead = Listed(CLUSTER, SESSION, worker_row(), gone=True)
+    assert one(merge([dead], [], known())).state == "gone"
+    assert one(merge([dead], [STOPPED], known())).state == "held"
+
+
 def one(rows: list[Paused]) -> Paused:
     (row,) = rows
     return row

@@ -94,6 +94,18 @@ async def test_a_held_worker_is_not_looked_at_by_others(on: Setting) -> None:
     assert "traceback" not in on.dashboard.asked and on.spy.asked == []
 
 
+async def test_a_worker_of_a_dead_node_is_marked_and_not_looked_into(on: Setting) -> None:
+    on.dashboard.profiling = True
+    on.watch.show(
+        [worker_row("w1", node_id="old", pid=1), worker_row("w2", node_id="new", pid=2)],
+        gone_nodes=frozenset({"old"}),
+    )
+    await on.workers.described(30)
+    assert {row.worker_id: row.state for row in on.rows()} == {"w1": "gone", "w2": "paused"}
+    await until(lambda: on.dashboard.asked.count("traceback") == 1)
+    assert [row.worker_id for row in on.workers.looked_at()].count("w1") == 1
+
+
 async def test_a_cluster_that_does_not_answer_keeps_its_rows(on: Setting) -> None:
     on.watch.show([worker_row()])
     on.watch.show([worker_row()], error=EaglerayError("cluster-slow", "slow"))

@@ -25,7 +25,9 @@ export interface Location {
  * `waiting_s` is how long *we* have seen it wait.  `state`: "paused" nobody is attached; "held"
  * our
  * adapter holds its stop and no editor looks at it; "attached" an editor looks at it; "running" an
- * editor or our adapter is connected and the worker runs.
+ * editor or our adapter is connected and the worker runs; "gone" Ray lists it still, but its node
+ * is dead:
+ * there is nothing to attach to.
  * `exception` is "ValueError: …" of a post-mortem where it is known, else "".
  */
 export interface PausedWorker {
@@ -37,7 +39,7 @@ export interface PausedWorker {
   readonly node_ip: string;
   readonly pid: number;
   readonly kind: "breakpoint" | "post-mortem" | "unknown";
-  readonly state: "paused" | "held" | "attached" | "running";
+  readonly state: "paused" | "held" | "attached" | "running" | "gone";
   readonly waiting_s: number;
   readonly location: Location | null;
   readonly exception: string;

@@ -177,7 +177,7 @@ async def _find(parts: Parts, ids: Sequence[str], worker: str) -> Paused:
 async def _chosen(parts: Parts, ids: Sequence[str], asked: argparse.Namespace) -> list[Paused]:
     if asked.all:
         waiting = everyone(await parts.workers.refresh(ids))
-        return [worker for worker in waiting if worker.state != "running"]
+        return [worker for worker in waiting if worker.state not in ("running", "gone")]
     return [await _find(parts, ids, worker) for worker in asked.workers]
 
 

@@ -362,6 +362,14 @@ def worker_gone(worker: str) -> EaglerayError:
     )
 
 
+def node_gone(worker: str, node: str) -> EaglerayError:
+    return EaglerayError(
+        "node-gone",
+        f"The node {printable(node)} of {printable(worker)} is gone, and the worker with it.",
+        "Ray goes on listing it for a while; there is nothing left to attach to.",
+    )
+
+
 def worker_busy(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-busy",

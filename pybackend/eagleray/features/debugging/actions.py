@@ -57,7 +57,8 @@ class Actions:
 
     async def continue_others(self, cluster: str, left: list[str]) -> Result:
         """Lets all workers of the cluster run on that wait, except those `left`."""
-        waiting = [t for t in await self._targets(cluster) if t.state != "running"]
+        targets = await self._targets(cluster)
+        waiting = [t for t in targets if t.state not in ("running", "gone")]
         others = [t for t in waiting if t.worker_id not in left]
         return await _gathered((t.worker_id, t.name, self._continue(t)) for t in others)
 
@@ -78,7 +79,7 @@ class Actions:
         return await _gathered((w, w[:8], one(w)) for w in worker_ids)
 
     async def _continue(self, target: Target) -> None:
-        if target.state == "paused":
+        if target.state in ("paused", "gone"):
             await self._attaching.connect(target)
         await self._adapters.continue_(target.session, target.worker_id)
 

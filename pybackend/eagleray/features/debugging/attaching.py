@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import AttachParams, AttachResult
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import worker_ran_on
+from eagleray.common.errors import node_gone, worker_ran_on
 from eagleray.features.debugging.needs import Find, Maps, Target
 
 Say = Callable[[str], None]
@@ -70,6 +70,8 @@ class Attaching:
 
     async def connect(self, target: Target) -> AttachResult:
         """The adapter's connection to a worker, which it has already or makes now."""
+        if target.state == "gone":
+            raise node_gone(target.name, target.node_ip)
         return await self._adapters.attach(
             AttachParams(
                 session=target.session,

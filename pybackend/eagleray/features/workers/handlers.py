@@ -87,7 +87,7 @@ class Panel:
         paused = {
             worker.worker_id
             for worker in everyone(self._workers.groups([params.cluster]))
-            if worker.state != "running"
+            if worker.state not in ("running", "gone")
         }
         return messages.AllWorkers(
             [_wire_live(params.cluster, worker, worker.worker_id in paused) for worker in live]

@@ -21,11 +21,15 @@ _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 
 @frozen
 class Listed:
-    """A worker that Ray lists as paused, with the cluster that lists it."""
+    """A worker that Ray lists as paused, with the cluster that lists it.
+
+    `gone`: on a node that Ray itself calls dead.
+    """
 
     cluster: str
     session: str
     row: WorkerRow
+    gone: bool = False
 
 
 @frozen
@@ -85,7 +89,7 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
         port=home.debug_port if home else 0,
         pid=home.pid if home else state.pid if state else 0,
         kind=stand.kind,
-        state=_state(state),
+        state=_state(state, listed),
         waiting_s=max(known.waiting(key), held_s),
         place=place,
         exception=stand.exception,
@@ -96,10 +100,10 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
     )
 
 
-def _state(state: WorkerState | None) -> State:
+def _state(state: WorkerState | None, listed: Listed | None) -> State:
     # Attaching is a matter of moments and nobody looks yet: the row stays as it was.
     if state is None or state.state == "attaching":
-        return "paused"
+        return "gone" if listed and listed.gone else "paused"
     if state.state == "running":
         return "running"
     if state.editor:

@@ -37,7 +37,8 @@ class PausedWorker:
 
     `waiting_s` is how long *we* have seen it wait.  `state`: "paused" nobody is attached; "held" our
     adapter holds its stop and no editor looks at it; "attached" an editor looks at it; "running" an
-    editor or our adapter is connected and the worker runs.
+    editor or our adapter is connected and the worker runs; "gone" Ray lists it still, but its node is dead:
+    there is nothing to attach to.
     `exception` is "ValueError: …" of a post-mortem where it is known, else "".
     """
 
@@ -49,7 +50,7 @@ class PausedWorker:
     node_ip: str
     pid: int
     kind: Literal["breakpoint", "post-mortem", "unknown"]
-    state: Literal["paused", "held", "attached", "running"]
+    state: Literal["paused", "held", "attached", "running", "gone"]
     waiting_s: float
     location: Location | None
     exception: str

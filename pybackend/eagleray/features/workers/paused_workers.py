@@ -156,7 +156,7 @@ class PausedWorkers:
 
     def _listed(self, clusters: Collection[str] | None = None) -> list[Listed]:
         return [
-            Listed(seen.cluster, seen.session, row)
+            Listed(seen.cluster, seen.session, row, row.node_id in seen.gone_nodes)
             for seen in self._watch.all_seen()
             if clusters is None or seen.cluster in clusters
             for row in seen.paused
@@ -177,6 +177,7 @@ class PausedWorkers:
                 Pause(entry.cluster, entry.session, entry.row, number)
                 for entry in listed
                 if (key := (entry.session, entry.row.worker_id)) not in states
+                and not entry.gone
                 and (number := self._waits.number(key)) is not None
             ),
             self._waits.number,

@@ -7,7 +7,7 @@ from typing import Literal
 from attrs import field, frozen
 
 Kind = Literal["breakpoint", "post-mortem", "unknown"]
-State = Literal["paused", "held", "attached", "running"]
+State = Literal["paused", "held", "attached", "running", "gone"]
 
 # A worker for life: Ray's session name and the worker id, so that a restarted cluster is another one.
 Key = tuple[str, str]
@@ -57,7 +57,7 @@ class Paused:
     """A worker that waits for a debugger, or that the adapter is attached to.
 
     `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
-    workers that only relay its error.
+    workers that only relay its error.  `state` "gone": its node is dead, Ray only goes on listing it.
     """
 
     cluster: str
