@@ -53,16 +53,14 @@ class Eagleray:
         rows: list[Row] = self.json("paused", "--cluster", cluster)
         return rows
 
-    def wait_row(self, cluster: str, name: str, **wanted: Any) -> Row:
-        """The row of a worker, once it is there and has the values that are wanted."""
+    def wait_row(self, cluster: str, **wanted: Any) -> Row:
+        """A row that has the values which are wanted, once it is there."""
 
         def found() -> Row | None:
-            for row in self.paused(cluster):
-                if row["name"] == name and all(row.get(key) == wanted[key] for key in wanted):
-                    return row
-            return None
+            rows = self.paused(cluster)
+            return next((r for r in rows if all(r.get(k) == v for k, v in wanted.items())), None)
 
-        row = wait_for(f"a row {name} {wanted}", found)
+        row = wait_for(f"a row {wanted}", found)
         assert row is not None
         return row
 

@@ -46,7 +46,7 @@ def why_not() -> str:
     ]
     if missing:
         return f"{', '.join(missing)} not installed; `npm test -- lab` installs what is needed"
-    probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add a type veth peer name b"
+    probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add one type veth peer name two"
     command = [
         "unshare",
         "--mount",

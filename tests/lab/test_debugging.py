@@ -1,0 +1,125 @@
+"""Workers on nodes that only a login node reaches: found, debugged, and what becomes of them when things break.
+
+The tests share one Ray, so that those which break its parts stand last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.dap_client import DapClient
+from tests.lab.eagleray import Eagleray, eagleray_on
+from tests.lab.hosts import node_address
+from tests.lab.ray import PROGRAMS, LabRay
+from tests.lab.site import Site
+from tests.ray_cluster import Program, wait_for
+from tests.real_ray.command import line_of, stand
+
+pytestmark = pytest.mark.timeout(400)
+
+CLUSTER = "ssh://login/node-1:8265"
+LINE = line_of(PROGRAMS / "pausing.py", "pausing")
+
+
+@pytest.fixture(scope="module")
+def driver(ray_site: LabRay) -> Iterator[Program]:
+    """One paused worker on each node."""
+    program = ray_site.run("pausing.py")
+    ray_site.wait_paused(3)
+    yield program
+    program.end()
+
+
+def on(node: str) -> dict[str, str]:
+    return {"node_ip": node_address(node)}
+
+
+def goes_on(client: DapClient) -> int:
+    """Continues and waits for the next stop; the answer is the worker's step."""
+    before = stand_of(client)
+    client.request("continue", threadId=before["thread"])
+    return int(client.evaluate("step", stand(client)["id"]))
+
+
+def stand_of(client: DapClient) -> dict[str, int]:
+    thread = client.request("threads")["threads"][0]["id"]
+    return {"thread": thread}
+
+
+def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
+    """From the laptop, which knows neither the nodes' names nor their addresses."""
+    rows = laptop.paused(CLUSTER)
+    assert {row["node_ip"] for row in rows} == {node_address(f"node-{n}") for n in (1, 2, 3)}
+    for row in rows[:2]:
+        with laptop.editor(CLUSTER, row["worker_id"]) as client:
+            frame = stand(client)
+            assert (frame["line"], client.evaluate("step", frame["id"])) == (LINE, "0")
+    assert {row["state"] for row in laptop.paused(CLUSTER)} == {"held", "paused"}
+
+
+def test_on_the_login_node_no_ssh_is_needed(driver: Program, site: Site) -> None:
+    with eagleray_on(site, "login") as eagleray:
+        assert len(eagleray.paused("node-1:8265")) >= 1
+
+
+def test_a_stop_held_on_the_other_login_node(driver: Program, site: Site) -> None:
+    """Both have one home; the row says where the worker is held, in place of being nowhere."""
+    first, second = Eagleray(site, "login"), Eagleray(site, "login2")
+    try:
+        row = first.wait_row("node-1:8265", state="paused")
+        with first.editor("node-1:8265", row["worker_id"]) as client:
+            stand(client)
+        held = second.wait_row("node-1:8265", worker_id=row["worker_id"])
+        assert held["state"] == "held"
+        assert "login" in str(held)
+        assert "login" in second.refusal("attach", row["worker_id"], "--cluster", "node-1:8265")
+        first.json("release", row["worker_id"], "--cluster", "node-1:8265")
+    finally:
+        for one in (first, second):
+            one.end()
+
+
+def test_a_session_goes_on_after_8_s(driver: Program, site: Site, laptop: Eagleray) -> None:
+    row = laptop.wait_row(CLUSTER, state="paused")
+    with laptop.editor(CLUSTER, row["worker_id"]) as client:
+        frame = stand(client)
+        with site.cut_off("laptop"):
+            asked = client.send("evaluate", expression="step + 40", frameId=frame["id"])
+            # The length of the cut is what this test is about.
+            time.sleep(8)
+        assert client.response(asked)["body"]["result"].isdigit()
+        client.request("continue", threadId=frame["thread"])
+        assert stand(client)["line"] == LINE
+
+
+def test_a_session_ends_with_its_link(driver: Program, site: Site, laptop: Eagleray) -> None:
+    """After so long a cut the worker has run on by itself, which is what the person is told."""
+    row = laptop.wait_row(CLUSTER, state="paused")
+    with laptop.editor(CLUSTER, row["worker_id"]) as client:
+        frame = stand(client)
+        step = int(client.evaluate("step", frame["id"]))
+        with site.cut_off("laptop"):
+            client.wait_closed()
+        said = " ".join(event["body"]["output"] for event in client.events("output"))
+        assert "run on" in said
+    # It stops again at its next breakpoint(), and the route is there by itself.
+    again = laptop.wait_row(CLUSTER, worker_id=row["worker_id"], state="paused")
+    with laptop.editor(CLUSTER, again["worker_id"]) as client:
+        assert int(client.evaluate("step", stand(client)["id"])) > step
+
+
+def test_a_node_that_dies(driver: Program, ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+    """Ray goes on listing its worker as paused; we do not offer it."""
+    gone = node_address("node-3")
+    site.cut("node-3", "silent")
+    try:
+        wait_for("Ray to notice", lambda: gone not in ray_site.alive(), patience_s=120)
+        assert gone in {row["ip"] for row in ray_site.paused()}
+        rows = {row["node_ip"]: row["state"] for row in laptop.paused(CLUSTER)}
+        assert rows.get(gone, "gone") == "gone"
+        assert "paused" in rows.values()
+    finally:
+        site.cut("node-3", "up")

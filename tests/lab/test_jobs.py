@@ -1,0 +1,98 @@
+"""Ray in SLURM jobs: found by asking, followed over a requeue, reached where ssh to the nodes is forbidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.adapter import LabAdapter, greeting, srun, ssh
+from tests.lab.eagleray import Eagleray
+from tests.lab.hosts import SLURM_NODES, node_address
+from tests.lab.ray import LabRay
+from tests.lab.site import Site
+from tests.lab.slurm import Job, submitted
+from tests.lab.sshd import no_sshd
+from tests.real_ray.command import stand
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def cluster(job: Job) -> str:
+    return f"ssh://login/slurm://{job.id}"
+
+
+def test_its_head_is_not_its_first_node(slurm_job: Job, laptop: Eagleray) -> None:
+    found = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    assert found["state"] == "connected"
+    assert found["session"] == slurm_job.ray.session
+
+
+def test_jobs_that_hold_a_live_ray(slurm_job: Job, laptop: Eagleray) -> None:
+    """Through a host that the person has added, with how much time is left."""
+    said = laptop.json("slurm", "--host", "login")
+    job = next(one for one in said if one["job"] == slurm_job.id)
+    assert (job["ray"], job["state"]) == ("live", "running")
+    assert 0 < job["time_left_s"] <= 7200
+
+
+def test_a_hostile_name(site: Site, slurm_job: Job, laptop: Eagleray) -> None:
+    """Names of jobs are shown and never run."""
+    name = "a;touch /home/alice/owned;$(touch /home/alice/owned)|`touch /home/alice/owned`"
+    with submitted(site, "sleep", "300", name=name):
+        assert any(name in one["name"] for one in laptop.json("slurm", "--host", "login"))
+    assert not site.path("login", "/home/alice/owned").exists()
+
+
+def test_through_the_job_where_ssh_is_forbidden(
+    site: Site, slurm_job: Job, adapter: LabAdapter
+) -> None:
+    """The bridge is a step of the job itself."""
+    host, port = "127.0.0.1", 8265
+    with no_sshd(site, *SLURM_NODES):
+        route = srun(slurm_job.id, "node-9", "login")
+        path = adapter.control.open(node_address("node-10"), port, ssh("node-10"), route)
+        with adapter.open(path) as sock:
+            sock.sendall(b"GET /api/version HTTP/1.0\r\n\r\n")
+            assert greeting(sock).startswith(b"HTTP/1.")
+        error = adapter.control.refused(host, port, route)
+        assert "refused" in error["message"].lower()
+
+
+def test_a_worker_in_a_job(slurm_job: Job, laptop: Eagleray) -> None:
+    driver = slurm_job.ray.run("pausing.py")
+    try:
+        slurm_job.ray.wait_paused(2)
+        row = laptop.wait_row(cluster(slurm_job), state="paused", node_ip=node_address("node-9"))
+        with laptop.editor(cluster(slurm_job), row["worker_id"]) as client:
+            assert stand(client)["line"] > 0
+    finally:
+        driver.end()
+
+
+def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop: Eagleray) -> None:
+    sessions = {
+        laptop.json("clusters", "--cluster", one)[0]["session"]
+        for one in (cluster(slurm_job), "ssh://login/node-1:8265")
+    }
+    assert sessions == {slurm_job.ray.session, ray_site.session}
+
+
+def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
+    """It keeps its id, and so does its cluster; this ends the job."""
+    before = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    slurm_job.requeue()
+    waiting = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    assert waiting["state"] == "connecting"
+    slurm_job.wait_ray()
+    again = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    assert again["state"] == "connected"
+    assert again["session"] != before["session"]
+    slurm_job.cancel()
+    over = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    assert (over["state"], over["id"]) == ("unreachable", before["id"])
+    assert "cancelled" in f"{over['sentence']} {over['problems']}"
+
+
+def test_out_of_time(site: Site, laptop: Eagleray) -> None:
+    with submitted(site, "sleep", "3000", nodes=1, limit="0:01:00") as job:
+        job.wait_state("RUNNING")
+        job.control("update", f"jobid={job.id}", "timelimit=0:00:01")

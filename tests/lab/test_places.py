@@ -1,0 +1,79 @@
+"""Where dashboards listen, and who else does."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.lab.eagleray import Eagleray
+from tests.lab.hosts import node_address
+from tests.lab.ray import LabRay
+from tests.lab.site import Site
+
+pytestmark = pytest.mark.timeout(300)
+
+# A stand-in for a dashboard that is bound to localhost: it hands on to the real one.
+RELAY = """
+import asyncio, sys
+async def pump(reader, writer):
+    try:
+        while data := await reader.read(65536): writer.write(data)
+    finally: writer.close()
+async def serve(reader, writer):
+    there = await asyncio.open_connection(sys.argv[1], 8265)
+    await asyncio.gather(pump(reader, there[1]), pump(there[0], writer), return_exceptions=True)
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 8265)
+    print("ready", flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+STRANGER = """
+import http.server
+print("ready", flush=True)
+http.server.HTTPServer(("127.0.0.1", 8265), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
+@contextlib.contextmanager
+def program(site: Site, host: str, user: str, text: str, *words: str) -> Iterator[None]:
+    command = ["python", "-u", "-c", text, *words]
+    with site.popen(host, user, command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def sentence(eagleray: Eagleray, cluster: str) -> str:
+    """What `eagleray clusters` says of it."""
+    rows = eagleray.json("clusters", "--cluster", cluster)
+    return f"{rows[0]['sentence']} {rows[0]['problems']}"
+
+
+def test_on_the_nodes_own_address_only(ray_site: LabRay, laptop: Eagleray) -> None:
+    """By its name, which only the login node knows, and by the node itself as a jump host."""
+    for address in ("ssh://login/node-1:8265", f"ssh://node-1/{node_address('node-1')}:8265"):
+        assert "2.60" in sentence(laptop, address)
+
+
+def test_asked_at_localhost_in_vain(ray_site: LabRay, laptop: Eagleray) -> None:
+    """The published recipe; it is said what is wrong with it."""
+    assert "refused" in sentence(laptop, "ssh://node-1/8265").lower()
+
+
+def test_on_localhost_only(ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+    with program(site, "node-2", "alice", RELAY, node_address("node-1")):
+        assert "2.60" in sentence(laptop, "ssh://node-2/8265")
+
+
+def test_a_stranger_on_the_usual_port(ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+    """No token goes there, and it is called what it is."""
+    with program(site, "login", "bob", STRANGER):
+        assert "Ray" in sentence(laptop, "ssh://login/8265")
+        refusal = laptop.refusal("paused", "--cluster", "ssh://login/8265", RAY_AUTH_TOKEN="secret")
+        assert "secret" not in refusal
