@@ -26,6 +26,7 @@ LogLevel VERBOSE
 """
 PAM_SSHD = """\
 auth required pam_exec.so quiet expose_authtok /etc/lab_code
+auth required pam_permit.so
 account required pam_permit.so
 session required pam_permit.so
 """
