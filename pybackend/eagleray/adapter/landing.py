@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter.dap import Message
-from eagleray.adapter.in_worker import TOLD
+from eagleray.adapter.in_worker import LARGEST_TABLE, TOLD
+from eagleray.adapter.protocol import Mounts
 
 # The answer comes just before or soon after the response; without it we do with less.
 ANSWER_S = 5.0
@@ -28,6 +29,7 @@ class Prepared:
     rank: str = ""
     roots: dict[str, str] = field(default_factory=dict)
     waiting: int | None = None
+    mounts: Mounts = field(default_factory=Mounts)
 
 
 class Calls:
@@ -94,7 +96,12 @@ def prepared(answer: dict[str, Any] | None) -> Prepared:
         rank=rank[:20] if isinstance(rank, str) else "",
         roots={str(k): str(v) for k, v in roots.items()} if isinstance(roots, dict) else {},
         waiting=waiting if isinstance(waiting, int) else None,
+        mounts=Mounts(_text(answer.get("boot")), _text(answer.get("mounts"))),
     )
+
+
+def _text(said: Any) -> str:
+    return said[:LARGEST_TABLE] if isinstance(said, str) else ""
 
 
 def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:

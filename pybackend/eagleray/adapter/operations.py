@@ -59,6 +59,7 @@ class Operations:
             protocol.RELEASE: self._release,
             protocol.SET_MAPPINGS: self._set_mappings,
             protocol.READ_FILE: self._read_file,
+            protocol.MOUNTS: self._mounts,
             protocol.IGNORE: self._ignore,
             protocol.SUBSCRIBE: self._subscribed,
             protocol.OPEN_SOCKET: self._open_socket,
@@ -102,6 +103,9 @@ class Operations:
 
     async def _read_file(self, params: Json) -> Json:
         return await self._registry.read_file(_key(params), str(params["path"]))
+
+    async def _mounts(self, params: Json) -> Json:
+        return to_json(await self._registry.mounts(_key(params)))
 
     async def _ignore(self, params: Json) -> Json:
         await self._registry.ignore(IgnoreParams(**params))

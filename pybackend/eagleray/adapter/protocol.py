@@ -32,6 +32,7 @@ SET_MAPPINGS = "set_mappings"  # SetMappings -> {}; applied at once, an editor t
 READ_FILE = (
     "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
 )
+MOUNTS = "mounts"  # WorkerKey -> Mounts of the worker, as it said itself
 IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
 SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState], "routes": [RouteState]}, then events
 OPEN_SOCKET = (
@@ -152,6 +153,14 @@ class ReadFile:
     session: str
     worker_id: str
     path: str
+
+
+@dataclass(frozen=True)
+class Mounts:
+    """/proc/self/mountinfo of a worker (its beginning), and the boot id, within which device numbers mean something."""
+
+    boot: str = ""
+    mountinfo: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from eagleray.adapter.protocol import (
     AttachResult,
     IgnoreParams,
     Mapping,
+    Mounts,
     WorkerKey,
     WorkerState,
 )
@@ -109,6 +110,9 @@ class Registry:
 
     async def read_file(self, key: WorkerKey, path: str) -> dict[str, Any]:
         return await (await self._attached(key)).worker.read_file(path)
+
+    async def mounts(self, key: WorkerKey) -> Mounts:
+        return (await self._attached(key)).worker.prepared.mounts
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Runs on at that line in all workers of the session, now and later; or stops again."""

@@ -59,7 +59,7 @@ class Worker:
         self._changed = changed
         self._ended = ended
         self._link: Link | None = None
-        self._prepared = Prepared()
+        self.prepared = Prepared()
         self._calls = Calls()
         self._stop: Stop | None = None
         self._stops_known = asyncio.Event()
@@ -86,15 +86,15 @@ class Worker:
 
         self._link = await attaching.connect(self._routes, take, self._on_link_ended)
         try:
-            capabilities, self._prepared = await attaching.attach(self._link, self._ignored)
+            capabilities, self.prepared = await attaching.attach(self._link, self._ignored)
         except BaseException:
             self.is_leaving = True
             self._link.close()
             raise
         self.record.capabilities = capabilities
-        self.owners = Owners(self._prepared.roots)
+        self.owners = Owners(self.prepared.roots)
         self._handling = asyncio.create_task(self._handle_events())
-        if self._prepared.waiting != 0:
+        if self.prepared.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._stops_known.wait(), self.params.timeout_s)
         if self.state == "gone":
@@ -142,11 +142,11 @@ class Worker:
             worker_id=self.params.worker_id,
             cluster=self.params.cluster,
             name=self.params.name,
-            pid=self._prepared.pid,
+            pid=self.prepared.pid,
             state=self.state,
             editor=self.editor is not None,
             held_s=max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0,
-            rank=self._prepared.rank,
+            rank=self.prepared.rank,
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
             seen=self.seen,

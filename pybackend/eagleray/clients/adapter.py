@@ -15,6 +15,7 @@ from eagleray.adapter.protocol import (
     AttachResult,
     IgnoreParams,
     Mapping,
+    Mounts,
     Stop,
     WorkerState,
 )
@@ -114,6 +115,11 @@ class Adapters(AdapterRoutes):
         """A file as an attached worker sees it; `no-worker-file` if it cannot read it."""
         said = await self._ask_having(protocol.READ_FILE, session, worker_id, path=path)
         return FileOfWorker(str(said["text"]), bool(said["truncated"]), str(said["sha256"]))
+
+    async def mounts(self, session: str, worker_id: str) -> Mounts:
+        """What is mounted for an attached worker, as it said when it was attached to."""
+        said = await self._ask_having(protocol.MOUNTS, session, worker_id)
+        return Mounts(str(said["boot"]), str(said["mountinfo"]))
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Tells every adapter which breakpoint() of a cluster is (not) to stop at."""
