@@ -7,16 +7,22 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from eagleray.adapter import landing, registry
 from eagleray.adapter.protocol import IgnoreParams, WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.common.clock import SetClock
-from eagleray.routes.making import Making
 from eagleray.routes.routes import Routes
+from eagleray.routes.spec import RouteSpec
 
 from tests.adapter.fake_debugger import FakeDebugger
+
+
+def no_routes(spec: RouteSpec, changed: object, beneath: object) -> NoReturn:
+    raise AssertionError(spec)
+
 
 KEY = WorkerKey("session_1", "w1")
 
@@ -26,7 +32,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
     monkeypatch.setattr(landing, "ANSWER_S", 0.01)
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    made = Registry(folder, SetClock(), Routes(Making()))
+    made = Registry(folder, SetClock(), Routes(no_routes))
     yield made
     made.close()
     shutil.rmtree(folder)
@@ -100,7 +106,7 @@ async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> Non
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     (folder / "w-0.1.0-123.sock").touch()
     (folder / "w-9.9.9-123.sock").touch()
-    Registry(folder, SetClock(), Routes(Making()))
+    Registry(folder, SetClock(), Routes(no_routes))
     assert [path.name for path in folder.iterdir()] == ["w-9.9.9-123.sock"]
     shutil.rmtree(folder)
 

@@ -71,7 +71,7 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
 def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Parts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
-    routes = Routes(Making(), min(LINGER_S, idle_s / 2))
+    routes = Routes(Making(folder, questions.asks_for), min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
     return Parts(registry, routes, Relays(routes, folder), questions, shut_down)
 

@@ -292,6 +292,14 @@ def not_surely_yours(job: str, node: str, why: str) -> EaglerayError:
     )
 
 
+def unknown_node(node: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-node",
+        f"The cluster has no node “{printable(node, 80)}” that could be found.",
+        "It may have left the cluster; refresh the list.",
+    )
+
+
 def job_not_looked_into(why: str) -> EaglerayError:
     return EaglerayError(
         "job-not-looked-into",
@@ -515,6 +523,47 @@ def route_not_possible(kind: str) -> EaglerayError:
         "route-not-possible",
         f"A connection by {printable(kind)} cannot be made from here.",
         "Use another way to the cluster.",
+    )
+
+
+def no_srun(host: str) -> EaglerayError:
+    return EaglerayError(
+        "no-srun",
+        f"There is no `srun` on {printable(host) or 'this machine'}.",
+        "Choose the login node of the SLURM cluster.",
+    )
+
+
+def node_not_in_job(node: str, job: str) -> EaglerayError:
+    return EaglerayError(
+        "node-not-in-job",
+        f"{printable(node)} is not a node of job {printable(job)}, or no longer.",
+        "Refresh the list of jobs.",
+    )
+
+
+def no_python_there(node: str, version: str = "") -> EaglerayError:
+    has = f"Python {printable(version)} only" if version else "no `python3`"
+    return EaglerayError(
+        "no-python",
+        f"{printable(node)} has {has}, which carries connections there.",
+        "Load a module or environment with Python 3.6 or newer before the job is submitted.",
+    )
+
+
+def job_waits_for_step(job: str) -> EaglerayError:
+    return EaglerayError(
+        "job-waits-for-step",
+        f"SLURM starts no further step in job {printable(job)}.",
+        "All its resources are taken, or it is not running yet; ask the site whether `srun --overlap` is allowed.",
+    )
+
+
+def srun_failed(node: str, said: str) -> EaglerayError:
+    return EaglerayError(
+        "srun-failed",
+        f"`srun` ran nothing on {printable(node)}: {printable(said) or 'it said nothing'}",
+        "Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal.",
     )
 
 

@@ -23,8 +23,9 @@ LINGER_S = 30.0
 # Several stack frames with large sources fit into what is read ahead.
 _BUFFER = 2**20
 
-# Makes what carries a route; `changed` is to be called after every change of its health.
-Make = Callable[[RouteSpec, Callable[[], None]], Carrier]
+# Makes what carries a route; `changed` is to be called after every change of its health.  The last one carries
+# what runs beneath it: the route to the machine where `srun` is run.
+Make = Callable[[RouteSpec, Callable[[], None], Carrier], Carrier]
 Listener = Callable[[], None]
 
 
@@ -50,6 +51,7 @@ class Routes:
         self._direct = Direct()
         self._best: dict[tuple[RouteSpec, ...], RouteSpec] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
         self.listeners: list[Listener] = []
 
     def states(self) -> list[tuple[RouteSpec, Health]]:
@@ -75,7 +77,8 @@ class Routes:
             return self._direct
         owned = self._owned.get(spec)
         if owned is None:
-            owned = self._owned[spec] = _Owned(self._make(spec, self._changed))
+            beneath = self.hold(spec, RouteSpec(ssh=spec.ssh)) if spec.job else self._direct
+            owned = self._owned[spec] = _Owned(self._make(spec, self._changed, beneath))
             self._changed()
         owned.holders.add(holder)
         if owned.ending is not None:
@@ -104,7 +107,7 @@ class Routes:
         except BaseException:
             self.let_go(holder, spec)
             raise
-        self._begin(self._let_go_after(carried, holder, spec))
+        _keep(self._tasks, self._let_go_after(carried, holder, spec))
         return carried
 
     async def open_stream(
@@ -121,7 +124,7 @@ class Routes:
         reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
         carrying = self._bring(spec, carriers, host, port, limit_s, reader)
         if not confirmed:
-            self._begin(carrying)
+            _keep(self._tasks, carrying)
             return reader, writer
         await carrying
         problem = reader.exception()
@@ -146,14 +149,12 @@ class Routes:
 
     async def close(self) -> None:
         """Ends everything."""
-        owned = list(self._owned.values())
-        self._owned.clear()
         for task in self._tasks:
             task.cancel()
-        for one in owned:
-            if one.ending is not None:
-                one.ending.cancel()
-        await asyncio.gather(*(one.carrier.close() for one in owned), return_exceptions=True)
+        for spec in list(self._owned):
+            self._end(spec)
+        while self._ending:
+            await asyncio.wait(self._ending)
 
     async def _bring(
         self,
@@ -184,16 +185,22 @@ class Routes:
 
     def _end(self, spec: RouteSpec) -> None:
         owned = self._owned.pop(spec, None)
-        if owned is not None:
-            log.info("nobody needs %s any longer", spec.text)
-            self._begin(owned.carrier.close())
-            self._changed()
-
-    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(doing)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if owned is None:
+            return
+        log.info("the connection to %s ends", spec.text)
+        if owned.ending is not None:
+            owned.ending.cancel()
+        _keep(self._ending, owned.carrier.close())
+        self.let_go(spec)
+        self._changed()
 
     def _changed(self) -> None:
         for listener in list(self.listeners):
             listener()
+
+
+def _keep(tasks: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
+    """Begins something that is only remembered so that it is not lost, and can be ended."""
+    task = asyncio.ensure_future(doing)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)

@@ -1,0 +1,312 @@
+"""Connections into a node over the standard streams of one process that runs there.
+
+The text of this module is sent to a `python3` that was started on the node (by `srun`); our side uses the
+same classes.  A frame is a head (length, kind, stream) and so many bytes.  Each stream has a window: its
+sender stops when so many bytes have not been taken at the other end, so that one slow connection holds
+up no other and takes no more memory than its window.
+
+It runs from Python 3.6 on, the system's own of many a compute node: hence quoted annotations.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+OPEN, OPENED, REFUSED, DATA, EOF, CLOSE, CREDIT, PING, PONG = range(1, 10)
+
+HEAD = struct.Struct(">IBI")
+# What asyncio reads at once fits into one frame.
+LARGEST = 2**18
+WINDOW = 4 * 2**20
+# More streams than a machine has workers; a flood of them is a fault.
+MOST_STREAMS = 4096
+GREETING = b"EAGLERAY-BRIDGE "
+# Without a word from us for so long the link is gone, and the workers behind it shall run on.
+SILENCE_S = 120.0
+_LOOK_S = 5.0
+
+
+class Broken(Exception):
+    """What came is not what the other end of a bridge says."""
+
+
+class Mux:
+    """Many streams over one pair of pipes; the same on both ends, on one event loop.
+
+    The owner feeds `feed` with what comes, calls `hold` and `go_on` when `out` is full and no longer is,
+    and gets every frame that belongs to no stream by `on_frame`.
+    """
+
+    def __init__(
+        self, out: asyncio.WriteTransport, on_frame: "Callable[[int, int, bytes], None]"
+    ) -> None:
+        self.streams: dict[int, Stream] = {}
+        self.is_held = False
+        self._out = out
+        self._on_frame = on_frame
+        self._buffer = bytearray()
+
+    def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
+        self._out.write(HEAD.pack(len(payload), kind, stream) + payload)
+
+    def feed(self, data: bytes) -> None:
+        """Takes what came; raises Broken."""
+        buffer = self._buffer
+        buffer += data
+        at = 0
+        while len(buffer) - at >= HEAD.size:
+            length, kind, number = HEAD.unpack_from(buffer, at)
+            if length > LARGEST or not OPEN <= kind <= PONG:
+                raise Broken(f"a frame of kind {kind} with {length} bytes")
+            end = at + HEAD.size + length
+            if len(buffer) < end:
+                break
+            self._take(kind, number, bytes(buffer[at + HEAD.size : end]))
+            at = end
+        del buffer[:at]
+
+    def hold(self) -> None:
+        self.is_held = True
+        for stream in self.streams.values():
+            stream.look()
+
+    def go_on(self) -> None:
+        self.is_held = False
+        for stream in list(self.streams.values()):
+            stream.look()
+
+    def close(self) -> None:
+        """Ends all streams, without a word to the other end."""
+        for stream in list(self.streams.values()):
+            stream.abort()
+
+    def _take(self, kind: int, number: int, payload: bytes) -> None:
+        stream = self.streams.get(number)
+        if kind not in (DATA, EOF, CLOSE, CREDIT):
+            self._on_frame(kind, number, payload)
+        elif stream is not None:
+            stream.take(kind, payload)
+
+
+class Stream(asyncio.Protocol):
+    """One connection: its socket is here, its other end beyond the bridge.
+
+    `on_made` is called when the socket is connected, `on_over` once when all is over.
+    """
+
+    def __init__(
+        self,
+        mux: Mux,
+        number: int,
+        on_made: "Callable[[], None]" = lambda: None,
+        on_over: "Callable[[], None]" = lambda: None,
+    ) -> None:
+        self._mux = mux
+        self._number = number
+        self._on_made = on_made
+        self._on_over = on_over
+        self._transport: asyncio.Transport | None = None
+        self._early: list[tuple[int, bytes]] = []
+        self._allowance = WINDOW
+        self._taken = 0
+        self._is_full = False
+        self._reads = True
+        self._said_eof = False
+        self._got_eof = False
+        mux.streams[number] = self
+
+    # --- what the socket says ------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._on_made()
+        for kind, payload in self._early:
+            self.take(kind, payload)
+        self._early.clear()
+        self.look()
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), LARGEST):
+            self._mux.send(DATA, self._number, data[start : start + LARGEST])
+        self._allowance -= len(data)
+        self.look()
+
+    def eof_received(self) -> bool:
+        self._said_eof = True
+        self._mux.send(EOF, self._number)
+        return not self._got_eof
+
+    def connection_lost(self, error: "Exception | None") -> None:
+        self._over(is_said=self._said_eof and self._got_eof)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._grant()
+
+    # --- what the other end says ---------------------------------------------------------------
+
+    def take(self, kind: int, payload: bytes) -> None:
+        transport = self._transport
+        if transport is None and kind != CREDIT:
+            self._early.append((kind, payload))
+        elif kind == CREDIT:
+            self._allowance += struct.unpack(">I", payload)[0] if len(payload) == 4 else 0
+            self.look()
+        elif transport is not None and kind == DATA:
+            self._taken += len(payload)
+            transport.write(payload)
+            self._grant()
+        elif transport is not None and kind == EOF:
+            self._got_eof = True
+            if self._said_eof:
+                transport.close()
+            else:
+                with contextlib.suppress(OSError):
+                    transport.write_eof()
+        elif transport is not None:
+            self._over(is_said=True)
+            transport.close()
+
+    def look(self) -> None:
+        """Reads from the socket exactly while what it says can be sent."""
+        reads = self._allowance > 0 and not self._mux.is_held
+        transport = self._transport
+        if transport is None or reads == self._reads or self._said_eof or transport.is_closing():
+            return
+        self._reads = reads
+        if reads:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def abort(self) -> None:
+        """Ends it without a word to the other end."""
+        self._over(is_said=True)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _grant(self) -> None:
+        if not self._is_full and self._taken >= WINDOW // 4:
+            self._mux.send(CREDIT, self._number, struct.pack(">I", self._taken))
+            self._taken = 0
+
+    def _over(self, is_said: bool) -> None:
+        if self._mux.streams.get(self._number) is self:
+            del self._mux.streams[self._number]
+            if not is_said:
+                self._mux.send(CLOSE, self._number)
+            self._on_over()
+
+
+# --- the end on the node ------------------------------------------------------------------------
+
+
+class Bridge(asyncio.Protocol):
+    """Opens what it is asked to; `ended` is set when our side is gone."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+        self._mux: Mux | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._heard = asyncio.get_event_loop().time()
+
+    def begin(self, out: asyncio.WriteTransport) -> None:
+        self._mux = Mux(out, self._on_frame)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = asyncio.get_event_loop().time()
+        assert self._mux is not None
+        try:
+            self._mux.feed(data)
+        except Broken as error:
+            sys.stderr.write(f"eagleray: {error}\n")
+            self.ended.set()
+
+    def eof_received(self) -> None:
+        self.ended.set()
+
+    def connection_lost(self, error: "Exception | None") -> None:
+        self.ended.set()
+
+    def pause_writing(self) -> None:
+        if self._mux is not None:
+            self._mux.hold()
+
+    def resume_writing(self) -> None:
+        if self._mux is not None:
+            self._mux.go_on()
+
+    def is_silent(self) -> bool:
+        """Nobody has said anything for so long that nobody will."""
+        return asyncio.get_event_loop().time() - self._heard > SILENCE_S
+
+    def _on_frame(self, kind: int, number: int, payload: bytes) -> None:
+        assert self._mux is not None
+        if kind == PING:
+            self._mux.send(PONG, 0, payload)
+        elif kind == OPEN:
+            task = asyncio.ensure_future(self._open(self._mux, number, payload))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _open(self, mux: "Mux", number: int, payload: bytes) -> None:
+        stream = Stream(mux, number, lambda: mux.send(OPENED, number))
+        try:
+            if len(mux.streams) > MOST_STREAMS:
+                raise OSError("too many connections")
+            host, port, limit_s = json.loads(payload)
+            await asyncio.wait_for(self._connect(stream, str(host), int(port)), float(limit_s))
+        except asyncio.TimeoutError:
+            self._refuse(mux, number, "")
+        except (OSError, ValueError, TypeError) as error:
+            self._refuse(mux, number, _said(error))
+
+    async def _connect(self, stream: Stream, host: str, port: int) -> None:
+        loop = asyncio.get_event_loop()
+        transport, _ = await loop.create_connection(lambda: stream, host, port)
+        sock: Any = transport.get_extra_info("socket")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def _refuse(self, mux: Mux, number: int, why: str) -> None:
+        """Without a reason: nothing answered in time."""
+        mux.streams.pop(number, None)
+        mux.send(REFUSED, number, why.encode()[:1000])
+
+
+def _said(error: Exception) -> str:
+    number = getattr(error, "errno", 0) or 0
+    return os.strerror(number) if number > 0 else str(getattr(error, "strerror", "") or error)
+
+
+async def serve() -> None:
+    """Serves our side over standard input and output until it is gone or silent."""
+    loop = asyncio.get_event_loop()
+    bridge = Bridge()
+    # Whoever prints in this process by accident must not speak between the frames.
+    pipes = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb", 0)
+    os.dup2(2, 1)
+    out, _ = await loop.connect_write_pipe(lambda: bridge, pipes[1])
+    bridge.begin(out)
+    out.write(b"\n" + GREETING + sys.argv[1].encode() + b"\n")
+    await loop.connect_read_pipe(lambda: bridge, pipes[0])
+    while not bridge.ended.is_set() and not bridge.is_silent():
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(bridge.ended.wait(), _LOOK_S)
+
+
+if __name__ == "__main__":
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    asyncio.get_event_loop().run_until_complete(serve())
+    # Connections that hang must not keep the process.
+    os._exit(0)

@@ -1,0 +1,160 @@
+"""Connections into a node of a SLURM job for whom no port of it is open: carried by a step of the job."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+
+from eagleray.common.errors import EaglerayError, link_lost
+from eagleray.common.retry import Backoff
+from eagleray.routes.carried import Carried, Carrier
+from eagleray.routes.health import Health, State
+from eagleray.routes.spec import RouteSpec
+from eagleray.routes.srun_process import SrunProcess
+from eagleray.routes.srun_words import FATAL
+
+log = logging.getLogger(__name__)
+
+_PING_S = 1.0
+_DEGRADED_S = 3.0
+# The link may come back for so long; the bridge itself waits longer.
+_LOST_S = 60.0
+# Who asks again at once gets the same answer without another `srun`.
+_AGAIN_S = 5.0
+_BACKOFF = Backoff(1.0, 30.0)
+
+
+class OverSrun:
+    """Owns one `srun` at a time; it is started at the first need and again when it was lost."""
+
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> None:
+        self.health = Health("connecting")
+        self._spec = spec
+        self._changed = changed
+        self._beneath = beneath
+        self._process: SrunProcess | None = None
+        self._starting: asyncio.Task[SrunProcess] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._heard_at = 0.0
+        self._failed: tuple[float, EaglerayError] | None = None
+        self._carried: set[Carried] = set()
+
+    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+        process = await self._ready()
+        over: list[Carried] = []
+        stream = await process.open(host, port, limit_s, lambda: over[0].close() if over else None)
+        carried = Carried(stream.abort)
+        over.append(carried)
+        client.setblocking(False)
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: stream, client)
+        self._carried.add(carried)
+        asyncio.ensure_future(carried.ended.wait()).add_done_callback(
+            lambda _: self._carried.discard(carried)
+        )
+        return carried
+
+    async def argv(self, far: list[str]) -> list[str]:
+        return await self._beneath.argv(far)
+
+    def reconnect(self) -> None:
+        self._failed = None
+        if self._process is not None:
+            self._process.give_up(link_lost(self._spec.text, "a new connection is made"))
+        elif self._starting is None:
+            self._keep(0)
+
+    async def close(self) -> None:
+        tasks = [task for task in (self._keeping, self._starting) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    async def _ready(self) -> SrunProcess:
+        """The process that runs, or the one that is being started; a fresh failure is not repeated."""
+        if self._process is not None and self._process.problem is None:
+            return self._process
+        if self._failed is not None and time.monotonic() - self._failed[0] < _AGAIN_S:
+            raise self._failed[1]
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        # One that no longer waits must not take it from the others.
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> SrunProcess:
+        again = self.health.state != "connecting"
+        self._set("reconnecting" if again else "connecting", self.health.reason)
+        process = SrunProcess(self._spec, self._on_heard, lambda: self._on_end(process))
+        try:
+            await process.start(self._beneath)
+        except EaglerayError as error:
+            self._failed = (time.monotonic(), error)
+            self._set("lost", error.message, process.last_words)
+            raise
+        finally:
+            self._starting = None
+        self._process = process
+        self._failed = None
+        self._on_heard()
+        self._set("ready")
+        if self._keeping is not None:
+            self._keeping.cancel()
+        self._keeping = asyncio.create_task(self._look(process))
+        return process
+
+    async def _look(self, process: SrunProcess) -> None:
+        """Asks the bridge every second whether it is there."""
+        while process.problem is None:
+            process.ping()
+            await asyncio.sleep(_PING_S)
+            silent = time.monotonic() - self._heard_at
+            if silent > _LOST_S:
+                process.give_up(link_lost(self._spec.text, "it did not answer for a minute"))
+            elif silent > _DEGRADED_S and self.health.state == "ready":
+                self._set("degraded", f"{self._spec.node} does not answer.")
+
+    def _on_heard(self) -> None:
+        self._heard_at = time.monotonic()
+        if self.health.state == "degraded":
+            self._set("ready")
+
+    def _on_end(self, process: SrunProcess) -> None:
+        if self._process is not process:
+            return
+        self._process = None
+        problem = process.problem or link_lost(self._spec.text)
+        log.info("the bridge of %s ended: %s", self._spec.text, problem.code)
+        for carried in list(self._carried):
+            carried.lose(link_lost(self._spec.text) if problem.code != "link-lost" else problem)
+        self._set("lost", problem.message, process.last_words)
+        if problem.code not in FATAL:
+            self._keep(1)
+
+    def _keep(self, failures: int) -> None:
+        if self._keeping is not None and self._keeping is not asyncio.current_task():
+            self._keeping.cancel()
+        self._keeping = asyncio.create_task(self._again(failures))
+
+    async def _again(self, failures: int) -> None:
+        """Comes back by itself, unless SLURM says that there is nothing to come back to."""
+        while True:
+            if failures:
+                await asyncio.sleep(_BACKOFF.wait_s(failures))
+            failures += 1
+            self._failed = None
+            try:
+                await self._ready()
+            except EaglerayError as error:
+                if error.code in FATAL:
+                    return
+            else:
+                return
+
+    def _set(self, state: State, reason: str = "", message: str = "") -> None:
+        self.health = Health(state, reason, message)
+        self._changed()

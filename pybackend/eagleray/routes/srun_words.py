@@ -1,0 +1,57 @@
+"""What srun says when it cannot run something on a node of a job, in the words of the person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from eagleray.common.errors import (
+    EaglerayError,
+    job_over,
+    job_waits_for_step,
+    no_python_there,
+    no_srun,
+    node_not_in_job,
+    srun_failed,
+)
+from eagleray.routes.spec import RouteSpec
+
+_TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
+    (r"srun: (?:command )?not found|srun.*No such file", lambda spec, _: no_srun(spec.ssh)),
+    (
+        r"Invalid job id|Job has expired|already complet|does not exist",
+        lambda spec, _: job_over(spec.job, ""),
+    ),
+    (
+        r"not part of this allocation|not in this allocation|Requested node configuration"
+        r"|Invalid node name|Invalid host",
+        lambda spec, _: node_not_in_job(spec.node, spec.job),
+    ),
+    (
+        r"python3['\"]?: (?:command )?not found|python3.*No such file",
+        lambda spec, _: no_python_there(spec.node),
+    ),
+    (r"eagleray: Python ([0-9.]+)", lambda spec, found: no_python_there(spec.node, found)),
+    (
+        r"creation (?:temporarily|still) disabled|nodes are busy|Job is pending|waiting for resources",
+        lambda spec, _: job_waits_for_step(spec.job),
+    ),
+]
+
+# These do not change by trying again.
+FATAL = frozenset({"job-over", "no-srun", "node-not-in-job", "no-python"})
+
+
+def explained(spec: RouteSpec, stderr: str) -> EaglerayError:
+    """The first row that fits what srun said last; else its own words."""
+    for pattern, error in _TABLE:
+        found = re.search(pattern, stderr, re.IGNORECASE)
+        if found:
+            return error(spec, found[found.lastindex] if found.lastindex else "")
+    return srun_failed(spec.node, last_words(stderr))
+
+
+def last_words(stderr: str) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
