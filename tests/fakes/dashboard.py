@@ -66,12 +66,12 @@ class FakeDashboard:
         names = ("Authorization", "X-Ray-Authorization", "Cookie")
         return [r.headers[name] for r in self.requests for name in names if name in r.headers]
 
-    async def start(self, port: int = 0) -> None:
+    async def start(self, port: int = 0, host: str = "127.0.0.1") -> None:
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        site = web.TCPSite(self._runner, host, port)
         await site.start()
         self.ended.clear()
         self.port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]

@@ -41,7 +41,7 @@ ClusterName=lab
 SlurmctldHost=login(10.77.0.1)
 SlurmUser=slurm
 AuthType=auth/munge
-AuthInfo=cred_expire=15
+AuthInfo=cred_expire=10
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -51,7 +51,7 @@ MpiDefault=none
 ReturnToService=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-SchedulerParameters=batch_sched_delay=0
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 StateSaveLocation=/var/lib/slurm
 SlurmdSpoolDir=/var/spool
