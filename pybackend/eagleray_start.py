@@ -1,4 +1,4 @@
-"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|cli|print-messages …`.
+"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages …`.
 
 It needs nothing but the standard library and its own folder, so that it runs isolated (`python -I -S`),
 when neither the folder of the script nor site-packages are on the path.  Our libraries are then found
@@ -47,11 +47,15 @@ def run(what: str, arguments: "list[str]") -> int:
         from eagleray.cli.main import main as cli
 
         return cli(arguments)
+    if what == "askpass":
+        from eagleray.routes.askpass_helper import main as askpass
+
+        return askpass(arguments)
     if what == "print-messages":
         from eagleray.sidecar.typescript import main as print_messages
 
         return print_messages(arguments)
-    sys.stderr.write("usage: eagleray_start.py [--libs DIR]… sidecar|adapter|cli|print-messages\n")
+    sys.stderr.write("usage: eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages\n")
     return 2
 
 

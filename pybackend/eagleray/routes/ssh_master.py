@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from eagleray.routes.health import Health
-from eagleray.routes.ssh_askpass import Ask
+from eagleray.common import ssh_errors
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import ssh_command, ssh_mux, ssh_paths
+from eagleray.routes.asking import Ask
+from eagleray.routes.health import Health, State
+from eagleray.routes.ssh_attempt import Failed, Target
+from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_process import Carried, SshProcess
+from eagleray.routes.ssh_sleep import SleepWatch
+from eagleray.routes.ssh_trying import Trying
+from eagleray.routes.ssh_words import far_error
 
+log = logging.getLogger(__name__)
 
-@dataclass(frozen=True)
-class SshOptions:
-    """What the person has set: the program, and whether a live ControlMaster of theirs may be used."""
+DEGRADED_S = 3.0
+GIVEN_UP_S = 8.0
 
-    program: str = "ssh"
-    reuse: bool = True
-
-
-class Carried:
-    """One TCP connection that ssh carries.
-
-    `lost` is set when the ssh process that carries it has died or was given up; it stays clear when the
-    far end closes the connection in good order.
-    """
-
-    lost: asyncio.Event
-
-    def close(self) -> None:
-        """Ends the connection, whatever is still on its way."""
-        raise NotImplementedError
+_TICK_S = 0.2
+# A person who asks again and again, or a window that does, need not wait for the network each time.
+_REST_S = 2.0
 
 
 class SshMaster:
     """Owns the ssh processes to one destination; all of it on one event loop.
 
-    Nothing is started before the first `connect`, `argv` or `open_stream`.  `folder` is private (0700);
-    control sockets lie in it.  `ask` puts a question to the person and is cancelled when the one who
-    asked is gone.  `changed` is called after each change of `health`.
-    """
+    Nothing is started before the first `connect` or `argv`.  `folder` is private (0700); control sockets
+    lie in it.  `ask` puts a question to the person and is cancelled when the one who asked is gone; it is
+    used for the first connection and after `reconnect`, never by what goes on by itself.  `changed` is
+    called after each change of `health`.
 
-    health: Health
+    1. The first connection is one attempt, with questions.
+    2. A connection that has not answered for 3 s is suspect, as after a sleep of the machine: new ones are
+       tried beside it.  The first that is ready takes its place, unless the old one answers before.
+    3. What the old one carries stays with it until it ends or ssh itself gives it up.
+    4. What only the person can mend (a password, a changed host key) ends the trying: `lost`.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,28 @@ class SshMaster:
         changed: Callable[[], None],
         options: SshOptions = SshOptions(),  # noqa: B008 (frozen)
     ) -> None:
-        raise NotImplementedError
+        self.destination = destination
+        self.health = Health("connecting", f"Connecting to {destination}.")
+        folder = ssh_paths.control_folder(folder)
+        self._target = Target(destination, folder, options)
+        self._ask = ask
+        self._changed = changed
+        self._wake = asyncio.Event()
+        self._news = asyncio.Event()
+        self._keeping: asyncio.Task[None] | None = None
+        self._trying = Trying(self._target, self._wake.set)
+        self._current: SshProcess | None = None
+        self._old: set[SshProcess] = set()
+        self._wants_questions = True
+        self._was_ready = False
+        self._suspect_since: float | None = None
+        # Why no more is tried: at once if there is no connection, else when the current one ends.
+        self._barred: Failed | None = None
+        self._problem: Failed | None = None
+        self._message = ""
+        self._failed_at = 0.0
+        self._is_closed = False
+        ssh_paths.remove_stale(folder)
 
     async def connect(
         self, host: str, port: int, read_fd: int, write_fd: int, limit_s: float
@@ -64,25 +88,188 @@ class SshMaster:
         from `read_fd` when it raises.  They must not be the same socket: the far end's EOF is told by closing
         `write_fd` alone.
         """
-        raise NotImplementedError
-
-    async def open_stream(
-        self, host: str, port: int, limit_s: float
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, Carried]:
-        """`connect` with a reader and a writer of our own; closing the writer ends the connection."""
-        raise NotImplementedError
+        process, left = await self._connection(limit_s)
+        address = f"{host}:{port}"
+        try:
+            return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
+        except ssh_mux.Refused as error:
+            raise far_error(address, self.destination, process.refusal()) from error
+        except asyncio.TimeoutError as error:
+            if self._suspect_since is not None:
+                raise ssh_errors.ssh_lost(self.destination) from error
+            raise ssh_errors.far_slow(address, self.destination, limit_s) from error
+        except (OSError, ssh_mux.MuxError) as error:
+            # Its process is about to end; who asks again gets a new connection.
+            raise ssh_errors.ssh_lost(self.destination) from error
 
     async def argv(self, remote: Sequence[str], limit_s: float) -> list[str]:
         """The local command that runs `remote` on the destination over this connection, without a terminal.
 
         Waits as `connect` does.  Quoting for the shell at the far end is done here.  It asks the person nothing.
         """
-        raise NotImplementedError
+        process, _ = await self._connection(limit_s)
+        ssh = ssh_command.program(self._target.options)
+        return ssh_command.client(ssh, self.destination, process.control_path, remote)
 
     def reconnect(self) -> None:
         """The person asks for a new connection now; questions may be put to them again."""
-        raise NotImplementedError
+        self._wants_questions = True
+        self._problem = self._barred = None
+        self._suspect()
+        self._begin()
 
     async def close(self) -> None:
         """Ends all processes and with them all that they carry."""
-        raise NotImplementedError
+        self._is_closed = True
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        await self._trying.end()
+        processes = [*self._old, *([self._current] if self._current else [])]
+        for process in processes:
+            process.stop()
+        await asyncio.gather(*(process.wait() for process in processes))
+        self._say("lost", f"The connection to {self.destination} was closed.")
+
+    async def _connection(self, limit_s: float) -> tuple[SshProcess, float]:
+        """A connection that answers, and what is left of the time."""
+        left = limit_s
+        while True:
+            current = self._current
+            if self.health.state == "ready" and current is not None:
+                return current, left
+            if self._is_closed:
+                raise ssh_errors.ssh_lost(self.destination)
+            self._begin()
+            if self._problem is not None:
+                raise self._problem.error
+            if left <= 0:
+                raise self._why_not(limit_s)
+            began = time.monotonic()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._news.wait(), min(left, _TICK_S))
+            if not self._trying.is_asking:
+                left -= time.monotonic() - began
+
+    def _why_not(self, limit_s: float) -> EaglerayError:
+        if self._was_ready:
+            return ssh_errors.ssh_lost(self.destination)
+        return ssh_errors.ssh_slow(self.destination, limit_s)
+
+    def _begin(self) -> None:
+        """Starts what keeps the connection, unless it runs or the last failure is too fresh or final."""
+        if self._keeping is not None and not self._keeping.done():
+            return
+        if self._problem is not None:
+            is_fresh = time.monotonic() - self._failed_at < _REST_S
+            if self._problem.final or is_fresh:
+                return
+            self._problem = None
+        self._wants_questions = self._wants_questions or not self._was_ready
+        self._keeping = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        sleep_watch = SleepWatch()
+        while self._problem is None:
+            if sleep_watch.has_slept() and self._current is not None:
+                log.info("this machine has slept: %s is looked at anew", self.destination)
+                self._suspect()
+            self._judge()
+            self._take_up()
+            self._try()
+            self._say_how_it_is()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _TICK_S)
+            self._wake.clear()
+
+    def _suspect(self) -> None:
+        """Nothing is believed of the current connection before its next answer."""
+        self._suspect_since = time.monotonic()
+        if self._current is not None:
+            self._current.probe()
+        self._wake.set()
+
+    def _judge(self) -> None:
+        """Whether the current connection is there and answers."""
+        for old in [old for old in self._old if old.has_ended or not old.carried]:
+            self._old.discard(old)
+            old.stop()
+        current = self._current
+        if current is None:
+            return
+        if current.has_ended:
+            log.info("ssh to %s ended: %s", self.destination, current.words.last)
+            self._message = current.words.last
+            self._current = None
+        elif self._suspect_since is not None and current.last_answer > self._suspect_since:
+            # The person's own attempt goes on: they wanted a new connection.
+            if not self._wants_questions:
+                self._suspect_since = self._barred = None
+                self._trying.stop()
+        elif self._suspect_since is None and current.silent_s >= DEGRADED_S:
+            self._suspect_since = current.last_answer
+
+    def _take_up(self) -> None:
+        """What the attempts came to."""
+        process, failures = self._trying.take()
+        for attempt, failed in failures:
+            log.info("no connection to %s: %s", self.destination, failed.error)
+            self._message = failed.message
+            if attempt.asks:
+                self._wants_questions = False
+            if failed.final or not self._was_ready:
+                self._barred = failed
+        if process is not None:
+            self._adopt(process)
+        elif self._barred is not None and self._current is None:
+            self._problem, self._barred = self._barred, None
+            self._failed_at = time.monotonic()
+            self._trying.stop()
+
+    def _adopt(self, process: SshProcess) -> None:
+        log.info("connected to %s", self.destination)
+        if self._current is not None:
+            self._old.add(self._current)
+        self._current = process
+        self._was_ready = True
+        self._wants_questions = False
+        self._suspect_since = self._barred = None
+        self._message = ""
+        self._trying.stop()
+
+    def _try(self) -> None:
+        is_needed = self._current is None or self._suspect_since is not None
+        if not is_needed or self._problem is not None or self._barred is not None:
+            return
+        if self._wants_questions:
+            self._trying.ask(self._ask)
+        else:
+            self._trying.go_on()
+
+    def _say_how_it_is(self) -> None:
+        host, current = self.destination, self._current
+        if self._problem is not None:
+            self._say("lost", str(self._problem.error))
+        elif self._trying.is_asking:
+            self._say(
+                "reconnecting" if self._was_ready else "connecting", "ssh waits for your answer."
+            )
+        elif current is None and not self._was_ready:
+            self._say("connecting", f"Connecting to {host}.")
+        elif current is None:
+            self._say("reconnecting", f"The connection to {host} is lost; a new one is being made.")
+        elif self._suspect_since is None:
+            self._say("ready")
+        elif self._wants_questions or current.silent_s >= GIVEN_UP_S:
+            self._say("reconnecting", f"A new connection to {host} is being made.")
+        else:
+            self._say("degraded", f"{host} does not answer; a new connection is being made.")
+
+    def _say(self, state: State, reason: str = "") -> None:
+        seen = self.health
+        since = seen.since if seen.state == state else time.monotonic()
+        self.health = Health(state, reason, self._message, since)
+        if self.health != seen:
+            self._news.set()
+            self._news = asyncio.Event()
+            self._changed()

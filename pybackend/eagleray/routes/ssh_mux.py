@@ -1,0 +1,173 @@
+"""A client of OpenSSH's multiplexing protocol: streams over a connection that an ssh process holds.
+
+OpenSSH describes it in PROTOCOL.mux.  We speak it ourselves since an `ssh -W` costs a process for each
+stream, and `-O forward` a listener that says yes before anybody has been reached.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eagleray.common.private_socket import peer_uid
+
+VERSION = 4
+
+_HELLO = 0x00000001
+_ALIVE_CHECK = 0x10000004
+_TERMINATE = 0x10000005
+_NEW_STDIO_FORWARD = 0x10000008
+_OK = 0x80000001
+_PERMISSION_DENIED = 0x80000002
+_FAILURE = 0x80000003
+_ALIVE = 0x80000005
+_SESSION_OPENED = 0x80000006
+
+# ssh itself sends no packet that comes near it.
+_LARGEST = 2**16
+# ssh listens with a backlog of 64, and a local connection beyond it is refused at once.
+_FULL_WAIT_S = 0.002
+
+
+class MuxError(Exception):
+    """The master does not speak this protocol, or no longer speaks at all."""
+
+
+class Refused(Exception):
+    """The master answered, and said no; the reason is only in its stderr."""
+
+
+@dataclass(frozen=True)
+class _Packet:
+    kind: int
+    body: bytes
+
+    def number(self, index: int) -> int:
+        try:
+            return int(struct.unpack_from(">I", self.body, 4 * index)[0])
+        except struct.error as error:
+            raise MuxError("a packet is too short") from error
+
+    def text(self, index: int) -> str:
+        """The string that follows `index` numbers."""
+        length = self.number(index)
+        return self.body[4 * index + 4 : 4 * index + 4 + length].decode(errors="replace")
+
+
+async def check(path: Path) -> int:
+    """The process id of the master that listens on `path`; says nothing about its connection.
+
+    Raises OSError if none listens there and MuxError if it is not a master or belongs to another user.
+    """
+    sock = await _connected(path)
+    try:
+        answer = await _asked(sock, _ALIVE_CHECK, b"")
+        if answer.kind != _ALIVE:
+            raise MuxError(f"no answer to a check but {answer.kind:#x}")
+        return answer.number(1)
+    finally:
+        sock.close()
+
+
+async def terminate(path: Path) -> None:
+    """Ends a master, and with it all that it carries."""
+    sock = await _connected(path)
+    try:
+        await _asked(sock, _TERMINATE, b"")
+    finally:
+        sock.close()
+
+
+async def carry(path: Path, host: str, port: int, read_fd: int, write_fd: int) -> socket.socket:
+    """Has the master at `path` connect `host:port` with a pair of descriptors, which it duplicates.
+
+    Returns once the far end is connected, with a socket whose closing ends the connection; raises
+    Refused, MuxError or OSError.  A cancelled call leaves nothing open.  The two descriptors must not be
+    the same socket: ssh tells the far end's EOF by closing its copy of `write_fd` alone.
+    """
+    sock = await _connected(path)
+    try:
+        body = _string(b"") + _string(host.encode()) + struct.pack(">I", port)
+        answer = await _asked(sock, _NEW_STDIO_FORWARD, body, (read_fd, write_fd))
+        if answer.kind in (_FAILURE, _PERMISSION_DENIED):
+            raise Refused(answer.text(1))
+        if answer.kind != _SESSION_OPENED:
+            raise MuxError(f"an unexpected answer {answer.kind:#x}")
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def _connected(path: Path) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        while True:
+            try:
+                sock.connect(str(path))
+                break
+            except BlockingIOError:
+                await asyncio.sleep(_FULL_WAIT_S)
+        if peer_uid(sock) not in (os.getuid(), 0):
+            raise MuxError("another user listens there")
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def _asked(
+    sock: socket.socket, kind: int, body: bytes, descriptors: Sequence[int] = ()
+) -> _Packet:
+    """The answer to one request; hello and request go out together, which saves a turn of the master's loop."""
+    request_id = 1
+    hello = _packet(_HELLO, struct.pack(">I", VERSION))
+    request = _packet(kind, struct.pack(">I", request_id) + body)
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(sock, hello + request)
+    for descriptor in descriptors:
+        # The master reads one byte with one descriptor at a time, and waits for it without doing anything
+        # else.  The buffer of a fresh socket has room for so little.
+        rights = array.array("i", [descriptor])
+        sock.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+    first = await _received(sock)
+    if first.kind != _HELLO or first.number(0) != VERSION:
+        raise MuxError("not a master of a version that we know")
+    answer = await _received(sock)
+    if answer.number(0) != request_id:
+        raise MuxError("an answer to another request")
+    return answer
+
+
+async def _received(sock: socket.socket) -> _Packet:
+    (length,) = struct.unpack(">I", await _exactly(sock, 4))
+    if not 4 <= length <= _LARGEST:
+        raise MuxError(f"a packet of {length} bytes")
+    whole = await _exactly(sock, length)
+    return _Packet(int.from_bytes(whole[:4], "big"), whole[4:])
+
+
+async def _exactly(sock: socket.socket, count: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    got = b""
+    while len(got) < count:
+        part = await loop.sock_recv(sock, count - len(got))
+        if not part:
+            raise MuxError("the master has closed the connection")
+        got += part
+    return got
+
+
+def _packet(kind: int, body: bytes) -> bytes:
+    return _string(struct.pack(">I", kind) + body)
+
+
+def _string(text: bytes) -> bytes:
+    return struct.pack(">I", len(text)) + text

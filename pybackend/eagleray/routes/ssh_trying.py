@@ -1,0 +1,99 @@
+"""Attempts to connect that run beside one another, until one of them is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+
+from eagleray.routes.asking import Ask
+from eagleray.routes.ssh_attempt import Attempt, Failed, Target
+from eagleray.routes.ssh_process import SshProcess
+
+# For the person's own attempt; what they take to answer does not count.
+FIRST_S = 30.0
+# A lost packet of a connection that begins is sent again after 1, 3 and 7 s, so that a fresh attempt is what
+# finds a link that has come back.  After a while that is not worth its noise at the far end.
+_PACES = ((30.0, 0.75), (300.0, 2.5), (math.inf, 7.5))
+AT_ONCE = 4
+
+
+class Trying:
+    """Owns the attempts to one target; those that run by themselves are paced, the person's runs alone."""
+
+    def __init__(self, target: Target, changed: Callable[[], None]) -> None:
+        self._target = target
+        self._changed = changed
+        self._running: dict[asyncio.Task[SshProcess], Attempt] = {}
+        self._ending: set[asyncio.Task[SshProcess]] = set()
+        self._began = 0.0
+        self._last = -math.inf
+        # How long a connection takes here, jump hosts and all.
+        self._usual_s = 0.0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the person is to answer something now."""
+        return any(attempt.is_asking for attempt in self._running.values())
+
+    def ask(self, ask: Ask) -> None:
+        """Begins the person's attempt, unless it runs."""
+        if not any(attempt.asks for attempt in self._running.values()):
+            self.stop()
+            self._start(Attempt(self._target, FIRST_S, self._changed, ask))
+
+    def go_on(self) -> None:
+        """Begins another attempt if it is time for it."""
+        now = time.monotonic()
+        if not self._running and now - self._last > _PACES[-1][1]:
+            self._began = now
+        tried_s = now - self._began
+        pace_s = next(pace for until, pace in _PACES if tried_s < until)
+        pace_s = max(pace_s, self._usual_s)
+        if len(self._running) < AT_ONCE and now - self._last >= pace_s:
+            self._start(Attempt(self._target, pace_s * AT_ONCE, self._changed))
+
+    def take(self) -> tuple[SshProcess | None, list[tuple[Attempt, Failed]]]:
+        """What has come of the attempts since: a process that is ready, and why others are not."""
+        failures = []
+        ready: SshProcess | None = None
+        for task in [task for task in self._running if task.done()]:
+            attempt = self._running.pop(task)
+            error = task.exception()
+            if error is None and ready is None:
+                ready = task.result()
+                self._usual_s = attempt.took_s
+            elif error is None:
+                task.result().stop()
+            elif isinstance(error, Failed):
+                failures.append((attempt, error))
+            else:
+                raise error
+        return ready, failures
+
+    def stop(self) -> None:
+        """Ends all attempts."""
+        for task in self._running:
+            task.cancel()
+            self._ending.add(task)
+            task.add_done_callback(self._ended)
+        self._running.clear()
+        self._last = -math.inf
+
+    async def end(self) -> None:
+        """Ends all attempts and waits for their processes."""
+        self.stop()
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    def _start(self, attempt: Attempt) -> None:
+        self._last = time.monotonic()
+        task = asyncio.ensure_future(attempt.run())
+        self._running[task] = attempt
+        task.add_done_callback(lambda _: self._changed())
+
+    def _ended(self, task: asyncio.Task[SshProcess]) -> None:
+        self._ending.discard(task)
+        if not task.cancelled() and task.exception() is None:
+            # It was ready in the very moment in which it was stopped.
+            task.result().stop()
