@@ -15,6 +15,7 @@ import {
   RELEASE,
   type Attached,
 } from "../../extension/features/debugging/messages";
+import { ID_OF } from "../../extension/features/clusters/messages";
 import { CHANGED, type PausedWorker } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
@@ -152,7 +153,18 @@ describe("the debugging feature", () => {
     const config = { type: "eagleray", request: "attach", name: "x", worker: "ab" };
     await debug.startDebugging(undefined, config);
     const [asked] = fakes.sidecar.sentTo(ATTACH);
-    assert.deepEqual(asked, { cluster: CLUSTER, worker: "ab", workspace_folders: [] });
+    const rest = { workspace_folders: [], unless_taken: false };
+    assert.deepEqual(asked, { cluster: CLUSTER, worker: "ab", ...rest });
+  });
+
+  it("takes the cluster of a configuration that names no worker as people write it", async () => {
+    await show(worker("a"), worker("b"));
+    fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));
+    editor.answer = (asked) => (asked.options["items"] as object[])[1];
+    const config = { type: "eagleray", request: "attach", name: "x", cluster: "HTTP://C:1/" };
+    await debug.startDebugging(undefined, config);
+    assert.deepEqual(fakes.sidecar.sentTo(ID_OF), [{ cluster: "HTTP://C:1/" }]);
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
   });
 
   it("asks which worker when a configuration names none and several wait", async () => {
@@ -233,6 +245,51 @@ describe("the debugging feature", () => {
     debug.ended.fire(session);
     await show(worker("b", { rank: 0 }));
     assert.equal(debug.sessions.length, 1);
+  });
+
+  it("leaves alone by itself what another window took first, and what pauses beside it", async () => {
+    fakes.sidecar.on(ATTACH, () => {
+      throw new EaglerayError("worker-taken", "p-a is attached to by another window.");
+    });
+    editor.settings["eagleray.autoAttach"] = "first";
+    await show(worker("a"));
+    await show(worker("a"), worker("b"));
+    const [asked, more] = fakes.sidecar.sentTo(ATTACH);
+    assert.equal((asked as { unless_taken: boolean }).unless_taken, true);
+    assert.equal(more, undefined);
+    assert.deepEqual(editor.asked, []);
+    fakes.sidecar.on(ATTACH, (wanted) => attached(wanted.worker));
+    await show(worker("b"));
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
+    assert.equal(debug.sessions[0].configuration["unlessTaken"], undefined);
+  });
+
+  describe("when the connection of a session breaks", () => {
+    const broken = async (...before: object[]): Promise<string | undefined> => {
+      await editor.run("eagleray.attach", row(worker("a")));
+      const [session] = debug.sessions;
+      assert.ok(session);
+      const watching = debug.trackers[1]?.createDebugAdapterTracker(session) as {
+        onDidSendMessage(message: object): void;
+        onError(error: Error): void;
+      };
+      for (const message of before) {
+        watching.onDidSendMessage(message);
+      }
+      watching.onError(new Error("connection closed"));
+      await settled();
+      return editor.asked[0]?.text;
+    };
+
+    it("says that the adapter ended and that the worker ran on", async () => {
+      const stopped = { type: "event", event: "stopped" };
+      assert.match((await broken(stopped)) ?? "", /debug adapter ended.* have run on\./);
+      assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+    });
+
+    it("says nothing after an end in order", async () => {
+      assert.equal(await broken({ type: "event", event: "terminated" }), undefined);
+    });
   });
 
   it("offers at the start what an earlier window left held", async () => {

@@ -6,6 +6,7 @@ export const ADD = request<AddCluster, Cluster>("eagleray/clusters/add");
 export const REMOVE = request<ClusterRef, Nothing>("eagleray/clusters/remove");
 export const SET_TOKEN = request<SetToken, Cluster>("eagleray/clusters/setToken");
 export const REFRESH = request<Nothing, Clusters>("eagleray/clusters/refresh");
+export const ID_OF = request<ClusterRef, ClusterRef>("eagleray/clusters/idOf");
 export const CHANGED = notification<Clusters>("eagleray/clusters/changed");
 
 /** Something that stands in the way of a cluster, with what to do about it. */

@@ -11,6 +11,7 @@ ADD = "eagleray/clusters/add"  # AddCluster -> Cluster
 REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
 SET_TOKEN = "eagleray/clusters/setToken"  # SetToken -> Cluster
 REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
+ID_OF = "eagleray/clusters/idOf"  # ClusterRef (as a person wrote it) -> ClusterRef
 CHANGED = "eagleray/clusters/changed"  # notification to the editor: Clusters
 
 
