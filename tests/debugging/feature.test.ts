@@ -1,8 +1,9 @@
 /** The debugging feature with a fake editor and a fake sidecar: what is asked for, started and said. */
 
 import assert from "node:assert/strict";
-import { beforeEach, describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
 
+import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/debugging";
 import {
@@ -63,13 +64,20 @@ function attached(id: string): Attached {
 
 describe("the debugging feature", () => {
   let fakes: FakeParts;
+  let registered: readonly Disposable[];
 
   beforeEach(() => {
     editor.reset();
     debug.reset();
     fakes = fakeParts();
     fakes.sidecar.on(ATTACH, (asked) => attached(asked.worker));
-    register(fakes.parts);
+    registered = register(fakes.parts);
+  });
+
+  afterEach(() => {
+    for (const one of registered) {
+      one.dispose();
+    }
   });
 
   const show = async (...workers: PausedWorker[]): Promise<void> => {
