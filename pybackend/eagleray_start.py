@@ -55,7 +55,9 @@ def run(what: str, arguments: "list[str]") -> int:
         from eagleray.sidecar.typescript import main as print_messages
 
         return print_messages(arguments)
-    sys.stderr.write("usage: eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages\n")
+    sys.stderr.write(
+        "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages\n"
+    )
     return 2
 
 

@@ -1,17 +1,18 @@
-// Bundles the extension into dist/extension.js; `--watch` rebuilds; `--production FILE` minifies, into FILE.
-import { context } from "esbuild";
+// Bundles the extension into dist/; `--watch` rebuilds; `--production FOLDER` minifies, into FOLDER.
+import { build, context } from "esbuild";
 
 import { root } from "./places.mjs";
+
+const LIBRARY = "vscode-languageclient/node.js";
 
 const watch = process.argv.includes("--watch");
 const at = process.argv.indexOf("--production");
 const production = at !== -1;
-const outfile = (production && process.argv[at + 1]) || "dist/extension.js";
+const outdir = (production && process.argv[at + 1]) || "dist";
 
-const build = await context({
+const options = {
   absWorkingDir: root,
-  entryPoints: ["extension/main.ts"],
-  outfile,
+  outdir,
   bundle: true,
   external: ["vscode"],
   format: "cjs",
@@ -21,11 +22,31 @@ const build = await context({
   sourcemap: production ? false : "linked",
   legalComments: "none",
   logLevel: "info",
+};
+// The library is a file of its own, since it is five sixths of the whole and only the sidecar's first use needs it:
+// an editor in which nobody debugs Ray does not read it.  `import()` becomes `require()`, which is what the editor
+// hands "vscode" to.
+const ownFile = {
+  name: "the library in a file of its own",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^vscode-languageclient/ }, ({ path }) =>
+      path === LIBRARY
+        ? { path: "./languageclient.js", external: true }
+        : { errors: [{ text: `import it as ${LIBRARY}` }] },
+    );
+  },
+};
+await build({ ...options, entryPoints: { languageclient: LIBRARY } });
+const extension = await context({
+  ...options,
+  entryPoints: { extension: "extension/main.ts" },
+  supported: { "dynamic-import": false },
+  plugins: [ownFile],
 });
 
 if (watch) {
-  await build.watch();
+  await extension.watch();
 } else {
-  await build.rebuild();
-  await build.dispose();
+  await extension.rebuild();
+  await extension.dispose();
 }

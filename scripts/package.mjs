@@ -36,8 +36,8 @@ async function pack(target) {
   }
   chmodSync(join(stage, "bin", "eagleray"), 0o755);
   // Not into dist/, which an editor may be reading just now.
-  const bundle = join(stage, "dist", "extension.js");
-  await must("node", [join(root, "scripts", "build.mjs"), "--production", bundle], { cwd: root });
+  const bundles = join(stage, "dist");
+  await must("node", [join(root, "scripts", "build.mjs"), "--production", bundles], { cwd: root });
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const name of ["scripts", "devDependencies", "dependencies", "private"])
     delete manifest[name];

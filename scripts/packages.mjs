@@ -77,7 +77,7 @@ export async function makeEditor(version, log = console.log) {
   );
 }
 
-/** dist/extension.js */
+/** What stands in dist/: the extension and its library. */
 export async function makeBundle() {
   await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
 }

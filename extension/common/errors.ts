@@ -51,6 +51,14 @@ export function unsupportedPlatform(): EaglerayError {
   );
 }
 
+export function adapterLost(): EaglerayError {
+  return new EaglerayError(
+    "adapter-lost",
+    "Eagleray’s debug adapter ended; the workers that it held have run on.",
+    "They are listed again when they reach their next breakpoint().",
+  );
+}
+
 /** Whether `error` only says that the person changed their mind. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof EaglerayError && error.code === "cancelled";

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -241,17 +243,20 @@ def test_capabilities_tell_disconnect_from_reload(control: ControlClient, progra
     assert control.worker()["state"] == "stopped"  # type: ignore[index]
 
 
-def test_an_evaluation_that_hangs_holds_up_nothing(control: ControlClient, program: Start) -> None:
+def test_an_evaluation_that_hangs_holds_up_nothing(
+    control: ControlClient, program: Start, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     worker = program("loop.py", "1")
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
     frame = editor.stack()[0]["id"]
-    hanging = editor.send(
-        "evaluate", expression="__import__('threading').Event().wait(3) or 42", frameId=frame
-    )
+    hanging = editor.send("evaluate", expression=f"open({str(pipe)!r}).read()", frameId=frame)
     assert [t["id"] for t in editor.request("threads")["threads"]] == [1]
-    assert editor.response(hanging)["body"]["result"] == "42"
+    pipe.write_text("read")
+    assert editor.response(hanging)["body"]["result"] == "'read'"
 
 
 def test_the_adapter_dies_and_the_worker_runs_on(

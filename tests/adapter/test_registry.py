@@ -6,14 +6,16 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from eagleray.adapter import landing, registry
-from eagleray.adapter.protocol import IgnoreParams, WorkerKey
+from eagleray.adapter.protocol import AttachResult, IgnoreParams, WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.common.clock import SetClock
+from eagleray.common.errors import EaglerayError
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 
@@ -73,6 +75,29 @@ async def test_release_waits_for_an_attach_under_way(workers: Registry) -> None:
         await attaching
         await releasing
         assert workers.states() == []
+
+
+async def test_of_two_that_want_a_worker_that_nobody_has_the_first_gets_it(
+    workers: Registry,
+) -> None:
+    async with FakeDebugger() as debugger:
+        params = replace(debugger.params(), unless_taken=True)
+        first, second = await asyncio.gather(
+            workers.attach(params), workers.attach(params), return_exceptions=True
+        )
+        assert isinstance(first, AttachResult) and first.worker.state == "stopped"
+        assert isinstance(second, EaglerayError) and second.code == "worker-taken"
+        assert (await workers.attach(debugger.params())).worker.state == "stopped"
+        assert debugger.connections == 1
+
+
+async def test_a_worker_that_nobody_asked_for_is_not_taken(workers: Registry) -> None:
+    async with FakeDebugger() as debugger:
+        await workers.attach(replace(debugger.params(), seen=False))
+        params = replace(debugger.params(), unless_taken=True)
+        assert (await workers.attach(params)).worker.seen
+        with pytest.raises(EaglerayError, match="another window"):
+            await workers.attach(params)
 
 
 async def test_a_worker_that_does_not_answer_holds_up_no_ignore(

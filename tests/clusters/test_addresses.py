@@ -19,6 +19,9 @@ GOOD = [
     ("Node12:8265", "http://node12:8265"),
     ("192.0.2.7:80", "http://192.0.2.7:80"),
     ("[2001:DB8::1]:8265", "http://[2001:db8::1]:8265"),
+    ("[::ffff:127.0.0.1]:8265", "http://127.0.0.1:8265"),
+    ("[::ffff:7f00:1]:8265", "http://127.0.0.1:8265"),
+    ("[::ffff:0.0.0.0]:8265", "http://127.0.0.1:8265"),
     ("http://head:8265", "http://head:8265"),
     ("http://head:8265/", "http://head:8265"),
     ("http://127.0.0.1:8265/#/cluster", "http://127.0.0.1:8265"),
@@ -72,6 +75,7 @@ BAD = [
     "-head:8265",
     "$(id):8265",
     "[::1:8265",
+    "[fe80:nobody]:8265",
     "a" * 300 + ":8265",
 ]
 
@@ -91,7 +95,13 @@ def test_bad(written: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["ssh://", "ssh:///8265", "ssh://-oProxyCommand=x/8265", "ssh://login:22/8265", "ssh://a b/8265"]
+    [
+        "ssh://",
+        "ssh:///8265",
+        "ssh://-oProxyCommand=x/8265",
+        "ssh://login:22/8265",
+        "ssh://a b/8265",
+    ]
     + ["slurm://1;id", "slurm://-w", "slurm://$(id)", "ssh://login/slurm://x", "ssh://$(id)/8265"],
 )
 def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) -> None:

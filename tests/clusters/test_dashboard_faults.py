@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 
@@ -44,19 +45,19 @@ async def failure(
     return failed.value
 
 
-@pytest.mark.parametrize("question", ASK)
 @pytest.mark.parametrize(("fault", "code"), FAULTS)
-async def test_a_fault_becomes_an_error_of_the_catalogue(
-    fault: str, code: str, question: str
-) -> None:
+async def test_a_fault_becomes_an_error_of_the_catalogue(fault: str, code: str) -> None:
     patience_s = 2.0 if code == "cluster-slow" else 30.0
     async with dashboard() as fake:
         fake.fault = fault
-        client = Dashboard(fake.address, quick_s=patience_s, list_s=patience_s)
-        error = await failure(client, ASK[question])
-        assert error.code == code
-        assert fake.address in error.message
-        assert error.next_step
+        clients = [Dashboard(fake.address, quick_s=patience_s, list_s=patience_s) for _ in ASK]
+        errors = await asyncio.gather(*map(failure, clients, ASK.values()))
+        assert [(name, error.code) for name, error in zip(ASK, errors, strict=True)] == [
+            (name, code) for name in ASK
+        ]
+        for error in errors:
+            assert fake.address in error.message
+            assert error.next_step
 
 
 async def test_nobody_listens() -> None:

@@ -43,6 +43,15 @@ def test_the_kernel_s_table_of_ipv6() -> None:
     ]
 
 
+@pytest.mark.parametrize("bound", ["::ffff:127.0.0.1", "::ffff:0.0.0.0"])
+def test_a_listener_of_ipv4_by_an_address_of_ipv6(bound: str) -> None:
+    with socket.create_server((bound, 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        port = server.getsockname()[1]
+        assert Listener(bound.removeprefix("::ffff:"), port, os.getuid()) in listeners()
+        for name in ("localhost", "127.0.0.1", "::ffff:127.0.0.1", "[::ffff:7f00:1]"):
+            assert listener_uid(name, port) == os.getuid()
+
+
 def test_localhost_leads_to_ipv6_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "listeners", lambda: [Listener("::1", 8265, 7)])
     assert listener_uid("localhost", 8265) == listener_uid("::1", 8265) == 7

@@ -1,8 +1,9 @@
 /** The debugging feature with a fake editor and a fake sidecar: what is asked for, started and said. */
 
 import assert from "node:assert/strict";
-import { beforeEach, describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
 
+import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/debugging";
 import {
@@ -15,6 +16,7 @@ import {
   RELEASE,
   type Attached,
 } from "../../extension/features/debugging/messages";
+import { ID_OF } from "../../extension/features/clusters/messages";
 import { CHANGED, type PausedWorker } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
@@ -62,13 +64,20 @@ function attached(id: string): Attached {
 
 describe("the debugging feature", () => {
   let fakes: FakeParts;
+  let registered: readonly Disposable[];
 
   beforeEach(() => {
     editor.reset();
     debug.reset();
     fakes = fakeParts();
     fakes.sidecar.on(ATTACH, (asked) => attached(asked.worker));
-    register(fakes.parts);
+    registered = register(fakes.parts);
+  });
+
+  afterEach(() => {
+    for (const one of registered) {
+      one.dispose();
+    }
   });
 
   const show = async (...workers: PausedWorker[]): Promise<void> => {
@@ -152,7 +161,18 @@ describe("the debugging feature", () => {
     const config = { type: "eagleray", request: "attach", name: "x", worker: "ab" };
     await debug.startDebugging(undefined, config);
     const [asked] = fakes.sidecar.sentTo(ATTACH);
-    assert.deepEqual(asked, { cluster: CLUSTER, worker: "ab", workspace_folders: [] });
+    const rest = { workspace_folders: [], unless_taken: false };
+    assert.deepEqual(asked, { cluster: CLUSTER, worker: "ab", ...rest });
+  });
+
+  it("takes the cluster of a configuration that names no worker as people write it", async () => {
+    await show(worker("a"), worker("b"));
+    fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));
+    editor.answer = (asked) => (asked.options["items"] as object[])[1];
+    const config = { type: "eagleray", request: "attach", name: "x", cluster: "HTTP://C:1/" };
+    await debug.startDebugging(undefined, config);
+    assert.deepEqual(fakes.sidecar.sentTo(ID_OF), [{ cluster: "HTTP://C:1/" }]);
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
   });
 
   it("asks which worker when a configuration names none and several wait", async () => {
@@ -233,6 +253,51 @@ describe("the debugging feature", () => {
     debug.ended.fire(session);
     await show(worker("b", { rank: 0 }));
     assert.equal(debug.sessions.length, 1);
+  });
+
+  it("leaves alone by itself what another window took first, and what pauses beside it", async () => {
+    fakes.sidecar.on(ATTACH, () => {
+      throw new EaglerayError("worker-taken", "p-a is attached to by another window.");
+    });
+    editor.settings["eagleray.autoAttach"] = "first";
+    await show(worker("a"));
+    await show(worker("a"), worker("b"));
+    const [asked, more] = fakes.sidecar.sentTo(ATTACH);
+    assert.equal((asked as { unless_taken: boolean }).unless_taken, true);
+    assert.equal(more, undefined);
+    assert.deepEqual(editor.asked, []);
+    fakes.sidecar.on(ATTACH, (wanted) => attached(wanted.worker));
+    await show(worker("b"));
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
+    assert.equal(debug.sessions[0].configuration["unlessTaken"], undefined);
+  });
+
+  describe("when the connection of a session breaks", () => {
+    const broken = async (...before: object[]): Promise<string | undefined> => {
+      await editor.run("eagleray.attach", row(worker("a")));
+      const [session] = debug.sessions;
+      assert.ok(session);
+      const watching = debug.trackers[1]?.createDebugAdapterTracker(session) as {
+        onDidSendMessage(message: object): void;
+        onError(error: Error): void;
+      };
+      for (const message of before) {
+        watching.onDidSendMessage(message);
+      }
+      watching.onError(new Error("connection closed"));
+      await settled();
+      return editor.asked[0]?.text;
+    };
+
+    it("says that the adapter ended and that the worker ran on", async () => {
+      const stopped = { type: "event", event: "stopped" };
+      assert.match((await broken(stopped)) ?? "", /debug adapter ended.* have run on\./);
+      assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+    });
+
+    it("says nothing after an end in order", async () => {
+      assert.equal(await broken({ type: "event", event: "terminated" }), undefined);
+    });
   });
 
   it("offers at the start what an earlier window left held", async () => {

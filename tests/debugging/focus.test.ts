@@ -82,6 +82,12 @@ describe("bringing a session to the front", () => {
     assert.deepEqual(editor.executed, []);
   });
 
+  it("gives up where the editor's command does nothing", async () => {
+    await bringToFront(second as unknown as DebugSession, () => true, { stepMs: 5, limitMs: 50 });
+    assert.equal(debug.activeDebugSession, first);
+    assert.ok(steps() < 64);
+  });
+
   it("gives up on a session that has ended", async () => {
     await bring(second, () => false);
     assert.deepEqual(editor.executed, []);

@@ -8,6 +8,7 @@ import {
   autoAttachChoice,
   failureSentence,
   heldSentence,
+  isLeaving,
   keyOf,
   nextWaiting,
   sessionName,
@@ -84,28 +85,37 @@ describe("the next paused worker", () => {
 
 describe("attaching by itself", () => {
   const both = snapshot(worker("x", "paused", 1), worker("y", "paused", 0));
-  const none = new Set<string>();
+  const nothing = { sessions: 0, tried: new Set<string>(), left: new Set<string>() };
+  const x = new Set([keyOf(targetOf(worker("x", "paused", 1)))]);
 
   it("is off by default", () => {
-    assert.equal(autoAttachChoice("off", both, none, 0), undefined);
+    assert.equal(autoAttachChoice("off", both, nothing), undefined);
   });
 
   it("takes the first, or rank 0", () => {
-    assert.equal(autoAttachChoice("first", both, none, 0)?.worker_id, "x");
-    assert.equal(autoAttachChoice("rank0", both, none, 0)?.worker_id, "y");
+    assert.equal(autoAttachChoice("first", both, nothing)?.worker_id, "x");
+    assert.equal(autoAttachChoice("rank0", both, nothing)?.worker_id, "y");
   });
 
   it("moves nobody away from an open session", () => {
-    assert.equal(autoAttachChoice("first", both, none, 1), undefined);
+    assert.equal(autoAttachChoice("first", both, { ...nothing, sessions: 1 }), undefined);
   });
 
   it("does not come back to a worker that was left", () => {
-    const seen = new Set([keyOf(targetOf(worker("x", "paused", 1)))]);
-    assert.equal(autoAttachChoice("first", both, seen, 0)?.worker_id, "y");
+    assert.equal(autoAttachChoice("first", both, { ...nothing, tried: x })?.worker_id, "y");
   });
 
   it("leaves alone what is held on purpose", () => {
-    assert.equal(autoAttachChoice("first", snapshot(worker("x", "held", 0)), none, 0), undefined);
+    assert.equal(autoAttachChoice("first", snapshot(worker("x", "held", 0)), nothing), undefined);
+  });
+
+  it("takes none of a cluster in which another window is at work", () => {
+    const attached = snapshot(worker("x", "attached", 1), worker("y", "paused", 0));
+    assert.equal(autoAttachChoice("first", attached, nothing), undefined);
+    assert.equal(autoAttachChoice("rank0", both, { ...nothing, tried: x, left: x }), undefined);
+    const other = { ...worker("z", "paused", 2), cluster: "http://c:2" };
+    const two = snapshot(worker("x", "attached", 1), other);
+    assert.equal(autoAttachChoice("first", two, nothing)?.worker_id, "z");
   });
 });
 
@@ -131,6 +141,20 @@ describe("Stop", () => {
   for (const [what, message, asks] of cases) {
     it(`${asks ? "asks after" : "does not ask after"} ${what}`, () => {
       assert.equal(asksToStop(message), asks);
+    });
+  }
+});
+
+describe("a session's end in order", () => {
+  const cases: [string, object, boolean][] = [
+    ["the editor's disconnect", { type: "request", command: "disconnect" }, true],
+    ["the adapter's terminated", { type: "event", event: "terminated" }, true],
+    ["an answer to disconnect", { type: "response", command: "disconnect" }, false],
+    ["a stop", { type: "event", event: "stopped" }, false],
+  ];
+  for (const [what, message, ends] of cases) {
+    it(`is ${ends ? "" : "not "}${what}`, () => {
+      assert.equal(isLeaving(message), ends);
     });
   }
 });

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter.protocol import AttachParams, IgnoreParams, Mapping, WorkerState
-from eagleray.clients import adapter, adapter_process
+from eagleray.clients import adapter, adapter_connection, adapter_process
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.common.errors import EaglerayError, worker_busy
@@ -185,6 +185,41 @@ async def test_an_adapter_that_is_stuck_holds_up_nobody(
         await adapters.release("session_1", "w1")
         assert await adapters.workers() == []
         assert not older.kept_silent.is_set()
+
+
+async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
+    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours.change(state("w1"))
+    async with running("0.0.9") as older:
+        older.change(state("w2"))
+        older.silent_about = "hello"
+        with monkeypatch.context() as patched:
+            patched.setattr(adapter_connection, "HELLO_S", 2.0)
+            assert [one.worker_id for one in await adapters.workers()] == ["w1"]
+        older.kept_silent.clear()
+        await adapters.release("session_1", "w1")
+        assert await adapters.workers() == []
+        assert not older.kept_silent.is_set()
+        # It wakes up: what it says late is its answer to the greeting.
+        older.silent_about = ""
+        older.say({"id": 1, "result": {}})
+        while not (workers := await adapters.workers()):
+            await asyncio.sleep(0)
+        assert [one.worker_id for one in workers] == ["w2"]
+
+
+async def test_ours_that_is_stuck_is_said_and_no_other_is_started(
+    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours.silent_about = "hello"
+    with monkeypatch.context() as patched, pytest.raises(EaglerayError) as caught:
+        patched.setattr(adapter_connection, "HELLO_S", 0.1)
+        await adapters.attach(WORKER)
+    assert caught.value.code == "adapter-stuck"
+    ours.silent_about = ""
+    await adapters.attach(WORKER)
+    assert [op for op, _ in ours.asked] == ["attach"]
 
 
 async def test_a_request_that_is_never_answered(ours: FakeAdapter) -> None:

@@ -68,6 +68,19 @@ async def test_a_worker_that_ran_on_is_given_up(adapter: FakeAdapter, adapters: 
     assert [op for op, _ in adapter.asked] == ["attach", "release"]
 
 
+@pytest.mark.parametrize("state", ["held", "attached", "running"])
+async def test_unless_taken_leaves_alone_what_another_has(
+    adapter: FakeAdapter, adapters: Adapters, state: str
+) -> None:
+    core = attaching(adapters, Row("w1"), Row("w2", state=state))
+    await core.attach("http://c:8265", "w1", [], lambda _: None, unless_taken=True)
+    with pytest.raises(EaglerayError) as caught:
+        await core.attach("http://c:8265", "w2", [], lambda _: None, unless_taken=True)
+    assert caught.value.code == "worker-taken"
+    ((_, params),) = adapter.asked
+    assert params["unless_taken"] is True
+
+
 async def test_a_worker_that_an_editor_lets_run(adapter: FakeAdapter, adapters: Adapters) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
     core = attaching(adapters, Row("w1", state="running"))

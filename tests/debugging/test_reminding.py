@@ -9,6 +9,7 @@ import pytest
 from eagleray.common.clock import SetClock
 from eagleray.features.debugging import reminding
 from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
+from eagleray.sidecar.parts import Settings
 
 from tests.fakes.adapter import state
 
@@ -44,6 +45,11 @@ def test_it_says_so_after_fifteen_minutes_and_once(
     reminder.look()
     reminder.update([state("w1")])
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(("said", "limit"), [("", LONG_S), ("60", 60.0), ("soon", LONG_S)])
+def test_the_environment_may_shorten_it(said: str, limit: float) -> None:
+    assert Settings.read({}, {"EAGLERAY_REMIND_S": said}).remind_s == limit
 
 
 def test_a_hold_that_began_before_us(reminder: Reminder, clock: SetClock, said: list[Held]) -> None:

@@ -56,6 +56,11 @@ class FakeAdapter:
         for writer in self._subscribed:
             self._send(writer, {"event": "workers", **self._workers()})
 
+    def say(self, message: dict[str, Any]) -> None:
+        """Says something on every connection, asked or not."""
+        for writer in self._writers:
+            self._send(writer, message)
+
     def drop(self) -> None:
         """Ends all connections, as a killed adapter does."""
         for writer in self._writers:

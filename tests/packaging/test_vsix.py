@@ -36,11 +36,25 @@ def test_only_what_is_needed_is_packed(vsix_files: dict[str, Path], target: str)
     file = vsix_files[target]
     with zipfile.ZipFile(file) as vsix:
         names = {name.removeprefix("extension/") for name in vsix.namelist()}
-    assert {"LICENSE.txt", "dist/extension.js", "bin/eagleray", "_libs/any/bin/py-spy"} <= names
+    assert {"LICENSE.txt", "bin/eagleray", "_libs/any/bin/py-spy"} <= names
     tops = {name.split("/")[0] for name in names}
     assert not tops & {"tests", "scripts", "extension", "node_modules", "requirements", "src"}
     assert not [name for name in names if name.endswith((".pyc", ".map", ".ts"))]
     assert file.stat().st_size < 25_000_000
+
+
+@pytest.mark.parametrize("target", MACHINES)
+def test_little_is_read_at_activation(vsix_files: dict[str, Path], target: str) -> None:
+    """The library that speaks with the sidecar is a file of its own, read when the sidecar is first used."""
+    with zipfile.ZipFile(vsix_files[target]) as vsix:
+        sizes = {
+            Path(one.filename).name: one.file_size
+            for one in vsix.infolist()
+            if one.filename.startswith("extension/dist/")
+        }
+    assert sizes.keys() == {"extension.js", "languageclient.js"}
+    assert sizes["extension.js"] < 100_000
+    assert sum(sizes.values()) < 500_000
 
 
 def test_programs_may_be_executed(extension: Path) -> None:

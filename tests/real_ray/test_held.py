@@ -55,10 +55,13 @@ async def test_a_killed_sidecar_loses_nothing(program: Program, eagleray: Comman
     async with sidecar(**eagleray.env) as editor:
         await editor.initialize(discovery="off")
         await editor.result("eagleray/clusters/refresh")
+        address = eagleray.env["RAY_API_SERVER_ADDRESS"]
+        written = {"cluster": address.upper() + "/"}
+        assert await editor.result("eagleray/clusters/idOf", written) == {"cluster": address}
         attached = await editor.result(
             "eagleray/debugging/attach",
             {
-                "cluster": eagleray.env["RAY_API_SERVER_ADDRESS"],
+                "cluster": address,
                 "worker": worker,
                 "workspace_folders": [],
             },

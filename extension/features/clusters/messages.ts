@@ -7,6 +7,7 @@ export const REMOVE = request<ClusterRef, Nothing>("eagleray/clusters/remove");
 export const SET_TOKEN = request<SetToken, Cluster>("eagleray/clusters/setToken");
 export const SET_ACCESS = request<Access, Cluster>("eagleray/clusters/setAccess");
 export const REFRESH = request<Nothing, Clusters>("eagleray/clusters/refresh");
+export const ID_OF = request<ClusterRef, ClusterRef>("eagleray/clusters/idOf");
 export const CHANGED = notification<Clusters>("eagleray/clusters/changed");
 export const CHOICES = request<Nothing, Choices>("eagleray/clusters/choices");
 export const LOOK_AT = request<HostRef, Clusters>("eagleray/clusters/lookAt");

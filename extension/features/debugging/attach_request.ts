@@ -9,12 +9,16 @@ import type { Target } from "./model";
 /** Attaching mostly takes a third of a second; a notification that flashes by would only disturb. */
 const SILENT_MS = 800;
 
-export async function attachRequest(parts: Parts, target: Target): Promise<Attached> {
+export async function attachRequest(
+  parts: Parts,
+  target: Target,
+  unlessTaken: boolean,
+): Promise<Attached> {
   const cancel = new vscode.CancellationTokenSource();
   let report: (message: string) => void = () => undefined;
   const attached = parts.sidecar.request(
     ATTACH,
-    { ...target, workspace_folders: workspaceFolders() },
+    { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken },
     {
       cancel: cancel.token,
       onProgress: (progress) => {

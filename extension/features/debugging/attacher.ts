@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
-import { keyOf, type Target } from "./model";
+import { keyOf, UNLESS_TAKEN, type Target } from "./model";
 
 /** One attach per worker at a time: a double click is one. */
 export class Attacher {
@@ -14,22 +14,31 @@ export class Attacher {
 
   /** Whether the session began; a failure has been shown. */
   attach(target: Target): Promise<boolean> {
+    return this.once(target, {});
+  }
+
+  /** For what nobody clicked on: a worker that another window attached to before is left alone, silently. */
+  attachUnlessTaken(target: Target): Promise<boolean> {
+    return this.once(target, { [UNLESS_TAKEN]: true });
+  }
+
+  private once(target: Target, more: object): Promise<boolean> {
     const key = keyOf(target);
     const present = this.underWay.get(key);
     if (present) {
       return present;
     }
-    const started = this.start(target).finally(() => this.underWay.delete(key));
+    const started = this.start({ ...target, ...more }).finally(() => this.underWay.delete(key));
     this.underWay.set(key, started);
     return started;
   }
 
-  private async start(target: Target): Promise<boolean> {
+  private async start(named: object): Promise<boolean> {
     const started = await this.parts.errors.shown("starting a debug session", () =>
       Promise.resolve(
         vscode.debug.startDebugging(
           vscode.workspace.workspaceFolders?.[0],
-          { type: DEBUG_TYPE, request: "attach", name: "Ray worker", ...target },
+          { type: DEBUG_TYPE, request: "attach", name: "Ray worker", ...named },
           // The worker runs the code that it was started with: saving files would change nothing.
           { suppressSaveBeforeStart: true },
         ),

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import { plain } from "../../common/texts";
+import { count, plain } from "../../common/texts";
 import { SETTINGS, type Settings } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Snapshot } from "../workers/messages";
@@ -20,6 +20,7 @@ const RUN_ON = "Let It Run On";
 export class Automatic implements Disposable {
   private readonly subscriptions: Disposable[];
   private readonly tried = new Set<string>();
+  private readonly left = new Set<string>();
   private offered = false;
   private attaching = false;
 
@@ -49,18 +50,37 @@ export class Automatic implements Disposable {
     const setting = vscode.workspace
       .getConfiguration("eagleray")
       .get<Settings["autoAttach"]>("autoAttach", SETTINGS.autoAttach);
-    const seen = new Set([...this.sessions.seen, ...this.tried]);
-    const choice = autoAttachChoice(setting, snapshot, seen, this.sessions.count);
+    const choice = autoAttachChoice(setting, snapshot, {
+      sessions: this.sessions.count,
+      tried: new Set([...this.sessions.seen, ...this.tried]),
+      left: this.stillLeft(snapshot),
+    });
     if (!choice || this.attaching) {
       return;
     }
-    this.tried.add(keyOf(targetOf(choice)));
+    const target = targetOf(choice);
+    this.tried.add(keyOf(target));
     this.attaching = true;
     try {
-      await this.attacher.attach(targetOf(choice));
+      if (!(await this.attacher.attachUnlessTaken(target))) {
+        this.left.add(keyOf(target));
+      }
     } finally {
       this.attaching = false;
     }
+  }
+
+  /** A worker that is listed no more has been let go by whoever had it. */
+  private stillLeft({ groups }: Snapshot): ReadonlySet<string> {
+    const listed = new Set(
+      groups.flatMap((group) => group.workers.map((worker) => keyOf(targetOf(worker)))),
+    );
+    for (const key of this.left) {
+      if (!listed.has(key)) {
+        this.left.delete(key);
+      }
+    }
+    return this.left;
   }
 
   /** Once per window, for what an earlier window or a crash left stopped. */
@@ -81,7 +101,8 @@ export class Automatic implements Disposable {
   }
 
   private async remind(held: HeldLong): Promise<void> {
-    const sentence = plain(`${held.name} has been held for ${held.minutes} minutes.`);
+    const time = count(held.minutes, "minute");
+    const sentence = plain(`${held.name} has been held for ${time}.`);
     const answer = await vscode.window.showInformationMessage(sentence, ATTACH, RUN_ON);
     const target = { cluster: held.cluster, worker: held.worker_id };
     if (answer === ATTACH) {

@@ -6,10 +6,11 @@ import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
+import { ID_OF } from "../clusters/messages";
 import type { AdapterFactory } from "./adapter_factory";
 import { attachRequest } from "./attach_request";
 import type { Attached } from "./messages";
-import { sessionName, targetOf, waiting, type Target } from "./model";
+import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting } from "./pick";
 
 type Configuration = vscode.DebugConfiguration;
@@ -45,13 +46,26 @@ export class Configurations implements vscode.DebugConfigurationProvider {
   ): Promise<Configuration | undefined> {
     return await this.parts.errors.shown("attaching", async () => {
       const target = await this.target(config);
-      if (!target) {
+      const attached = target && (await this.attached(target, config[UNLESS_TAKEN] === true));
+      if (!attached) {
         return undefined;
       }
-      const attached = await attachRequest(this.parts, target);
       this.factory.allow(attached.socket);
       return configurationOf(config, attached);
     });
+  }
+
+  /** Undefined for a worker of another window, where it is to be left alone. */
+  private async attached(target: Target, unlessTaken: boolean): Promise<Attached | undefined> {
+    try {
+      return await attachRequest(this.parts, target, unlessTaken);
+    } catch (error) {
+      if (error instanceof EaglerayError && error.code === "worker-taken") {
+        this.parts.log.info(`not attached to by itself: ${error.message}`);
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   /** What "Select and Start Debugging" offers: the workers that wait now. */
@@ -77,8 +91,13 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     if (worker) {
       return { cluster: this.clusterOf(worker), worker };
     }
+    if (!cluster) {
+      return await pickWaiting(waiting(this.parts.paused.value));
+    }
+    // The list has the ids of clusters; a person writes an address as they like.
+    const { cluster: id } = await this.parts.sidecar.request(ID_OF, { cluster });
     const listed = waiting(this.parts.paused.value);
-    return await pickWaiting(cluster ? listed.filter((one) => one.cluster === cluster) : listed);
+    return await pickWaiting(listed.filter((one) => one.cluster === id));
   }
 
   private clusterOf(worker: string): string {
@@ -108,6 +127,8 @@ function text(value: unknown): string {
 function configurationOf(config: Configuration, attached: Attached): Configuration {
   return {
     ...config,
+    // Restart comes back with this configuration, to a worker that is this window's own.
+    [UNLESS_TAKEN]: undefined,
     type: DEBUG_TYPE,
     request: "attach",
     name: plain(sessionName(attached.name, attached.rank)),

@@ -38,11 +38,12 @@ export async function bringToFront(
   { stepMs, limitMs }: Patience = { stepMs: 500, limitMs: 10_000 },
 ): Promise<void> {
   const end = Date.now() + limitMs;
+  const goesOn = (): boolean => isOpen() && Date.now() < end;
   let walks = 0;
-  while (isOpen() && Date.now() < end && !isLookedAt(session)) {
+  while (goesOn() && !isLookedAt(session)) {
     if (!isInFront(session) && walks < WALKS) {
       walks += 1;
-      await walkTo(session, stepMs);
+      await walkTo(session, stepMs, goesOn);
     } else {
       await changed(stepMs);
     }
@@ -61,8 +62,12 @@ function isLookedAt(session: vscode.DebugSession): boolean {
   return item !== undefined && item.session.id === session.id && "frameId" in item;
 }
 
-async function walkTo(session: vscode.DebugSession, stepMs: number): Promise<void> {
-  for (let walked = 0; walked < AT_MOST && !isInFront(session); walked += 1) {
+async function walkTo(
+  session: vscode.DebugSession,
+  stepMs: number,
+  goesOn: () => boolean,
+): Promise<void> {
+  for (let walked = 0; walked < AT_MOST && goesOn() && !isInFront(session); walked += 1) {
     const seen = changed(stepMs);
     // Backwards, since the newest session stands at the end of a list that goes round.
     await vscode.commands.executeCommand("workbench.action.debug.prevConsole");

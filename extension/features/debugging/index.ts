@@ -11,6 +11,7 @@ import { Automatic } from "./automatic";
 import { registerCommands } from "./commands";
 import { Configurations } from "./configurations";
 import { Leaving } from "./leaving";
+import { Losing } from "./losing";
 import { Sessions } from "./sessions";
 
 export function register(parts: Parts): Disposable[] {
@@ -23,6 +24,7 @@ export function register(parts: Parts): Disposable[] {
     sessions,
     vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, factory),
     vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, new Leaving(parts)),
+    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, new Losing(parts)),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, configurations, Dynamic),
     ...registerCommands(parts, attacher, sessions),
     new Automatic(parts, attacher, sessions),

@@ -10,11 +10,16 @@ export const IGNORED = request<Nothing, IgnoredBreakpoints>("eagleray/debugging/
 export const FORGET_IGNORED = request<IgnoredBreakpoint, Nothing>("eagleray/debugging/forgetIgnored");
 export const HELD_LONG = notification<HeldLong>("eagleray/debugging/heldLong");
 
-/** `worker` is a worker id or an unambiguous beginning of one, or a name of the list. */
+/**
+ * `worker` is a worker id or an unambiguous beginning of one, or a name of the list.
+ *
+ * `unless_taken`: one that somebody attached to before is left alone, by the error `worker-taken`.
+ */
 export interface Attach {
   readonly cluster: string;
   readonly worker: string;
   readonly workspace_folders: readonly string[];
+  readonly unless_taken?: boolean;
 }
 
 /** The Unix socket on which any DAP client can now speak to the worker, and where it stands. */

@@ -18,6 +18,9 @@ export function keyOf(target: Target): string {
   return `${target.cluster} ${target.worker}`;
 }
 
+/** In a configuration: says that nobody clicked, so a worker of another window is left alone. */
+export const UNLESS_TAKEN = "unlessTaken";
+
 /** Whether somebody can be attached to it now: a relay's children stand for it, so it is not one. */
 function waits(worker: PausedWorker): boolean {
   return worker.state === "paused" || worker.state === "held";
@@ -43,26 +46,42 @@ export function nextWaiting(
   return all.slice(at + 1).find(waits) ?? all.find(waits);
 }
 
+/** What this window did, as far as it matters for attaching by itself; workers by their keys. */
+export interface Done {
+  /** How many sessions are open. */
+  readonly sessions: number;
+  /** Workers that it was attached to, or wanted to be. */
+  readonly tried: ReadonlySet<string>;
+  /** Those of them that it did not get, as long as they are listed. */
+  readonly left: ReadonlySet<string>;
+}
+
 /**
  * The worker that is attached to by itself, if any.
  *
  * 1. "off": none; and none while a session is open, so that a person at work is not moved away.
- * 2. Only paused ones: one that is held was left on purpose.
- * 3. None that was attached to before in this window: who disconnected wants it to run.
- * 4. "rank0": the first whose rank is 0; "first": the first.
+ * 2. None of a cluster in which another window is at work: one that is attached says so, and one that
+ *    this window did not get, which another had before.
+ * 3. Only paused ones: one that is held was left on purpose.
+ * 4. None that was attached to before in this window: who disconnected wants it to run.
+ * 5. "rank0": the first whose rank is 0; "first": the first.
  */
 export function autoAttachChoice(
   setting: "off" | "first" | "rank0",
   snapshot: Snapshot,
-  seen: ReadonlySet<string>,
-  sessions: number,
+  { sessions, tried, left }: Done,
 ): PausedWorker | undefined {
   if (setting === "off" || sessions > 0) {
     return undefined;
   }
-  const fresh = snapshot.groups
-    .flatMap((group) => group.workers)
-    .filter((worker) => worker.state === "paused" && !seen.has(keyOf(targetOf(worker))));
+  const all = snapshot.groups.flatMap((group) => group.workers);
+  const isElsewhere = (worker: PausedWorker): boolean =>
+    worker.state === "attached" || left.has(keyOf(targetOf(worker)));
+  const busy = new Set(all.filter(isElsewhere).map((worker) => worker.cluster));
+  const fresh = all.filter(
+    (worker) =>
+      worker.state === "paused" && !busy.has(worker.cluster) && !tried.has(keyOf(targetOf(worker))),
+  );
   return setting === "first" ? fresh[0] : fresh.find((worker) => worker.rank === 0);
 }
 
@@ -87,6 +106,14 @@ export function asksToStop(message: unknown): boolean {
     command === "disconnect" &&
     args?.terminateDebuggee === true &&
     args.restart !== true
+  );
+}
+
+/** Whether a message between the editor and the adapter ends their session in order. */
+export function isLeaving(message: unknown): boolean {
+  const { type, command, event } = message as { type?: string; command?: string; event?: string };
+  return (
+    (type === "request" && command === "disconnect") || (type === "event" && event === "terminated")
   );
 }
 

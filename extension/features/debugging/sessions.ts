@@ -37,6 +37,7 @@ export class Sessions implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.open.clear();
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 

@@ -79,7 +79,8 @@ class AttachParams:
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
     `cluster` is handed back in `WorkerState` and not looked at.  The stop is waited for at most
-    `timeout_s`.  `seen` False: nobody asked for this worker, see `WorkerState`.
+    `timeout_s`.  `seen` False: nobody asked for this worker, see `WorkerState`.  `unless_taken`: refused
+    with code "worker-taken" if somebody asked for it before, even a moment ago.
     """
 
     session: str
@@ -92,6 +93,7 @@ class AttachParams:
     timeout_s: float = 15.0
     routes: list[RouteSpec] = field(default_factory=lambda: [DIRECT])
     seen: bool = True
+    unless_taken: bool = False
 
 
 @dataclass(frozen=True)

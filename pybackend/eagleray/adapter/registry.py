@@ -25,7 +25,7 @@ from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
 from eagleray.common import private_socket
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, unknown_worker
+from eagleray.common.errors import EaglerayError, unknown_worker, worker_taken
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,11 @@ class Registry:
         key = WorkerKey(params.session, params.worker_id)
         while (held := self._held.get(key)) is not None and held.worker.is_leaving:
             await held.worker.left.wait()
+        if held is not None and params.unless_taken:
+            # Nothing is waited for between the question and the claim: of two windows one comes first.
+            if held.worker.seen:
+                raise worker_taken(params.name)
+            held.worker.seen = True
         if held is None:
             held = self._held[key] = Held(self._new_worker(params))
             held.attaching = asyncio.create_task(self._attach(key, held))

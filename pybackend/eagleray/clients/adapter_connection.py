@@ -28,7 +28,7 @@ from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck, adapter_too_old
 
 # An adapter answers `hello` from memory; one that does not within this time is stuck.
-_HELLO_S = 10.0
+HELLO_S = 5.0
 # What needs a worker is limited by the adapter itself, which is given a little longer here.
 _ANSWER_S = 30.0
 
@@ -56,7 +56,8 @@ log = logging.getLogger(__name__)
 class AdapterConnection:
     """Owns the socket and a reading task; `lost` is set when the adapter is gone.
 
-    `is_stuck`: it let a request pass its time limit and has said nothing since.
+    `is_stuck`: it let a request pass its time limit and has said nothing since.  `is_greeted`: it has
+    said that it speaks our protocol; one that was stuck from the first may say so later.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class AdapterConnection:
     ) -> None:
         self.lost = asyncio.Event()
         self.is_stuck = False
+        self.is_greeted = False
         self._version = ""
         self._ops: frozenset[str] = frozenset()
         self._writer = writer
@@ -74,22 +76,31 @@ class AdapterConnection:
 
     @staticmethod
     async def open(path: Path, on_event: Event = lambda _: None) -> AdapterConnection | None:
-        """A connection to the adapter at `path`; None when none answers there that speaks our protocol."""
+        """A connection to the adapter at `path`; None when none listens there that speaks our protocol."""
         try:
             reader, writer = await private_socket.connect(path, limit=MAX_ANSWER)
         except (OSError, EaglerayError) as error:
             log.debug("no adapter at %s: %s", path, error)
             return None
-        connection = AdapterConnection(reader, writer, on_event)
+        return await AdapterConnection(reader, writer, on_event).greet()
+
+    async def greet(self) -> AdapterConnection | None:
+        """Itself, unless it speaks another protocol or is gone: then it is closed.
+
+        One that is stuck is kept, so that nobody waits for it a second time.
+        """
         try:
-            hello = await connection.request(HELLO, limit_s=_HELLO_S)
-            if hello.get("protocol") == PROTOCOL:
-                connection._introduced(hello)
-                return connection
-            log.warning("the adapter at %s speaks protocol %s", path, hello.get("protocol"))
+            hello = await self.request(HELLO, limit_s=HELLO_S)
+            self.is_greeted = hello.get("protocol") == PROTOCOL
+            if self.is_greeted:
+                self._introduced(hello)
+            else:
+                log.warning("an adapter speaks protocol %s", hello.get("protocol"))
         except EaglerayError as error:
-            log.warning("the adapter at %s does not answer: %s", path, error.code)
-        await connection.close()
+            log.warning("an adapter does not say who it is: %s", error.code)
+        if self.is_greeted or self.is_stuck:
+            return self
+        await self.close()
         return None
 
     def knows(self, op: str) -> bool:

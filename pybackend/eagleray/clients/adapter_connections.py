@@ -11,8 +11,8 @@ from typing import Any
 
 from eagleray.adapter import protocol
 from eagleray.clients import adapter_process
-from eagleray.clients.adapter_connection import AdapterConnection
-from eagleray.common.errors import EaglerayError, adapter_lost
+from eagleray.clients.adapter_connection import HELLO_S, AdapterConnection
+from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck
 from eagleray.common.paths import adapter_socket, adapter_sockets
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
@@ -67,21 +67,31 @@ class AdapterConnections:
         if found is None:
             started: AdapterConnection = await adapter_process.start(path, lambda: self._open(path))
             return started
+        if found.is_stuck:
+            await found.greet()
+        if found.is_stuck:
+            raise adapter_stuck(HELLO_S)
         return found
 
     async def _open(self, path: Path) -> AdapterConnection | None:
         async with self._opening[path]:
             known = self._connections.get(path)
-            if known is not None and not known.lost.is_set():
-                return known
-            opened = await AdapterConnection.open(path, lambda event: self._on_event(path, event))
+            alive = known if known is not None and not known.lost.is_set() else None
+            if alive is not None and (alive.is_greeted or alive.is_stuck):
+                return alive
+            # One that was stuck from the first is greeted again once it has said something.
+            if alive is not None:
+                opened = await alive.greet()
+            else:
+                opened = await AdapterConnection.open(path, lambda e: self._on_event(path, e))
             if opened is None:
                 self._connections.pop(path, None)
                 return None
             self._connections[path] = opened
-            await self._on_opened(path, opened)
-            if self._watching is not None:
-                await self._subscribe(path, opened)
+            if opened.is_greeted:
+                await self._on_opened(path, opened)
+                if self._watching is not None:
+                    await self._subscribe(path, opened)
         return opened
 
     def _keep_watching(self) -> None:

@@ -128,7 +128,7 @@ def _listeners_of(pid: int) -> list[Listener]:
     except psutil.Error:
         return []
     listening = (c for c in connections if c.status == psutil.CONN_LISTEN and c.laddr)
-    return [Listener(c.laddr.ip, c.laddr.port, uid) for c in listening]
+    return [Listener(str(_ip(c.laddr.ip)), c.laddr.port, uid) for c in listening]
 
 
 def _arguments(process: psutil.Process) -> tuple[str, ...]:
@@ -161,7 +161,13 @@ def _text(table: Path) -> str:
 def _address_of_table(text: str) -> str:
     """An address of the kernel's table: words of 32 bits, each in the byte order of the machine."""
     words = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
-    return str(ipaddress.ip_address(b"".join(words)))
+    return str(_ip(b"".join(words)))
+
+
+def _ip(address: str | bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An address; one of IPv4 that is written as IPv6 (`::ffff:127.0.0.1`) is that of IPv4."""
+    ip = ipaddress.ip_address(address)
+    return getattr(ip, "ipv4_mapped", None) or ip
 
 
 def _local_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -169,7 +175,7 @@ def _local_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
     if host.lower() in LOOPBACK_NAMES:
         return ipaddress.ip_address("127.0.0.1")
     try:
-        address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+        address = _ip(host.strip("[]").partition("%")[0])
     except ValueError:
         return None
     here = address.is_loopback or address.is_unspecified or str(address) in local_addresses()
@@ -179,9 +185,6 @@ def _local_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str) -> bool:
     """Whether a connection to `address` may end at a socket that is bound to `bound`."""
     other = ipaddress.ip_address(bound)
-    mapped = getattr(other, "ipv4_mapped", None)
-    if mapped is not None:
-        other = mapped
     # Names like localhost lead to ::1 as well as to 127.0.0.1.
     both_loopback = address.is_loopback and other.is_loopback
     return other == address or other.is_unspecified or address.is_unspecified or both_loopback

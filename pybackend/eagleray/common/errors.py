@@ -386,6 +386,14 @@ def worker_busy(worker: str) -> EaglerayError:
     )
 
 
+def worker_taken(worker: str) -> EaglerayError:
+    return EaglerayError(
+        "worker-taken",
+        f"{printable(worker)} is attached to by another window.",
+        "“Attach” on its row takes it over.",
+    )
+
+
 def worker_unreachable(worker: str, host: str, port: int, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "worker-unreachable",

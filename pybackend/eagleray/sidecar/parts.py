@@ -15,6 +15,7 @@ from eagleray.common.paths import home
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
+from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
@@ -24,15 +25,20 @@ from eagleray.features.workers.rows import everyone
 class Settings:
     """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
 
-    `discovery` "off": only clusters that were added or named.
+    `discovery` "off": only clusters that were added or named.  `remind_s`: how long a worker may be held
+    before that is said; EAGLERAY_REMIND_S shortens it for tests.
     """
 
     discovery: Literal["own", "off"] = "own"
+    remind_s: float = LONG_S
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
         said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
-        return Settings("off" if said == "off" else "own")
+        remind_s = environ.get("EAGLERAY_REMIND_S", "")
+        return Settings(
+            "off" if said == "off" else "own", float(remind_s) if remind_s.isdecimal() else LONG_S
+        )
 
 
 @frozen
@@ -97,6 +103,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
             maps=source_mapping,
             clock=clock,
             ignored_file=home() / "ignored_breakpoints.json",
+            remind_s=settings.remind_s,
         ),
         source_mapping=source_mapping,
     )

@@ -22,6 +22,7 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer(wire.REMOVE, wire.ClusterRef, handlers.remove)
     server.answer(wire.SET_TOKEN, wire.SetToken, handlers.set_token)
     server.answer_plain(wire.REFRESH, handlers.refresh)
+    server.answer(wire.ID_OF, wire.ClusterRef, handlers.id_of)
     parts.clusters.on_change(
         lambda: server.notify(wire.CHANGED, _all(parts.clusters.known())),
     )
@@ -45,6 +46,9 @@ class Handlers:
 
     async def remove(self, asked: wire.ClusterRef) -> None:
         await self._clusters.remove(asked.cluster)
+
+    async def id_of(self, written: wire.ClusterRef) -> wire.ClusterRef:
+        return wire.ClusterRef(await self._clusters.id_of(written.cluster))
 
     async def set_token(self, said: wire.SetToken) -> wire.Cluster:
         return _cluster(await self._clusters.set_token(said.cluster, said.token))

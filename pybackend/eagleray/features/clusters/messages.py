@@ -12,6 +12,7 @@ REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
 SET_TOKEN = "eagleray/clusters/setToken"  # SetToken -> Cluster
 SET_ACCESS = "eagleray/clusters/setAccess"  # Access -> Cluster
 REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
+ID_OF = "eagleray/clusters/idOf"  # ClusterRef (as a person wrote it) -> ClusterRef
 CHANGED = "eagleray/clusters/changed"  # notification to the editor: Clusters
 CHOICES = "eagleray/clusters/choices"  # {} -> Choices
 LOOK_AT = "eagleray/clusters/lookAt"  # HostRef (reporting) -> Clusters

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import AttachParams, AttachResult
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import node_gone, worker_ran_on
+from eagleray.common.errors import node_gone, worker_ran_on, worker_taken
 from eagleray.features.debugging.needs import Find, Maps, Target
 
 Say = Callable[[str], None]
@@ -43,10 +43,15 @@ class Attaching:
         self._find = find
         self._maps = maps
 
-    async def attach(self, cluster: str, worker: str, folders: list[str], say: Say) -> Attachment:
+    async def attach(
+        self, cluster: str, worker: str, folders: list[str], say: Say, unless_taken: bool = False
+    ) -> Attachment:
+        """`unless_taken`: a worker that somebody attached to before is left alone, by `worker-taken`."""
         target = await self._find(cluster, worker)
+        if unless_taken and target.state != "paused":
+            raise worker_taken(target.name)
         say(f"Attaching to {target.name}")
-        result = await self.connect(target)
+        result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and target.state == "paused":
             await self._adapters.release(target.session, target.worker_id)
             raise worker_ran_on(target.name)
@@ -68,7 +73,7 @@ class Attaching:
             local=local,
         )
 
-    async def connect(self, target: Target) -> AttachResult:
+    async def connect(self, target: Target, unless_taken: bool = False) -> AttachResult:
         """The adapter's connection to a worker, which it has already or makes now."""
         if target.state == "gone":
             raise node_gone(target.name, target.node_ip)
@@ -81,6 +86,7 @@ class Attaching:
                 host=target.node_ip,
                 port=target.port,
                 mappings=self._maps.known(target.cluster),
+                unless_taken=unless_taken,
             )
         )
 

@@ -14,7 +14,7 @@ from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
 from eagleray.features.debugging.needs import Find, ListTargets, Maps, Target
-from eagleray.features.debugging.reminding import Held, Reminder
+from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
 
 _WHOLE_ID = re.compile(r"[0-9a-f]{56}")
 
@@ -34,8 +34,10 @@ class Debugging:
         maps: Maps,
         clock: Clock,
         ignored_file: Path,
+        remind_s: float = LONG_S,
     ) -> None:
         self._clock = clock
+        self._remind_s = remind_s
         self._listen = listen
         self._find = find
         self.attaching = Attaching(adapters, self.find, maps)
@@ -52,7 +54,7 @@ class Debugging:
             raise
 
     def reminder(self, say: Callable[[Held], None]) -> Reminder:
-        return Reminder(self._clock, say)
+        return Reminder(self._clock, say, self._remind_s)
 
     async def pass_ignored(self) -> None:
         """Lets workers go by at ignored breakpoints until it is cancelled."""

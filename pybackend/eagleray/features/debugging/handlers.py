@@ -23,7 +23,11 @@ def register(server: Requests, parts: Parts) -> None:
     async def attach(asked: messages.Attach, report: Report) -> messages.Attached:
         return attached(
             await debugging.attaching.attach(
-                asked.cluster, asked.worker, asked.workspace_folders, report
+                asked.cluster,
+                asked.worker,
+                asked.workspace_folders,
+                report,
+                asked.unless_taken,
             )
         )
 

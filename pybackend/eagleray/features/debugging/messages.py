@@ -16,11 +16,15 @@ HELD_LONG = "eagleray/debugging/heldLong"  # notification to the editor: HeldLon
 
 @frozen
 class Attach:
-    """`worker` is a worker id or an unambiguous beginning of one, or a name of the list."""
+    """`worker` is a worker id or an unambiguous beginning of one, or a name of the list.
+
+    `unless_taken`: one that somebody attached to before is left alone, by the error `worker-taken`.
+    """
 
     cluster: str
     worker: str
     workspace_folders: list[str]
+    unless_taken: bool = False
 
 
 @frozen

@@ -27,9 +27,10 @@ class Held:
 class Reminder:
     """Watches how long workers are held, by an injected clock.  A hold begins when the last editor goes."""
 
-    def __init__(self, clock: Clock, say: Callable[[Held], None]) -> None:
+    def __init__(self, clock: Clock, say: Callable[[Held], None], long_s: float = LONG_S) -> None:
         self._clock = clock
         self._say = say
+        self._long_s = long_s
         self._since: dict[tuple[str, str], float] = {}
         self._held: dict[tuple[str, str], WorkerState] = {}
         self._said: set[tuple[str, str]] = set()
@@ -53,7 +54,7 @@ class Reminder:
         now = self._clock.now()
         for key, state in self._held.items():
             seconds = now - self._since[key]
-            if seconds >= LONG_S and key not in self._said:
+            if seconds >= self._long_s and key not in self._said:
                 self._said.add(key)
                 minutes = int(seconds // 60)
                 self._say(Held(state.cluster, state.worker_id, state.name, minutes))

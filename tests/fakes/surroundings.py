@@ -1,4 +1,4 @@
-"""A cluster and an adapter that are faked, with a state of their own: what the whole sidecar is tested with."""
+"""Fixtures: a state of the test's own, and what the whole sidecar and the command see: a faked cluster and adapter."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.ray_cluster import end_processes
 
 @pytest.fixture
 def own_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An EAGLERAY_HOME that is short enough for sockets; what was started in it ends with the test."""
     home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     monkeypatch.setenv("EAGLERAY_HOME", str(home))
     monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
