@@ -78,7 +78,8 @@ async def test_nothing_paused(dashboard: FakeDashboard) -> None:
     dashboard.rows["workers"] = []
     assert (await eagleray("paused", "--json")).json == []
     done = await eagleray("paused")
-    assert (done.code, done.out, done.err) == (0, "", "No worker is paused.\n")
+    said = "No worker is paused; `eagleray clusters` says what is seen.\n"
+    assert (done.code, done.out, done.err) == (0, "", said)
 
 
 async def test_clusters(dashboard: FakeDashboard) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,22 +14,9 @@ from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
 
 from tests.debugging.fakes import List, Maps, Place, Row
-from tests.fakes.adapter import STOP, FakeAdapter, running, state
+from tests.fakes.adapter import STOP, FakeAdapter, state
 
 CLUSTER = "http://c:8265"
-
-
-@pytest.fixture
-async def adapter() -> AsyncIterator[FakeAdapter]:
-    async with running() as adapter:
-        yield adapter
-
-
-@pytest.fixture
-async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
-    adapters = Adapters()
-    yield adapters
-    await adapters.close()
 
 
 def actions(adapters: Adapters, folder: Path, *rows: Row) -> Actions:

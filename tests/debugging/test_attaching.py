@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError, worker_gone
 from eagleray.features.debugging.attaching import Attaching
 
 from tests.debugging.fakes import List, Maps, Row
-from tests.fakes.adapter import FakeAdapter, running, state
-
-
-@pytest.fixture
-async def adapter() -> AsyncIterator[FakeAdapter]:
-    async with running() as adapter:
-        yield adapter
-
-
-@pytest.fixture
-async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
-    adapters = Adapters()
-    yield adapters
-    await adapters.close()
+from tests.fakes.adapter import FakeAdapter, state
 
 
 def attaching(adapters: Adapters, *rows: Row, maps: Maps | None = None) -> Attaching:

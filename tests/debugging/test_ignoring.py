@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,9 @@ from eagleray.common.errors import worker_busy
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 
 from tests.debugging.fakes import Place, Row
-from tests.fakes.adapter import FakeAdapter, running, state
+from tests.fakes.adapter import FakeAdapter, state
 
 RULE = Rule("http://c:8265", "session_1", "/remote/train.py", 24, seen_line=23)
-
-
-@pytest.fixture
-async def adapter() -> AsyncIterator[FakeAdapter]:
-    async with running() as adapter:
-        yield adapter
-
-
-@pytest.fixture
-async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
-    adapters = Adapters()
-    yield adapters
-    await adapters.close()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ class Editor {
   statusBar: FakeStatusBarItem[] = [];
   documents: { readonly uri: Uri; readonly text: string }[] = [];
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
+  links = new Map<string, LinkProvider>();
   clipboard = "";
   trusted = true;
   folders: { readonly uri: Uri; readonly name: string; readonly index: number }[] = [];
@@ -90,9 +91,22 @@ export class Uri {
     readonly authority: string,
     readonly path: string,
     readonly query: string,
+    readonly fragment = "",
   ) {}
-  static from(parts: { scheme: string; authority?: string; path?: string; query?: string }): Uri {
-    return new Uri(parts.scheme, parts.authority ?? "", parts.path ?? "", parts.query ?? "");
+  static from({
+    scheme,
+    authority = "",
+    path = "",
+    query = "",
+    fragment = "",
+  }: {
+    scheme: string;
+    authority?: string;
+    path?: string;
+    query?: string;
+    fragment?: string;
+  }): Uri {
+    return new Uri(scheme, authority, path, query, fragment);
   }
   static file(path: string): Uri {
     return new Uri("file", "", path, "");
@@ -190,6 +204,33 @@ export class ThemeIcon {
     readonly color?: ThemeColor,
   ) {}
 }
+export class Range {
+  constructor(
+    readonly startLine: number,
+    readonly startCharacter: number,
+    readonly endLine: number,
+    readonly endCharacter: number,
+  ) {}
+}
+
+export class DocumentLink {
+  constructor(
+    readonly range: Range,
+    readonly target: Uri,
+  ) {}
+}
+
+export interface LinkProvider {
+  provideDocumentLinks(document: { readonly uri: Uri }): readonly DocumentLink[];
+}
+
+export const languages = {
+  registerDocumentLinkProvider: ({ scheme }: { scheme: string }, provider: LinkProvider) => {
+    editor.links.set(scheme, provider);
+    return { dispose: () => void editor.links.delete(scheme) };
+  },
+};
+
 export class TreeItem {
   id?: string;
   description?: string;

@@ -118,6 +118,7 @@ test("a search goes through the logs of a group", async () => {
     ],
     truncated: true,
     unread: ["a/b: its node is gone"],
+    lines: 50_000,
   }));
   await editor.run("eagleray.searchLogs", group);
   assert.deepEqual(fake.sidecar.sentTo(SEARCH_LOGS), [
@@ -144,9 +145,35 @@ test("a search goes through the logs of a group", async () => {
   );
 });
 
+test("the number of a line that was found opens its log at that line", async () => {
+  editor.answer = ({ kind }) => (kind === "input" ? "loss" : undefined);
+  const match = { worker_id: "b", name: "a/b", stream: "err", line_number: 12, text: "loss" };
+  const found = { matches: [match], truncated: false, unread: [], lines: 50_000 };
+  fake.sidecar.on(SEARCH_LOGS, () => found as LogMatches);
+  await editor.run("eagleray.searchLogs", group);
+  const [results] = editor.documents;
+  assert.ok(results);
+  const [link] = editor.links.get("eagleray-log")?.provideDocumentLinks(results) ?? [];
+  assert.ok(link);
+  const { startLine, startCharacter, endCharacter } = link.range;
+  assert.equal(results.text.split("\n")[startLine]?.slice(startCharacter, endCharacter), "12");
+  assert.deepEqual([link.target.path, link.target.fragment], ["/a∕b b stderr.log", "L12"]);
+  const document = editor.providers.get("eagleray-log");
+  fake.sidecar.on(OPEN_LOG, () => logText({ text: "all of it\n" }));
+  assert.equal(await document?.provideTextDocumentContent(link.target), "all of it\n");
+  assert.deepEqual(fake.sidecar.sentTo(OPEN_LOG), [
+    { cluster: CLUSTER_ID, worker_id: "b", stream: "err", lines: 50_000 },
+  ]);
+  fake.sidecar.on(OPEN_LOG, () => {
+    throw new EaglerayError("no-log", "There is no log file of a/b.", "Its node is gone.");
+  });
+  const said = "There is no log file of a/b. Its node is gone.\n";
+  assert.equal(await document?.provideTextDocumentContent(link.target), said);
+});
+
 test("without a row all logs of the cluster are searched", async () => {
   fake.sidecar.notify(CLUSTERS_CHANGED, { clusters: [cluster()], hints: [] });
-  fake.sidecar.on(SEARCH_LOGS, () => ({ matches: [], truncated: false, unread: [] }));
+  fake.sidecar.on(SEARCH_LOGS, () => ({ matches: [], truncated: false, unread: [], lines: 9 }));
   editor.answer = ({ kind }) => (kind === "input" ? "nan" : undefined);
   await editor.run("eagleray.searchLogs");
   assert.deepEqual(fake.sidecar.sentTo(SEARCH_LOGS), [

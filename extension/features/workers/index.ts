@@ -10,12 +10,15 @@ import { AllWorkersView } from "./all_view";
 import { Followers } from "./following";
 import { LogCommands } from "./log_commands";
 import { LogDocuments } from "./log_documents";
+import { OPEN_LOG } from "./messages";
 import { notifications } from "./notification";
 import { pausedView } from "./paused_view";
 import { watching } from "./watching";
 
 export function register(parts: Parts): Disposable[] {
-  const documents = new LogDocuments();
+  const documents = new LogDocuments(
+    async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text,
+  );
   const followers = new Followers(parts.sidecar);
   return [
     documents,

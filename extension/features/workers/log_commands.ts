@@ -8,8 +8,8 @@ import { count, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Followers } from "./following";
-import type { LogDocuments } from "./log_documents";
-import { logDocument, logTitle, matchesDocument, searchOf, type Stream } from "./log_model";
+import { linksTo, type LogDocuments } from "./log_documents";
+import { logDocument, logTitle, matchesText, searchOf, type Stream } from "./log_model";
 import { OPEN_LOG, SEARCH_LOGS } from "./messages";
 
 const LINES = 10_000;
@@ -104,7 +104,8 @@ export class LogCommands {
       ),
     );
     const title = `Search ${plain(search.pattern, 40).replaceAll("/", "∕")}`;
-    await this.documents.show(title, matchesDocument(search, scope.where, found), "start");
+    const { text, links } = matchesText(search, scope.where, found);
+    await this.documents.show(title, text, "start", linksTo(cluster, found.lines, links));
   }
 
   /** Which logs to search: those of the rows' workers, else all of a cluster. */

@@ -3,29 +3,50 @@
 import * as vscode from "vscode";
 
 import { Disposables, type Disposable } from "../../common/disposables";
+import { asEaglerayError } from "../../common/errors";
+import type { LineLink } from "./log_model";
+import type { OpenLog } from "./messages";
 
 const SCHEME = "eagleray-log";
 
-/** Owns the texts of the documents that are open. */
-export class LogDocuments implements Disposable, vscode.TextDocumentContentProvider {
+/** A document whose text is asked for when it is opened, at a line; its query says which log it is. */
+function lineUri(title: string, log: OpenLog, line: number): vscode.Uri {
+  const query = JSON.stringify(log);
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${title}.log`, query, fragment: `L${line}` });
+}
+
+/** Owns the texts and links of the documents that are open. */
+export class LogDocuments
+  implements Disposable, vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider
+{
   private readonly owned = new Disposables();
   private readonly texts = new Map<string, string>();
+  private readonly links = new Map<string, readonly vscode.DocumentLink[]>();
   private readonly changed = this.owned.add(new vscode.EventEmitter<vscode.Uri>());
   readonly onDidChange = this.changed.event;
 
-  constructor() {
+  /** `read` asks for the text of a log. */
+  constructor(private readonly read: (log: OpenLog) => Promise<string>) {
     this.owned.add(vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
+    this.owned.add(vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, this));
     this.owned.add(
       vscode.workspace.onDidCloseTextDocument((document) => {
         this.texts.delete(document.uri.toString());
+        this.links.delete(document.uri.toString());
       }),
     );
   }
 
   /** Shows `text` under `title`; a document of that title which is open already gets the new text. */
-  async show(title: string, text: string, at: "start" | "end"): Promise<void> {
+  async show(
+    title: string,
+    text: string,
+    at: "start" | "end",
+    links: readonly vscode.DocumentLink[] = [],
+  ): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}.log` });
     this.texts.set(uri.toString(), text);
+    this.links.set(uri.toString(), links);
     this.changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
     const editor = await vscode.window.showTextDocument(document, { preview: true });
@@ -36,11 +57,41 @@ export class LogDocuments implements Disposable, vscode.TextDocumentContentProvi
   }
 
   /** After a reload of the window the editor asks for documents whose text went with the old one. */
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.toString()) ?? "Open this log again from the panel Eagleray.\n";
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const text = this.texts.get(uri.toString());
+    if (text !== undefined) {
+      return text;
+    }
+    if (uri.query === "") {
+      return "Open this log again from the panel Eagleray.\n";
+    }
+    try {
+      return await this.read(JSON.parse(uri.query) as OpenLog);
+    } catch (error) {
+      // A document that failed to open shows a blank page; one that says why helps.
+      return `${asEaglerayError(error).sentence}\n`;
+    }
+  }
+
+  provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
+    return [...(this.links.get(document.uri.toString()) ?? [])];
   }
 
   dispose(): void {
     this.owned.dispose();
   }
+}
+
+/** The links of what a search found in the last `lines` lines of logs. */
+export function linksTo(
+  cluster: string,
+  lines: number,
+  links: readonly LineLink[],
+): vscode.DocumentLink[] {
+  return links.map(({ line, from, to, title, match }) => {
+    const { worker_id, stream, line_number } = match;
+    const log = { cluster, worker_id, stream, lines };
+    const range = new vscode.Range(line, from, line, to);
+    return new vscode.DocumentLink(range, lineUri(title, log, line_number));
+  });
 }

@@ -4,6 +4,8 @@ import type { WorkerName } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import type { LogMatch, LogMatches, LogText } from "./messages";
 
+const NUMBER_WIDTH = 7;
+
 export type Stream = "out" | "err";
 
 export interface Search {
@@ -34,18 +36,39 @@ export function searchOf(typed: string): Search {
   return { pattern, regex, match_case: /\p{Lu}/u.test(pattern) };
 }
 
-/** The matches worker by worker, as one text. */
-export function matchesDocument(search: Search, where: string, found: LogMatches): string {
-  const head = `${count(found.matches.length, "line")} with “${search.pattern}” in the logs of ${where}`;
-  const cut = found.truncated ? ["There are more; these are the first."] : [];
-  const unread = found.unread.map((one) => `Not read: ${plain(one, 500)}`);
-  const blocks = [...byLog(found.matches)].map(([title, matches]) =>
-    [
-      title,
-      ...matches.map((match) => `${String(match.line_number).padStart(7)}: ${match.text}`),
-    ].join("\n"),
-  );
-  return `${[[head, ...cut, ...unread].join("\n"), ...blocks].join("\n\n")}\n`;
+/** What a search found, as a text in which the number of each line leads to that line of its log. */
+export interface MatchesText {
+  readonly text: string;
+  readonly links: readonly LineLink[];
+}
+
+/** Where in the text the link stands (from 0), and the line of the log (from 1) that it leads to. */
+export interface LineLink {
+  readonly line: number;
+  readonly from: number;
+  readonly to: number;
+  readonly title: string;
+  readonly match: LogMatch;
+}
+
+/** The matches worker by worker. */
+export function matchesText(search: Search, where: string, found: LogMatches): MatchesText {
+  const lines = [
+    `${count(found.matches.length, "line")} with “${search.pattern}” in the logs of ${where}`,
+    ...(found.truncated ? ["There are more; these are the first."] : []),
+    ...found.unread.map((one) => `Not read: ${plain(one, 500)}`),
+  ];
+  const links: LineLink[] = [];
+  for (const [title, matches] of byLog(found.matches)) {
+    lines.push("", title);
+    for (const match of matches) {
+      const number = String(match.line_number);
+      const to = Math.max(number.length, NUMBER_WIDTH);
+      links.push({ line: lines.length, from: to - number.length, to, title, match });
+      lines.push(`${number.padStart(NUMBER_WIDTH)}: ${match.text}`);
+    }
+  }
+  return { text: `${lines.join("\n")}\n`, links };
 }
 
 function byLog(matches: readonly LogMatch[]): Map<string, LogMatch[]> {

@@ -151,9 +151,15 @@ export interface LogMatch {
   readonly text: string;
 }
 
-/** All matches; `unread` names the workers whose log could not be read, and why. */
+/**
+ * All matches; `unread` names the workers whose log could not be read, and why.
+ *
+ * The last `lines` lines of each log were searched, and line numbers count from the first of
+ * these.
+ */
 export interface LogMatches {
   readonly matches: readonly LogMatch[];
   readonly truncated: boolean;
   readonly unread: readonly string[];
+  readonly lines: number;
 }

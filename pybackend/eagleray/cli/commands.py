@@ -59,7 +59,7 @@ async def paused(parts: Parts, asked: argparse.Namespace) -> int:
     elif waiting:
         printing.print_groups(groups)
     else:
-        print("No worker is paused.", file=sys.stderr)
+        print("No worker is paused; `eagleray clusters` says what is seen.", file=sys.stderr)
     return 0
 
 

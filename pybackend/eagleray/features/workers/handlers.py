@@ -146,7 +146,7 @@ class Panel:
             )
             for match in found.matches
         ]
-        return messages.LogMatches(matches, found.truncated, list(found.unread))
+        return messages.LogMatches(matches, found.truncated, list(found.unread), log_search.LINES)
 
 
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:

@@ -183,8 +183,12 @@ class LogMatch:
 
 @frozen
 class LogMatches:
-    """All matches; `unread` names the workers whose log could not be read, and why."""
+    """All matches; `unread` names the workers whose log could not be read, and why.
+
+    The last `lines` lines of each log were searched, and line numbers count from the first of these.
+    """
 
     matches: list[LogMatch]
     truncated: bool
     unread: list[str]
+    lines: int
