@@ -10,9 +10,18 @@ from attrs import frozen
 
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
 from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.reaching import Reaching, jobs_of
+from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.ways import Ways
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.source_mapping.source_mapping import SourceMapping
@@ -24,15 +33,19 @@ from eagleray.features.workers.rows import everyone
 class Settings:
     """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
 
-    `discovery` "off": only clusters that were added or named.
+    `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
     """
 
     discovery: Literal["own", "off"] = "own"
+    slurm: Literal["own", "off"] = "own"
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
         said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
-        return Settings("off" if said == "off" else "own")
+        discovery: Literal["own", "off"] = "off" if said == "off" else "own"
+        # Who wants nothing found wants no jobs found either.
+        slurm = "off" if discovery == "off" else options.get("slurm")
+        return Settings(discovery, "off" if slurm == "off" else "own")
 
 
 @frozen
@@ -47,6 +60,10 @@ class Parts:
     adapters: Adapters
     watch: ClusterWatch
     clusters: Clusters
+    jobs: Jobs
+    ways: Ways
+    reaching: Reaching
+    terminals: Terminals
     workers: PausedWorkers
     debugging: Debugging
     source_mapping: SourceMapping
@@ -54,6 +71,7 @@ class Parts:
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
         await self.workers.close()
+        self.reaching.close()
         await self.clusters.close()
         await self.watch.close()
         await self.adapters.close()
@@ -65,9 +83,31 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     adapters = Adapters()
     watch = ClusterWatch()
     source_mapping = SourceMapping(adapters, home())
-    workers = PausedWorkers(watch, adapters, clock=clock, to_local=source_mapping.local)
 
-    clusters = Clusters(watch, dict(os.environ), settings.discovery)
+    def standing(cluster: str) -> int:
+        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.known())
+        return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
+
+    tokens = TokenRules(dict(os.environ))
+    commands = Commands(adapters.run)
+    slurm = Slurm(commands)
+    ways = Ways(adapters, commands, Heads(slurm), tokens)
+    jobs = Jobs(
+        slurm,
+        StoredHosts(home() / "hosts.json"),
+        here=settings.slurm == "own",
+        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        visible=lambda: watch.visible,
+        clock=clock,
+    )
+    workers = PausedWorkers(
+        watch, adapters, clock=clock, to_local=source_mapping.local, is_near=ways.is_near
+    )
+    reaching = Reaching(ways, jobs, watch, standing, adapters.listen_routes)
+    clusters = Clusters(
+        watch, dict(os.environ), settings.discovery, tokens=tokens, reaches=reaching
+    )
+    reaching.on_change(clusters.changed)
 
     async def id_of(cluster: str) -> str:
         # A worker can be held of a cluster that nobody watches any more.
@@ -88,6 +128,10 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         adapters=adapters,
         watch=watch,
         clusters=clusters,
+        jobs=jobs,
+        ways=ways,
+        reaching=reaching,
+        terminals=Terminals(watch, ways),
         workers=workers,
         debugging=Debugging(
             adapters=adapters,
@@ -97,6 +141,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
             maps=source_mapping,
             clock=clock,
             ignored_file=home() / "ignored_breakpoints.json",
+            routes=ways.routes,
         ),
         source_mapping=source_mapping,
     )

@@ -117,14 +117,16 @@ def _port(written: str, text: str) -> int:
 
 
 def _address(written: str, scheme: str, host: str, port: int, prefix: str) -> str:
-    host = "127.0.0.1" if host.lower() in HERE else host.lower()
+    host = host.lower()
     try:
         ip = ipaddress.ip_address(host)
     except ValueError:
-        if not HOST_NAME.fullmatch(host):
+        if host not in HERE and not HOST_NAME.fullmatch(host):
             raise bad_address(written) from None
     else:
-        host = f"[{ip}]" if ip.version == 6 else str(ip)
+        # `::ffff:127.0.0.1` is the address of IPv4 that it ends with, so it is the same cluster.
+        host = str(getattr(ip, "ipv4_mapped", None) or ip)
+    host = "127.0.0.1" if host in HERE else host
     if not 0 < port < 2**16 or (prefix and not PREFIX.fullmatch(prefix)):
         raise bad_address(written)
-    return f"{scheme}://{host}:{port}{prefix}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}"
