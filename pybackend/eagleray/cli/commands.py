@@ -40,6 +40,7 @@ async def _run(asked: argparse.Namespace) -> int:
     parts = build(Settings.read({}, dict(os.environ)))
     # Ended before the parts: a question that is open then is of no use any more.
     asking = Asking(parts.adapters)
+    parts.reaching.follow_routes()
     try:
         return await COMMANDS[asked.command](parts, asked)
     finally:

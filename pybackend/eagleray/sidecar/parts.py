@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
+from eagleray.adapter.protocol import SshSettings
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
@@ -38,6 +39,7 @@ class Settings:
 
     discovery: Literal["own", "off"] = "own"
     slurm: Literal["own", "off"] = "own"
+    ssh: SshSettings = field(factory=SshSettings)
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
@@ -45,7 +47,17 @@ class Settings:
         discovery: Literal["own", "off"] = "off" if said == "off" else "own"
         # Who wants nothing found wants no jobs found either.
         slurm = "off" if discovery == "off" else options.get("slurm")
-        return Settings(discovery, "off" if slurm == "off" else "own")
+        return Settings(discovery, "off" if slurm == "off" else "own", _ssh(options, environ))
+
+
+def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
+    """EAGLERAY_SSH wins; what is no setting counts as not set."""
+    said = options.get("ssh")
+    said = said if isinstance(said, dict) else {}
+    path = environ.get("EAGLERAY_SSH") or said.get("path")
+    return SshSettings(
+        path if isinstance(path, str) else "", said.get("reuseControlMaster") is not False
+    )
 
 
 @frozen
@@ -81,6 +93,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     """All parts, not yet asking anything; call it on the event loop that will use them."""
     clock = clock or SystemClock()
     adapters = Adapters()
+    adapters.use_ssh(settings.ssh)
     watch = ClusterWatch()
     source_mapping = SourceMapping(adapters, home())
 
@@ -131,7 +144,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         jobs=jobs,
         ways=ways,
         reaching=reaching,
-        terminals=Terminals(watch, ways),
+        terminals=Terminals(watch, ways, settings.ssh.program),
         workers=workers,
         debugging=Debugging(
             adapters=adapters,

@@ -40,11 +40,13 @@ class Terminals:
         self,
         watch: ClusterWatch,
         ways: Ways,
+        ssh: str = "",
         environ: Mapping[str, str] | None = None,
         local: Callable[[], frozenset[str]] = local_addresses,
     ) -> None:
         self._watch = watch
         self._ways = ways
+        self._ssh = ssh or "ssh"
         self._environ = os.environ if environ is None else environ
         self._local = local
 
@@ -87,7 +89,7 @@ class Terminals:
         ip = node.ip if node else ""
         on_host = is_loopback(urlsplit(where.url).hostname or "") and is_head
         if on_host or not ip or is_loopback(ip):
-            return Terminal(where.ssh, (self._ssh(), "-t", "--", where.ssh))
+            return Terminal(where.ssh, (self._ssh, "-t", "--", where.ssh))
         return Terminal(
             _title(node), tuple(self._through(where.ssh, ["ssh", "-t", "--", _host(ip)]))
         )
@@ -96,14 +98,11 @@ class Terminals:
         ip = node.ip if node else urlsplit(where.url).hostname or ""
         if is_loopback(ip) or ip in self._local():
             return Terminal("this machine", (self._environ.get("SHELL") or "/bin/sh",))
-        return Terminal(_title(node) or ip, (self._ssh(), "-t", "--", _host(ip)))
+        return Terminal(_title(node) or ip, (self._ssh, "-t", "--", _host(ip)))
 
     def _through(self, host: str, command: list[str]) -> list[str]:
         """ssh joins its arguments to a line for the shell there, hence the quotes."""
-        return [self._ssh(), "-t", "--", host, shlex.join(command)]
-
-    def _ssh(self) -> str:
-        return self._environ.get("EAGLERAY_SSH") or "ssh"
+        return [self._ssh, "-t", "--", host, shlex.join(command)]
 
 
 def _name_in_job(head: Head | None, node: NodeRow | None) -> str:
