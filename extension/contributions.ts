@@ -9,9 +9,17 @@ export const COMMANDS = {
   showPanel: "eagleray.showPanel",
   // Clusters
   addCluster: "eagleray.addCluster",
+  connectJob: "eagleray.connectJob",
+  lookForJobs: "eagleray.lookForJobs",
+  forgetHost: "eagleray.forgetHost",
   removeCluster: "eagleray.removeCluster",
   refresh: "eagleray.refresh",
+  reconnect: "eagleray.reconnect",
+  showRouteMessage: "eagleray.showRouteMessage",
+  openTerminal: "eagleray.openTerminal",
   setToken: "eagleray.setToken",
+  setHeaders: "eagleray.setHeaders",
+  setCertificates: "eagleray.setCertificates",
   copyNextStep: "eagleray.copyNextStep",
   // Workers
   groupByClass: "eagleray.groupByClass",
@@ -58,6 +66,9 @@ export interface PathMapping {
 export interface Settings {
   readonly python: string;
   readonly discovery: "own" | "off";
+  readonly slurm: "own" | "off";
+  readonly "ssh.path": string;
+  readonly "ssh.reuseControlMaster": boolean;
   readonly autoAttach: "off" | "first" | "rank0";
   readonly pathMappings: Readonly<Record<string, readonly PathMapping[]>>;
 }
@@ -66,6 +77,9 @@ export interface Settings {
 export const SETTINGS: Settings = {
   python: "",
   discovery: "own",
+  slurm: "own",
+  "ssh.path": "",
+  "ssh.reuseControlMaster": true,
   autoAttach: "off",
   pathMappings: {},
 };
@@ -96,6 +110,10 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
  */
 export const ROWS = {
   cluster: { own: "cluster.own", added: "cluster.added" },
+  /** Ends that of a cluster which a connection of ours leads to. */
+  routed: ".routed",
+  job: { found: "job", connecting: "job.connecting" },
+  jobHost: "jobHost",
   problem: "problem",
   group: "group",
   worker: "worker",

@@ -21,7 +21,7 @@ import type { Sidecar } from "./sidecar/sidecar";
  * down the last lists stay, since the workers go on being paused.
  */
 export class Lists implements Disposable {
-  readonly clusters = new Store<Clusters>({ clusters: [], hints: [] });
+  readonly clusters = new Store<Clusters>({ clusters: [], hints: [], jobs: [], hosts: [] });
   readonly paused = new Store<Snapshot>({ groups: [], paused: 0, held: 0 });
   private readonly listening: readonly Disposable[];
 

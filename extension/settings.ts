@@ -14,7 +14,8 @@ export function setting<K extends keyof Settings>(name: K): Settings[K] {
   return sameType ? (value as Settings[K]) : SETTINGS[name];
 }
 
-export function onSettingChanged(name: keyof Settings, listener: () => void): Disposable {
+/** `name` is a setting, or the part before the dot that several begin with. */
+export function onSettingChanged(name: keyof Settings | "ssh", listener: () => void): Disposable {
   return vscode.workspace.onDidChangeConfiguration((change) => {
     if (change.affectsConfiguration(`${SECTION}.${name}`)) {
       listener();

@@ -1,6 +1,6 @@
 /** The rows of the views, as commands get them from context menus, keys and inline buttons. */
 
-import type { Cluster, Problem } from "../features/clusters/messages";
+import type { Cluster, Job, JobHost, Problem } from "../features/clusters/messages";
 import type { PausedWorker, Worker } from "../features/workers/messages";
 
 /** Paused workers that run the same thing. */
@@ -27,6 +27,19 @@ export interface EmptyRow {
 export interface ClusterRow {
   readonly row: "cluster";
   readonly cluster: Cluster;
+}
+
+/** A running job that holds a Ray which is not connected yet; `connecting`: it is just being done. */
+export interface JobRow {
+  readonly row: "job";
+  readonly job: Job;
+  readonly connecting: boolean;
+}
+
+/** A host behind ssh whose jobs are looked at. */
+export interface JobHostRow {
+  readonly row: "jobHost";
+  readonly host: JobHost;
 }
 
 /** Something that stands in the way; `cluster` is "" for what belongs to none. */
@@ -94,6 +107,6 @@ export function isRow(value: unknown): value is Row {
 }
 
 export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
-export type ClustersRow = ClusterRow | ProblemRow;
+export type ClustersRow = ClusterRow | JobRow | JobHostRow | ProblemRow;
 export type AllRow = ClusterRow | AnyGroupRow | AnyWorkerRow | ProblemRow;
 export type Row = PausedRow | ClustersRow | AllRow;

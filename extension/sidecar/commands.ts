@@ -7,6 +7,9 @@ import { COMMANDS, VIEW_CONTAINER } from "../contributions";
 import type { Parts } from "../parts";
 import { changeSetting, onSettingChanged } from "../settings";
 
+/** Settings that the sidecar, or the search for its Python, takes up when it starts. */
+const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh"] as const;
+
 export function sidecarCommands(parts: Parts): Disposable[] {
   return [
     vscode.commands.registerCommand(COMMANDS.showLogs, () => {
@@ -17,8 +20,7 @@ export function sidecarCommands(parts: Parts): Disposable[] {
     vscode.commands.registerCommand(COMMANDS.showPanel, () =>
       vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
     ),
-    onSettingChanged("python", () => void parts.sidecar.restart()),
-    onSettingChanged("discovery", () => void parts.sidecar.restart()),
+    ...TOLD_AT_THE_START.map((name) => onSettingChanged(name, () => void parts.sidecar.restart())),
     // What could not be executed before may be what was missing.
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       if (parts.sidecar.state.value === "no-python") {

@@ -60,6 +60,9 @@ function clientOptions(
     documentSelector: [],
     initializationOptions,
     outputChannel: quietChannel(log),
+    // What a trace would show are the params of requests, passphrases among them: a setting that nobody
+    // contributes (`eagleray.trace.server`) must not bring them into a log.
+    traceOutputChannel: quietChannel(() => undefined),
     initializationFailedHandler: () => false,
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -36,8 +36,8 @@ export function startByItself(parts: Parts): Disposable[] {
         clearTimeout(timer);
       },
     },
-    parts.clusters.onChanged(({ clusters }) => {
-      const remembered = clusters.length > 0;
+    parts.clusters.onChanged(({ clusters, jobs, hosts }) => {
+      const remembered = clusters.length + jobs.length + hosts.length > 0;
       if (workspaceState.get<boolean>(REMEMBERED) !== remembered) {
         void workspaceState.update(REMEMBERED, remembered);
       }

@@ -2,6 +2,7 @@
 
 import type { Clusters } from "../features/clusters/messages";
 import type { Snapshot } from "../features/workers/messages";
+import { clusterSentence } from "../common/cluster_rows";
 import { count, plain } from "../common/texts";
 import type { SidecarState } from "./sidecar";
 
@@ -66,6 +67,6 @@ function tooltip({ clusters }: Clusters): string {
   if (clusters.length === 0) {
     return "Eagleray: no Ray cluster";
   }
-  const lines = clusters.map((cluster) => `${plain(cluster.name)}: ${plain(cluster.sentence)}`);
+  const lines = clusters.map((cluster) => `${plain(cluster.name)}: ${clusterSentence(cluster)}`);
   return [`Eagleray: ${count(clusters.length, "cluster")}`, ...lines].join("\n");
 }

@@ -57,5 +57,17 @@ async function open(
   const launch = sidecarLaunch(extensionFolder, libraries, python.python, python.tag);
   // Loaded here, and not above, so that an idle extension does not pay for it.
   const { openChannel } = await import("./process.js");
-  return openChannel(launch, { discovery: setting("discovery") }, methods, listener, log);
+  return openChannel(launch, initializationOptions(), methods, listener, log);
+}
+
+/** What the sidecar is told once; a change of these settings starts it anew. */
+function initializationOptions(): object {
+  return {
+    discovery: setting("discovery"),
+    slurm: setting("slurm"),
+    ssh: {
+      path: setting("ssh.path"),
+      reuseControlMaster: setting("ssh.reuseControlMaster"),
+    },
+  };
 }

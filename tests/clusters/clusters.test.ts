@@ -1,34 +1,44 @@
 // The view Clusters and its commands, against a fake sidecar and editor.
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 
+import { clusterTexts } from "../../extension/common/cluster_rows";
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/common/rows";
 import { register } from "../../extension/features/clusters";
 import {
-  ADD,
   CHANGED,
+  FORGET_HOST,
   LIST,
+  RECONNECT,
   REFRESH,
-  REMOVE,
-  SET_TOKEN,
   type Cluster,
+  type Route,
 } from "../../extension/features/clusters/messages";
-import { addressProblem } from "../../extension/features/clusters/model";
+import { clustersTexts, type ClustersView } from "../../extension/features/clusters/model";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";
-import { CLUSTER_ID, cluster, pausedWorker, snapshotOf } from "../workers/samples";
+import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
+
+const VIEW: ClustersView = { clusters: clustersOf([]), connecting: new Set(), age_s: 0 };
 
 let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   editor.reset();
   fake = fakeParts();
-  register(fake.parts);
+  registered = register(fake.parts);
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
 });
 
 function shownRows(): string[] {
@@ -47,28 +57,6 @@ function rowOf(one: Cluster): Row {
   return { row: "cluster", cluster: one };
 }
 
-const ADDRESSES: readonly (readonly [string, boolean])[] = [
-  ["8265", true],
-  [" 8265 ", true],
-  ["head:8265", true],
-  ["10.0.0.1:8265", true],
-  ["[::1]:8265", true],
-  ["http://head:8265", true],
-  ["https://head/ray", true],
-  ["", false],
-  ["head", false],
-  ["ray://head:10001", false],
-  ["file:///etc/passwd", false],
-  ["head:8265/path", false],
-  ["user@head:8265", false],
-];
-
-for (const [address, good] of ADDRESSES) {
-  test(`the address ${JSON.stringify(address)} is ${good ? "accepted" : "refused"}`, () => {
-    assert.equal(addressProblem(address) === undefined, good);
-  });
-}
-
 test("each cluster stands there with its sentence, its problems below it, and the hints last", () => {
   const problem = { code: "no-debugpy", message: "debugpy is missing.", next_step: "Install it." };
   const hint = { code: "foreign", message: "8265 is somebody else’s.", next_step: "" };
@@ -79,10 +67,10 @@ test("each cluster stands there with its sentence, its problems below it, and th
     state: "unreachable",
     sentence: "",
   });
-  fake.sidecar.notify(CHANGED, {
-    clusters: [cluster({ problems: [problem] }), added],
-    hints: [hint],
-  });
+  fake.sidecar.notify(
+    CHANGED,
+    clustersOf([cluster({ problems: [problem] }), added], { hints: [hint] }),
+  );
   assert.deepEqual(shownRows(), [
     "127.0.0.1:8265 | Connected, Ray 2.60.0, 6 workers, none paused | cluster.own",
     "  debugpy is missing. | Install it. | problem",
@@ -91,81 +79,135 @@ test("each cluster stands there with its sentence, its problems below it, and th
   ]);
 });
 
-test("a cluster is added by its address, and the token asked for when it wants one", async () => {
-  editor.answer = ({ kind, options }) =>
-    kind === "input" ? (options["password"] === true ? "s3cret" : " host:8265 ") : undefined;
-  fake.sidecar.on(ADD, ({ token }) => {
-    if (token === undefined) {
-      throw new EaglerayError("token-needed", "It asks for a token.");
-    }
-    return cluster({ id: "http://host:8265" });
-  });
-  await editor.run("eagleray.addCluster");
-  assert.deepEqual(fake.sidecar.sentTo(ADD), [
-    { address: "host:8265" },
-    { address: "host:8265", token: "s3cret" },
+const LOST = route({
+  state: "reconnecting",
+  sentence: "No answer from login for 12 s; connecting again",
+  message: "debug1: x\nConnection to login closed.",
+});
+
+test("a cluster beyond a host says how it is reached and how much time its job has left", () => {
+  const behind = cluster({ id: "slurm", name: "train", origin: "added", time_left_s: 4_800 });
+  const list = [
+    { ...behind, route: route({ kind: "srun", via: "job 12 on node-1, through login" }) },
+    { ...behind, id: "other", route: LOST },
+  ];
+  fake.sidecar.notify(CHANGED, clustersOf(list));
+  assert.deepEqual(shownRows(), [
+    "train | Connected, Ray 2.60.0, 6 workers, none paused · through job 12 on node-1, through login · 1 h 20 min left | cluster.added.routed",
+    "train | No answer from login for 12 s; connecting again · through login · 1 h 20 min left | cluster.added.routed",
   ]);
-  assert.deepEqual([...fake.secrets.values.values()], ["s3cret"]);
 });
 
-test("an address that does not work is said, with a way to the log, and nothing is kept", async () => {
-  editor.answer = ({ kind }) => (kind === "input" ? "8265" : undefined);
-  fake.sidecar.on(ADD, () => {
-    throw new EaglerayError("not-ray", "That is not a Ray dashboard.", "Check the port.");
+const ROUTES: readonly (readonly [Route["state"], string])[] = [
+  ["connecting", "loading~spin"],
+  ["ready", "server-environment"],
+  ["degraded", "warning"],
+  ["lost", "debug-disconnect"],
+  ["reconnecting", "loading~spin"],
+];
+
+for (const [state, icon] of ROUTES) {
+  test(`a route that is ${state} has an icon and words, also for a screen reader`, () => {
+    const texts = clusterTexts(cluster({ route: route({ state, sentence: "" }) }));
+    assert.equal(texts.icon, icon);
+    assert.match(texts.spoken, state === "ready" ? /Ray 2\.60\.0/ : /connect|answer/);
+    assert.match(texts.tooltip, new RegExp(`^Through login: ${state}$`, "m"));
   });
-  await editor.run("eagleray.addCluster");
-  const shown = editor.asked.find((asked) => asked.kind === "error");
-  assert.deepEqual(
-    [shown?.text, shown?.buttons],
-    ["That is not a Ray dashboard. Check the port.", ["Show Logs"]],
+}
+
+test("the last words of ssh stand in the tooltip, line by line, and can be shown whole", async () => {
+  const lost = cluster({ route: LOST });
+  fake.sidecar.notify(CHANGED, clustersOf([lost]));
+  assert.match(
+    clusterTexts(lost).tooltip,
+    /\nThe last it said:\ndebug1: x\nConnection to login closed\.$/,
   );
-  assert.match(fake.log.text, /adding a cluster: not-ray/);
-  assert.equal(fake.secrets.values.size, 0);
-});
-
-test("Escape adds nothing and says nothing", async () => {
-  await editor.run("eagleray.addCluster");
-  assert.deepEqual([fake.sidecar.sent, editor.asked.length], [[], 1]);
-});
-
-test("a removed cluster takes its token along", async () => {
-  editor.answer = () => "s3cret";
-  const added = cluster({ origin: "added" });
-  fake.sidecar.notify(CHANGED, { clusters: [added], hints: [] });
-  await editor.run("eagleray.setToken", rowOf(added));
-  assert.deepEqual(fake.sidecar.sentTo(SET_TOKEN), [{ cluster: CLUSTER_ID, token: "s3cret" }]);
-  await editor.run("eagleray.removeCluster", rowOf(added));
-  assert.deepEqual(fake.sidecar.sentTo(REMOVE), [{ cluster: CLUSTER_ID }]);
-  assert.equal(fake.secrets.values.size, 0);
-});
-
-test("a sidecar that starts again is told the tokens; one that is refused is kept", async () => {
-  editor.answer = () => "s3cret";
-  fake.sidecar.notify(CHANGED, { clusters: [cluster()], hints: [] });
-  await editor.run("eagleray.setToken", rowOf(cluster()));
-  fake.sidecar.on(SET_TOKEN, () => {
-    throw new EaglerayError("unknown-cluster", "There is no such cluster.");
+  await editor.run("eagleray.showRouteMessage", rowOf(lost));
+  const [dialog] = editor.asked;
+  assert.deepEqual(dialog?.options, {
+    modal: true,
+    detail: `${LOST.sentence}\n\n${LOST.message}`,
   });
-  fake.sidecar.started();
-  await settled();
-  assert.equal(fake.sidecar.sentTo(SET_TOKEN).length, 2);
-  assert.deepEqual([...fake.secrets.values.values()], ["s3cret"]);
-  assert.doesNotMatch(fake.log.text, /s3cret/);
 });
 
-test("an empty token is forgotten", async () => {
-  fake.sidecar.notify(CHANGED, { clusters: [cluster()], hints: [] });
-  editor.answer = () => "s3cret";
-  await editor.run("eagleray.setToken", rowOf(cluster()));
-  editor.answer = () => "";
-  await editor.run("eagleray.setToken", rowOf(cluster()));
-  assert.equal(fake.secrets.values.size, 0);
+test("what a far end writes is only text in rows and tooltips", () => {
+  const evil = "$(trash) [a](command:b)\n\u001b[31m";
+  const texts = [
+    clusterTexts(
+      cluster({
+        name: evil,
+        sentence: evil,
+        route: route({ via: evil, sentence: evil, message: evil, state: "lost" }),
+      }),
+    ),
+    clustersTexts(VIEW, {
+      row: "job",
+      job: job({ name: evil, sentence: evil }),
+      connecting: false,
+    }),
+    clustersTexts(VIEW, {
+      row: "jobHost",
+      host: { host: evil, state: "failing", sentence: evil },
+    }),
+  ];
+  for (const { label, description, tooltip, spoken } of texts) {
+    assert.doesNotMatch(`${label} ${description} ${spoken}`, /\$\(|\]\(|[\n\u001b]/);
+    assert.doesNotMatch(tooltip, /\$\(|\]\(|\u001b/);
+  }
+});
+
+test("Reconnect asks for a new connection; from the palette of the clusters that have one", async () => {
+  const routed = cluster({ id: "ssh://login/http://127.0.0.1:8265", route: LOST });
+  fake.sidecar.notify(CHANGED, clustersOf([cluster(), routed]));
+  await editor.run("eagleray.reconnect", rowOf(routed));
+  editor.answer = ({ options }) => (options["items"] as unknown[])[0];
+  await editor.run("eagleray.reconnect");
+  assert.deepEqual(fake.sidecar.sentTo(RECONNECT), [
+    { cluster: routed.id },
+    { cluster: routed.id },
+  ]);
+});
+
+test("running jobs with a Ray in them and hosts of jobs stand there, each with its menu", () => {
+  const hosts = [
+    { host: "login", state: "ok" as const, sentence: "2 jobs of yours" },
+    { host: "other", state: "failing" as const, sentence: "other refused the key." },
+  ];
+  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job()], hosts }));
+  assert.deepEqual(shownRows(), [
+    "train | job 12 · login · 3 nodes · Ray 2.60.0 · 1 h 20 min left | job",
+    "login | 2 jobs of yours | jobHost",
+    "other | other refused the key. | jobHost",
+  ]);
+});
+
+test("a host is looked at and forgotten", async () => {
+  const hosts = [{ host: "login", state: "ok" as const, sentence: "" }];
+  fake.sidecar.notify(CHANGED, clustersOf([], { hosts }));
+  await editor.run("eagleray.forgetHost", { row: "jobHost", host: hosts[0] });
+  assert.deepEqual(fake.sidecar.sentTo(FORGET_HOST), [{ host: "login" }]);
+});
+
+test("that the time of a job is nearly up is said once, and again when it got a new limit", async () => {
+  const sentence = "The time of job 12 is up in 9 min, and r0 policy stands at a breakpoint.";
+  const nearly = cluster({ job: "12", time_left_s: 540, time_warning: sentence });
+  for (const one of [nearly, nearly, cluster({ job: "12", time_left_s: 500 }), nearly]) {
+    fake.sidecar.notify(CHANGED, clustersOf([one]));
+  }
+  await settled();
+  const warnings = (): string[] =>
+    editor.asked.filter(({ kind }) => kind === "warning").map(({ text }) => text);
+  assert.deepEqual(warnings(), [sentence]);
+  fake.sidecar.notify(CHANGED, clustersOf([cluster({ job: "12", time_left_s: 7_200 })]));
+  fake.sidecar.notify(CHANGED, clustersOf([nearly]));
+  await settled();
+  assert.equal(warnings().length, 2);
 });
 
 test("Refresh asks for both lists, and a restarted sidecar is asked for them by itself", async () => {
   const worker = pausedWorker();
-  fake.sidecar.on(REFRESH, () => ({ clusters: [cluster()], hints: [] }));
-  fake.sidecar.on(LIST, () => ({ clusters: [cluster({ state: "connecting" })], hints: [] }));
+  fake.sidecar.on(REFRESH, () => clustersOf([cluster()]));
+  fake.sidecar.on(LIST, () => clustersOf([cluster({ state: "connecting" })]));
   fake.sidecar.on(REFRESH_WORKERS, () => snapshotOf([worker]));
   await editor.run("eagleray.refresh");
   assert.equal(fake.parts.clusters.value.clusters[0]?.state, "connected");

@@ -101,8 +101,12 @@ def test_bad(written: str) -> None:
         "ssh://-oProxyCommand=x/8265",
         "ssh://login:22/8265",
         "ssh://a b/8265",
-    ]
-    + ["slurm://1;id", "slurm://-w", "slurm://$(id)", "ssh://login/slurm://x", "ssh://$(id)/8265"],
+        "slurm://1;id",
+        "slurm://-w",
+        "slurm://$(id)",
+        "ssh://login/slurm://x",
+        "ssh://$(id)/8265",
+    ],
 )
 def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) -> None:
     with pytest.raises(EaglerayError) as failed:

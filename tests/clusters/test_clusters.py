@@ -17,8 +17,10 @@ from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.handlers import Handlers
+from eagleray.features.clusters.terminals import Terminals
 from eagleray.features.clusters.token_rules import TokenRules
 
+from tests.clusters.fake_site import around
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 SCRIPT = "/venv/ray/dashboard/dashboard.py"
@@ -175,8 +177,8 @@ async def test_a_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_pat
     clusters = make()
     added = await clusters.add(fake.address)
     assert (added.state, added.problems[0].code) == ("unauthorized", "token-needed")
-    assert (await clusters.set_token(fake.address, "wrong")).problems[0].code == "token-refused"
-    assert (await clusters.set_token(fake.address, "secret-token")).state == "connected"
+    assert (await clusters.set_access(fake.address, "wrong")).problems[0].code == "token-refused"
+    assert (await clusters.set_access(fake.address, "secret-token")).state == "connected"
     stored = (tmp_path / "clusters.json").read_text()
     assert json.loads(stored)["clusters"] == [{"address": fake.address}]
     assert "secret-token" not in stored
@@ -191,9 +193,9 @@ async def test_a_token_may_come_before_its_cluster_is_known(
     fake.token = "secret"
     await make().add(fake.address, "secret")
     again = make()
-    assert (await again.set_token(fake.address, "secret")).state == "connected"
+    assert (await again.set_access(fake.address, "secret")).state == "connected"
     async with refused("unknown-cluster"):
-        await again.set_token("http://127.0.0.1:1", "x")
+        await again.set_access("http://127.0.0.1:1", "x")
 
 
 async def test_one_s_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashboard) -> None:
@@ -333,15 +335,29 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
     assert [problem.code for problem in added.problems] == ["protobuf-breaks-api"]
 
 
-async def test_the_panel_s_requests(make: Make, fake: FakeDashboard) -> None:
-    handlers = Handlers(make())
-    assert await handlers.list() == wire.Clusters([], [])
-    added = await handlers.add(wire.AddCluster(str(fake.port)))
+async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
+    clusters, world = make(), around(tmp_path, ClusterWatch())
+    terminals = Terminals(ClusterWatch(), world.ways)
+    handlers = Handlers(clusters, world.jobs, world.ways, terminals, FakeAnswers())
+    assert await handlers.list() == wire.Clusters([], [], [], [])
+    added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", [])
+    assert (added.route, added.job, added.host, added.time_warning) == (None, "", "", "")
     assert (await handlers.list()).clusters == [added]
     assert (await handlers.refresh()).clusters[0].id == fake.address
     assert (await handlers.set_token(wire.SetToken(fake.address, "x"))).state == "connected"
+    given = wire.Access(fake.address, headers={"X-Site": "1"})
+    assert (await handlers.set_access(given)).state == "connected"
+    assert fake.requests[-1].headers["X-Site"] == "1"
     await handlers.remove(wire.ClusterRef(fake.address))
     assert (await handlers.list()).clusters == []
     async with refused("unknown-cluster"):
         await handlers.remove(wire.ClusterRef(fake.address))
+    async with refused("unknown-cluster"):
+        await handlers.reconnect(wire.ClusterRef(fake.address))
+    await handlers.answer(wire.Answer("no number", "x"))
+
+
+class FakeAnswers:
+    async def answer(self, question_id: int, text: str | None) -> None:
+        raise AssertionError

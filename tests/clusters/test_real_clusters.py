@@ -81,7 +81,7 @@ async def test_found_at_two_addresses_it_is_one_cluster(
     environ = {"RAY_AUTH_TOKEN": TOKEN, "RAY_API_SERVER_ADDRESS": named}
     async with clusters(tmp_path, environ, machine=machine_with(cluster)) as known:
         await known.discover()
-        await known.set_token(named, TOKEN)
+        await known.set_access(named, TOKEN)
         while len(shown := (await known.refresh()).clusters) > 1:
             # Which session it is, is known once both have answered.
             assert all(one.state != "unauthorized" for one in shown), shown
@@ -97,9 +97,9 @@ async def test_without_the_token_the_panel_says_what_to_do(
         assert one.state == "unauthorized"
         assert one.problems[0].code == "token-needed"
         assert "Set Token" in one.problems[0].next_step
-        wrong = await known.set_token(cluster.address, "wrong")
+        wrong = await known.set_access(cluster.address, "wrong")
         assert wrong.problems[0].code == "token-refused"
-        right = await known.set_token(cluster.address, TOKEN)
+        right = await known.set_access(cluster.address, TOKEN)
         while right.state in ("unreachable", "failing"):
             right = (await known.refresh()).clusters[0]
         assert right.state == "connected"

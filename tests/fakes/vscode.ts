@@ -22,6 +22,12 @@ class Editor {
   views = new Map<string, FakeTreeView>();
   channels = new Map<string, FakeChannel>();
   statusBar: FakeStatusBarItem[] = [];
+  /** Boxes and lists that were created, shown or not; the test types into them. */
+  boxes: FakeInputBox[] = [];
+  picks: FakeQuickPick[] = [];
+  terminals: { readonly options: Record<string, unknown>; shown: boolean }[] = [];
+  /** Every progress that was begun; `cancel` is the person's, `ended` says that its work is done. */
+  progresses: FakeProgress[] = [];
   documents: { readonly uri: Uri; readonly text: string }[] = [];
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();
@@ -244,6 +250,81 @@ export class TreeItem {
     readonly collapsibleState: number,
   ) {}
 }
+/** A box or a list: open until it is hidden, by the person or by the extension. */
+class FakeQuickInput {
+  title = "";
+  placeholder = "";
+  ignoreFocusOut = false;
+  busy = false;
+  value = "";
+  open = false;
+  disposed = false;
+  protected readonly accepted = new EventEmitter<undefined>();
+  private readonly hidden = new EventEmitter<undefined>();
+  protected readonly changed = new EventEmitter<string>();
+  readonly onDidAccept = this.accepted.event;
+  readonly onDidHide = this.hidden.event;
+  readonly onDidChangeValue = this.changed.event;
+  show(): void {
+    this.open = true;
+  }
+  hide(): void {
+    if (this.open) {
+      this.open = false;
+      this.hidden.fire(undefined);
+    }
+  }
+  /** As a person types. */
+  type(value: string): void {
+    this.value = value;
+    this.changed.fire(value);
+  }
+  dispose(): void {
+    this.hide();
+    this.disposed = true;
+  }
+}
+
+export class FakeInputBox extends FakeQuickInput {
+  prompt = "";
+  password = false;
+  /** As a person types and presses Enter. */
+  enter(value: string): void {
+    this.type(value);
+    this.accepted.fire(undefined);
+  }
+}
+
+export class FakeQuickPick extends FakeQuickInput {
+  matchOnDescription = false;
+  matchOnDetail = false;
+  items: readonly { label: string; kind?: number; description?: string; detail?: string }[] = [];
+  activeItems: FakeQuickPick["items"] = [];
+  /** Enter on the line with this label. */
+  choose(label: string): void {
+    this.activeItems = this.items.filter((item) => item.label === label);
+    if (this.activeItems.length === 0) {
+      throw new Error(`there is no ${label} among ${this.lines.join(", ")}`);
+    }
+    this.accepted.fire(undefined);
+  }
+  get lines(): readonly string[] {
+    return this.items.map((item) => (item.kind === -1 ? `— ${item.label}` : item.label));
+  }
+}
+
+export class FakeProgress {
+  readonly reports: string[] = [];
+  ended = false;
+  constructor(
+    readonly options: { title?: string; cancellable?: boolean; location: unknown },
+    private readonly source: CancellationTokenSource,
+  ) {}
+  cancel(): void {
+    this.source.cancel();
+  }
+}
+
 export class CancellationTokenSource {
   private readonly cancelled = new EventEmitter<undefined>();
   readonly token = {
@@ -261,6 +342,7 @@ export class CancellationTokenSource {
 
 export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
 export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
 export const ConfigurationTarget = { Global: 1, Workspace: 2 };
 export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 };
 export const TextEditorRevealType = { Default: 0 };
@@ -305,8 +387,35 @@ export const window = {
     editor.views.set(id, view);
     return view;
   },
-  withProgress: (_: unknown, work: (report: object, cancel: object) => Promise<unknown>) =>
-    work({ report: () => undefined }, new CancellationTokenSource().token),
+  createInputBox: () => {
+    const box = new FakeInputBox();
+    editor.boxes.push(box);
+    return box;
+  },
+  createQuickPick: () => {
+    const pick = new FakeQuickPick();
+    editor.picks.push(pick);
+    return pick;
+  },
+  createTerminal: (options: Record<string, unknown>) => {
+    const terminal = { options, shown: false };
+    editor.terminals.push(terminal);
+    return { show: () => (terminal.shown = true) };
+  },
+  withProgress: async (
+    options: FakeProgress["options"],
+    work: (report: object, cancel: object) => Promise<unknown>,
+  ) => {
+    const source = new CancellationTokenSource();
+    const progress = new FakeProgress(options, source);
+    editor.progresses.push(progress);
+    const report = ({ message }: { message: string }): number => progress.reports.push(message);
+    try {
+      return await work({ report }, source.token);
+    } finally {
+      progress.ended = true;
+    }
+  },
   showTextDocument: () => Promise.resolve({ revealRange: () => undefined }),
 };
 

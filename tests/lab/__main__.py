@@ -42,6 +42,7 @@ def keep(with_ray: bool) -> None:
     try:
         NOTE.write_text(json.dumps({"folder": str(site.folder), "pids": site.pids}))
         print(f"The site is up; its files lie in {site.folder}.", flush=True)
+        print(f"For a program of this machine, as eagleray.ssh.path: {site.ssh_from_here()}")
         with start_ray(site, RAY_NODES) if with_ray else contextlib.nullcontext():
             print("For example: python -m tests.lab laptop ssh node-1 hostname", flush=True)
             sys.stdin.read()

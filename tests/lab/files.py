@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.lab.hosts import ALICE, BOB, SLURM_NODES, Host, node_address
+from tests.lab.hosts import ALICE, BOB, LOGINS, SLURM_NODES, Host, node_address
 
 # Logins come through PAM, so that a test can have a one-time code asked for; by itself PAM asks nothing here.
 SSHD = """\
@@ -74,6 +74,7 @@ def write_site(site: Path, hosts: list[Host], binds: Iterable[Path]) -> None:
         _key(site / "keys" / host.name)
     _key(site / "keys" / "alice")
     known = _known_hosts(site, hosts)
+    (site / "known_hosts").write_text(known)
     for host in hosts:
         own = site / "hosts" / host.name
         etc = own / "etc"
@@ -86,6 +87,16 @@ def write_site(site: Path, hosts: list[Host], binds: Iterable[Path]) -> None:
         _write_etc(etc, site / "keys" / host.name, host, hosts, munge)
     _write_home(site / "home", site, known, "Host *\n  User alice\n")
     _write_home(site / "hosts" / "laptop" / "laptop-home", site, known, LAPTOP_SSH)
+
+
+def outside_config(site: Path) -> str:
+    """The laptop's ssh config for a program that has only its network, and neither its files nor its names."""
+    logins = "".join(
+        f"Host {name}\n  HostName {outside}\n  HostKeyAlias {name}\n"
+        for name, (_, outside) in LOGINS.items()
+    )
+    mine = f"  IdentityFile {site}/keys/alice\n  UserKnownHostsFile {site}/known_hosts\n"
+    return logins + LAPTOP_SSH + mine
 
 
 def _key(file: Path) -> None:

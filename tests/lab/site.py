@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from tests.lab.files import write_site
+from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
 from tests.ray_cluster import REPOSITORY, wait_for
 
@@ -200,6 +200,15 @@ class Site:
     def path(self, host: str, there: str) -> Path:
         """A file of `host` as this process reaches it (as root)."""
         return Path(f"/proc/{self.pids[host]}/root") / there.lstrip("/")
+
+    def ssh_from_here(self) -> Path:
+        """An `ssh` for programs of this machine (a real editor, say) which does all that from the laptop's network."""
+        config, program = self.folder / "ssh_config", self.folder / "ssh"
+        config.write_text(outside_config(self.folder))
+        net = f"nsenter --net=/proc/{self.pids['laptop']}/ns/net"
+        program.write_text(f'#!/bin/sh\nexec {net} ssh -F {config} "$@"\n')
+        program.chmod(0o755)
+        return program
 
     def processes(self, host: str) -> list[Path]:
         """The processes of `host`, as folders of this machine's /proc."""

@@ -53,5 +53,6 @@ def test_a_job_that_is_cancelled_takes_its_route_along(job: Job, on_login: LabAd
         job.cancel()
         while sock.recv(100):
             pass
-    assert on_login.control.refused("127.0.0.1", 22, srun(job.id, "node-9"))["code"] == "job-over"
+    error = on_login.control.refused("127.0.0.1", 22, srun(job.id, "node-9"))
+    assert error["code"] == "job-over", error
     assert [one["state"] for one in on_login.control.call("routes")["routes"]] == ["lost"]

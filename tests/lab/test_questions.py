@@ -22,8 +22,7 @@ def questions(control: LabControl) -> list[Json]:
 
 
 def asked_about(control: LabControl) -> Json:
-    question: Json = control.wait("question")["question"]
-    return question
+    return control.wait("question")
 
 
 def answer(control: LabControl, question: Json, text: str | None) -> None:

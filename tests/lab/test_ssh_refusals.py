@@ -6,6 +6,7 @@ A stream to the sshd of a node stands for any other: it says its name first.
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_wrong_host(adapter: LabAdapter) -> None:
 
 
 def test_nothing_listens(adapter: LabAdapter) -> None:
-    assert "refused" in said(adapter, port=1).lower()
+    assert "Nothing listens at node-1:1" in said(adapter, port=1)
 
 
 def test_no_such_node(adapter: LabAdapter) -> None:
@@ -65,7 +66,9 @@ def test_no_such_node(adapter: LabAdapter) -> None:
 def test_key_refused(site: Site, adapter: LabAdapter) -> None:
     with refused_key(site):
         assert "Permission denied" in said(adapter)
-    # A person mends it and tries again.
+        # It is not tried again and again, which a site may take for an attack.
+        assert "Permission denied" in said(adapter)
+    adapter.control.call("reconnect", route=LOGIN)
     assert reaches_a_node(adapter)
 
 
@@ -78,12 +81,6 @@ def test_host_key_changed(site: Site, adapter: LabAdapter) -> None:
         assert "key" in said(adapter)
         assert not [event for event in asked.events if event["event"] == "question"]
     assert site.path("laptop", "/home/alice/.ssh/known_hosts").read_text() == known
-
-
-def test_host_key_changed_and_the_person_accepts_anything(site: Site, adapter: LabAdapter) -> None:
-    """`StrictHostKeyChecking no` of their config does not make it go through."""
-    with ssh_config(site, "Host *\n  StrictHostKeyChecking no\n"), other_host_key(site, "login"):
-        assert "key" in said(adapter)
 
 
 @pytest.mark.parametrize("option", ["AllowTcpForwarding", "DisableForwarding"])
@@ -107,10 +104,24 @@ def test_one_session_per_connection(site: Site, adapter: LabAdapter) -> None:
 def test_too_many_starts(site: Site, adapter: LabAdapter) -> None:
     """Others hold the places of those who have not proved yet who they are."""
     with sshd(site, "login", MaxStartups="1:100:1", LoginGraceTime="120"):
-        with site.connect("login2", "10.77.0.1", 22) as held:
-            assert greeting(held) == b"SSH-2.0-"
+        with _place(site):
             assert "MaxStartups" in said(adapter)
         wait_for("a place", lambda: _placed(adapter))
+
+
+def _place(site: Site) -> socket.socket:
+    """The one place; whoever had it before may take a moment to leave it."""
+
+    def taken() -> socket.socket | None:
+        sock = site.connect("login2", "10.77.0.1", 22)
+        if greeting(sock) == b"SSH-2.0-":
+            return sock
+        sock.close()
+        return None
+
+    sock = wait_for("the place", taken)
+    assert sock is not None
+    return sock
 
 
 def _placed(adapter: LabAdapter) -> bool:

@@ -25,7 +25,11 @@ interface Manifest {
     readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] };
   };
   readonly contributes: {
-    readonly commands: readonly { readonly command: string; readonly title: string }[];
+    readonly commands: readonly {
+      readonly command: string;
+      readonly title: string;
+      readonly enablement?: string;
+    }[];
     readonly menus: Readonly<Record<string, readonly (When & { readonly command: string })[]>>;
     readonly keybindings: readonly (When & { readonly command: string; readonly key: string })[];
     readonly viewsContainers: Readonly<
@@ -36,7 +40,9 @@ interface Manifest {
     >;
     readonly viewsWelcome: readonly (When & { readonly view: string; readonly contents: string })[];
     readonly configuration: {
-      readonly properties: Readonly<Record<string, { readonly default: unknown }>>;
+      readonly properties: Readonly<
+        Record<string, { readonly default: unknown; readonly scope: string }>
+      >;
     };
     readonly debuggers: readonly { readonly type: string }[];
     readonly breakpoints: readonly { readonly language: string }[];
@@ -106,7 +112,9 @@ test("every context key is read somewhere, and every one that is read is set", (
 
 /** Every contextValue that a row can have. */
 const CONTEXTS = [
-  ...Object.values(ROWS.cluster),
+  ...Object.values(ROWS.cluster).flatMap((context) => [context, context + ROWS.routed]),
+  ...Object.values(ROWS.job),
+  ROWS.jobHost,
   ROWS.problem,
   ROWS.group,
   ...["paused", "held", "attached", "running"].map((state) => `${ROWS.worker}.${state}`),
@@ -152,7 +160,18 @@ test("what the issue asks of the manifest", () => {
 
 test("in an untrusted workspace no setting of it chooses what is executed", () => {
   const { restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
-  assert.ok(restrictedConfigurations.includes("eagleray.python"));
+  for (const name of Object.keys(contributes.configuration.properties)) {
+    assert.ok(restrictedConfigurations.includes(name), name);
+  }
+  // Not even a trusted workspace chooses the ssh that gets the person's passphrases.
+  for (const name of ["eagleray.ssh.path", "eagleray.ssh.reuseControlMaster"]) {
+    assert.equal(contributes.configuration.properties[name]?.scope, "machine");
+  }
+});
+
+test("a terminal is opened only in a trusted workspace", () => {
+  const command = contributes.commands.find((one) => one.command === COMMANDS.openTerminal);
+  assert.equal(command?.enablement, "isWorkspaceTrusted");
 });
 
 test("the README has a row for each setting and each command of the palette", () => {

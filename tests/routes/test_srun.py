@@ -129,6 +129,8 @@ async def test_a_step_that_dies_is_a_lost_link_and_comes_back(
     ("words", "code"),
     [
         ("srun: error: Unable to confirm allocation for job 12: Invalid job id specified", "job-over"),
+        ("srun: Check SLURM_JOB_ID environment variable. Expired or invalid job 12", "job-over"),
+        ("slurmstepd: error: *** STEP 12.3 ON node-9 CANCELLED AT 2026-11-21T15:16:00 DUE TO TIME LIMIT ***", "job-over"),
         ("srun: error: Unable to create step for job 12: Job/step already completing or completed", "job-over"),
         ("srun: error: Unable to create step for job 12: Requested node configuration is not available", "node-not-in-job"),
         ("srun: error: node-9 not part of this allocation", "node-not-in-job"),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { statusOf } from "../../extension/sidecar/status";
 import { ownProcesses, reasonToStart, type Signs } from "../../extension/sidecar/wanted";
-import { cluster, pausedWorker, snapshotOf } from "../workers/samples";
+import { cluster, clustersOf, pausedWorker, snapshotOf } from "../workers/samples";
 
 const CASES: readonly (readonly [string, Partial<Signs>, string | undefined])[] = [
   ["nothing", {}, undefined],
@@ -49,11 +49,11 @@ test("the processes of this machine include the one that asks", async () => {
   assert.equal((await ownProcesses()).length > 0, true);
 });
 
-const NONE = { clusters: [], hints: [] };
+const NONE = clustersOf([]);
 
 test("the status bar counts who waits", () => {
   const workers = [pausedWorker(), pausedWorker({ worker_id: "b", state: "held" })];
-  const status = statusOf("ready", { clusters: [cluster()], hints: [] }, snapshotOf(workers));
+  const status = statusOf("ready", clustersOf([cluster()]), snapshotOf(workers));
   assert.deepEqual(
     [status.text, status.severity, status.click],
     ["$(debug-pause) 1 paused, 1 held", "warning", "panel"],
@@ -62,7 +62,7 @@ test("the status bar counts who waits", () => {
 
 test("nothing of a cluster stands where icons are drawn", () => {
   const hostile = cluster({ name: "$(trash)\n[a](command:b)", sentence: "$(x)" });
-  const status = statusOf("ready", { clusters: [hostile], hints: [] }, snapshotOf([]));
+  const status = statusOf("ready", clustersOf([hostile]), snapshotOf([]));
   assert.equal(status.text, "$(debug-pause) Eagleray");
   assert.doesNotMatch(status.tooltip, /\$\(|\]\(/);
 });

@@ -184,5 +184,10 @@ async def test_it_runs_isolated(own_home: Path) -> None:
 
     async with started("-I", "-S", str(START), "--libs", libs, "sidecar") as client:
         assert json.dumps(await client.initialize()).count("eagleray")
-        assert (await client.result(clusters.LIST)) == {"clusters": [], "hints": []}
+        assert (await client.result(clusters.LIST)) == {
+            "clusters": [],
+            "hints": [],
+            "jobs": [],
+            "hosts": [],
+        }
         assert await client.end() == 0

@@ -19,7 +19,7 @@ import {
 } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";
-import { CLUSTER_ID, cluster, pausedWorker } from "./samples";
+import { CLUSTER_ID, cluster, clustersOf, pausedWorker } from "./samples";
 
 const workers = [pausedWorker(), pausedWorker({ worker_id: "b", name: "a/b" })];
 const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", workers };
@@ -172,7 +172,7 @@ test("the number of a line that was found opens its log at that line", async () 
 });
 
 test("without a row all logs of the cluster are searched", async () => {
-  fake.sidecar.notify(CLUSTERS_CHANGED, { clusters: [cluster()], hints: [] });
+  fake.sidecar.notify(CLUSTERS_CHANGED, clustersOf([cluster()]));
   fake.sidecar.on(SEARCH_LOGS, () => ({ matches: [], truncated: false, unread: [], lines: 9 }));
   editor.answer = ({ kind }) => (kind === "input" ? "nan" : undefined);
   await editor.run("eagleray.searchLogs");

@@ -1,5 +1,5 @@
 // Workers and clusters as the sidecar sends them, for tests.
-import type { Cluster } from "../../extension/features/clusters/messages";
+import type { Cluster, Clusters, Job, Route } from "../../extension/features/clusters/messages";
 import type { PausedWorker, Snapshot, Worker } from "../../extension/features/workers/messages";
 
 export const CLUSTER_ID = "http://127.0.0.1:8265";
@@ -46,6 +46,45 @@ export function cluster(changes: Partial<Cluster> = {}): Cluster {
     ray_version: "2.60.0",
     sentence: "Connected, Ray 2.60.0, 6 workers, none paused",
     problems: [],
+    route: null,
+    job: "",
+    host: "",
+    time_left_s: null,
+    time_warning: "",
+    ...changes,
+  };
+}
+
+export function clustersOf(clusters: readonly Cluster[], more: Partial<Clusters> = {}): Clusters {
+  return { clusters, hints: [], jobs: [], hosts: [], ...more };
+}
+
+export function route(changes: Partial<Route> = {}): Route {
+  return {
+    kind: "ssh",
+    via: "login",
+    state: "ready",
+    sentence: "",
+    message: "",
+    since_s: 0,
+    ...changes,
+  };
+}
+
+export function job(changes: Partial<Job> = {}): Job {
+  return {
+    address: "ssh://login/slurm://12",
+    job: "12",
+    host: "login",
+    name: "train",
+    partition: "gpu",
+    state: "running",
+    reason: "",
+    nodes: 3,
+    sentence: "Ray 2.60.0",
+    ray: "live",
+    time_left_s: 4_800,
+    starts_s: null,
     ...changes,
   };
 }

@@ -12,7 +12,7 @@ import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, type FakeTreeView } from "../fakes/vscode";
-import { anyWorker, cluster, pausedWorker, snapshotOf } from "./samples";
+import { anyWorker, cluster, clustersOf, pausedWorker, snapshotOf } from "./samples";
 
 let fake: FakeParts;
 let owned: readonly Disposable[];
@@ -49,7 +49,7 @@ function rows(name: string): string[] {
 }
 
 function clusters(...list: Cluster[]): void {
-  fake.sidecar.notify(CLUSTERS_CHANGED, { clusters: list, hints: [] });
+  fake.sidecar.notify(CLUSTERS_CHANGED, clustersOf(list));
 }
 
 function paused(...workers: PausedWorker[]): void {
@@ -102,6 +102,19 @@ test("a row says all of it to a screen reader, attaches on click, and has the me
     item.tooltip ?? "",
     /\/app\/policy\.py:42 in train\nNode 10\.0\.0\.1, pid 123\nWorker 0badcafe$/,
   );
+});
+
+test("a worker whose node is gone is marked, not counted, and has no menu for debugging", () => {
+  paused(pausedWorker(), pausedWorker({ worker_id: "stale", name: "policy_1", state: "gone" }));
+  assert.deepEqual(rows("pausedWorkers"), [
+    "server-process: PolicyWorker.train | 1 paused, 1 gone",
+    "  debug-pause: policy_0 | rank 0 · 12 s · 10.0.0.1 · pid 123",
+    "  debug-disconnect: policy_1 | its node is gone · rank 0 · 10.0.0.1 · pid 123",
+  ]);
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  const stale = provider.getTreeItem(provider.getChildren(group)[1]);
+  assert.deepEqual([stale.contextValue, stale.command], ["worker.gone", undefined]);
 });
 
 test("hostile names stay one line of plain text", () => {

@@ -2,70 +2,71 @@
 
 import * as vscode from "vscode";
 
-import { EaglerayError } from "../../common/errors";
+import { hasOwnRoute } from "../../common/cluster_rows";
 import type { Disposable } from "../../common/disposables";
 import type { Row } from "../../common/rows";
 import { plain } from "../../common/texts";
-import { COMMANDS, VIEWS } from "../../contributions";
+import { COMMANDS, VIEWS, type CommandId } from "../../contributions";
 import type { Parts } from "../../parts";
-import { ADD, REMOVE, type Cluster } from "./messages";
-import { addressProblem } from "./model";
-import type { Tokens } from "./tokens";
+import type { Access } from "./access";
+import { askFor } from "./access_boxes";
+import type { Adding } from "./adding";
+import type { Connecting } from "./connecting";
+import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type JobHost } from "./messages";
+import { jobWords } from "./model";
+import { openTerminal } from "./terminals";
 
-const TOKEN_ERRORS = ["token-needed", "token-refused"];
+type Work = (rows: readonly Row[], args: readonly unknown[]) => Promise<unknown>;
 
 export class ClusterCommands {
   constructor(
     private readonly parts: Parts,
-    private readonly tokens: Tokens,
+    private readonly access: Access,
+    private readonly connecting: Connecting,
+    private readonly adding: Adding,
   ) {}
 
   register(): Disposable[] {
     const { errors, selection } = this.parts;
-    const on = (
-      id: string,
-      doing: string,
-      work: (args: unknown[]) => Promise<unknown>,
-    ): Disposable =>
+    const on = (id: CommandId, doing: string, work: Work): Disposable =>
       vscode.commands.registerCommand(id, (...args: unknown[]) =>
-        errors.shown(doing, () => work(args)),
+        errors.shown(doing, () => work(selection.of(args), args)),
       );
     return [
-      on(COMMANDS.addCluster, "adding a cluster", ([address]) => this.add(address)),
-      on(COMMANDS.removeCluster, "removing a cluster", (args) => this.remove(selection.of(args))),
-      on(COMMANDS.setToken, "setting a token", (args) => this.setToken(selection.of(args))),
+      on(COMMANDS.addCluster, "adding a cluster", (_, [address]) => this.adding.add(address)),
+      on(COMMANDS.connectJob, "connecting to a job", (rows) => this.connectJob(rows)),
+      on(COMMANDS.lookForJobs, "looking for jobs", () => this.adding.lookForJobs(undefined)),
+      on(COMMANDS.forgetHost, "forgetting a host", (rows) => this.forgetHost(rows)),
+      on(COMMANDS.removeCluster, "removing a cluster", (rows) => this.remove(rows)),
+      on(COMMANDS.reconnect, "reconnecting", (rows) => this.reconnect(rows)),
+      on(COMMANDS.showRouteMessage, "showing a message", (rows) => this.showMessage(rows)),
+      on(COMMANDS.setToken, "setting a token", (rows) => this.give("token", rows)),
+      on(COMMANDS.setHeaders, "setting headers", (rows) => this.give("headers", rows)),
+      on(COMMANDS.setCertificates, "setting certificates", (rows) => this.give("ca_file", rows)),
+      on(COMMANDS.openTerminal, "opening a terminal", (rows) => openTerminal(this.parts, rows)),
       on(COMMANDS.refresh, "refreshing", () => this.refresh()),
-      on(COMMANDS.copyNextStep, "copying", (args) => this.copyNextStep(selection.of(args))),
+      on(COMMANDS.copyNextStep, "copying", (rows) => this.copyNextStep(rows)),
     ];
   }
 
-  /** Scripts may give the address; a person is asked for it. */
-  private async add(given: unknown): Promise<Cluster | undefined> {
-    const address = typeof given === "string" ? given : await askAddress();
-    if (address === undefined) {
-      return undefined;
+  /** Without a row of a job (palette, key) it is the list of all that can be added. */
+  private async connectJob(rows: readonly Row[]): Promise<Cluster | undefined> {
+    const [row] = rows;
+    if (row?.row !== "job") {
+      return this.adding.add(undefined);
     }
-    try {
-      return await this.addWith(address.trim(), undefined);
-    } catch (error) {
-      if (!(error instanceof EaglerayError) || !TOKEN_ERRORS.includes(error.code)) {
-        throw error;
-      }
-    }
-    const token = await askToken(address);
-    return token === undefined ? undefined : this.addWith(address.trim(), token);
+    const { label } = jobWords(row.job);
+    const title = `Connecting to job ${plain(row.job.job)} (${label})`;
+    return this.connecting.connect(row.job.address, title);
   }
 
-  private async addWith(address: string, token: string | undefined): Promise<Cluster> {
-    const progress = { location: { viewId: VIEWS.clusters } };
-    const params = token === undefined ? { address } : { address, token };
-    const cluster = await vscode.window.withProgress(progress, () =>
-      this.parts.sidecar.request(ADD, params),
-    );
-    if (token !== undefined) {
-      await this.tokens.keep(cluster.id, token);
+  private async forgetHost(rows: readonly Row[]): Promise<void> {
+    const { hosts } = this.parts.clusters.value;
+    const [row] = rows;
+    const host = row?.row === "jobHost" ? row.host : await pickHost(hosts);
+    if (host !== undefined) {
+      await this.parts.sidecar.request(FORGET_HOST, { host: host.host });
     }
-    return cluster;
   }
 
   private async remove(rows: readonly Row[]): Promise<void> {
@@ -73,16 +74,44 @@ export class ClusterCommands {
     const cluster = await clusterOf(rows, added, "Remove which cluster?");
     if (cluster !== undefined) {
       await this.parts.sidecar.request(REMOVE, { cluster: cluster.id });
-      await this.tokens.forget(cluster.id);
+      await this.access.forget(cluster.id);
     }
   }
 
-  private async setToken(rows: readonly Row[]): Promise<void> {
+  private async reconnect(rows: readonly Row[]): Promise<void> {
+    const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
+    const cluster = await clusterOf(rows, routed, "Reconnect to which cluster?");
+    if (cluster !== undefined) {
+      await this.parts.sidecar.request(RECONNECT, { cluster: cluster.id });
+    }
+  }
+
+  /** A dialog shows its text as it is, lines and all. */
+  private async showMessage(rows: readonly Row[]): Promise<void> {
+    const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
+    const cluster = await clusterOf(rows, routed, "The last ssh message of which cluster?");
+    if (cluster === undefined) {
+      return;
+    }
+    const logs = "Show Logs";
+    const detail = routeMessage(cluster);
+    const title = `The last message on the way to ${plain(cluster.name)}`;
+    const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
+    if (answer === logs) {
+      this.parts.log.show();
+    }
+  }
+
+  private async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
     const { clusters } = this.parts.clusters.value;
-    const cluster = await clusterOf(rows, clusters, "Set the token of which cluster?");
-    const token = cluster && (await askToken(cluster.name));
-    if (cluster !== undefined && token !== undefined) {
-      await this.tokens.set(cluster.id, token);
+    const cluster = await clusterOf(rows, clusters, "Of which cluster?");
+    if (cluster === undefined) {
+      return;
+    }
+    const { headers } = await this.access.of(cluster.id);
+    const given = await askFor(wanted, cluster.name, headers);
+    if (given !== undefined) {
+      await this.access.set(cluster.id, given);
     }
   }
 
@@ -97,43 +126,42 @@ export class ClusterCommands {
   }
 }
 
-function askAddress(): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
-    title: "Add a Ray cluster",
-    prompt: "The address of its dashboard",
-    placeHolder: "8265, host:8265 or http(s)://…",
-    validateInput: addressProblem,
-    ignoreFocusOut: true,
-  });
+function routeMessage({ route }: Cluster): string {
+  const said = (route?.message ?? "").split(/\r?\n/).map((line) => plain(line, 500));
+  const text = said.filter((line) => line !== "").join("\n");
+  return [route?.sentence ?? "", text === "" ? "Nothing was said." : text].join("\n\n").trim();
 }
 
-/** An empty answer forgets the token; Escape changes nothing. */
-function askToken(cluster: string): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
-    title: `Token of ${plain(cluster)}`,
-    prompt: "Kept by the editor, and sent only to this cluster. Leave it empty to forget it.",
-    password: true,
-    ignoreFocusOut: true,
-  });
+async function pickHost(hosts: readonly JobHost[]): Promise<JobHost | undefined> {
+  const items = hosts.map((host) => ({ label: plain(host.host), host }));
+  const title = "Stop looking for jobs on which host?";
+  return (await pickOf(items, title, "Jobs are looked for on no other host."))?.host;
 }
 
-/** The cluster of the row, the only one there is, or the one that the person picks. */
+/** The cluster of the row, or the one that the person picks. */
 async function clusterOf(
   rows: readonly Row[],
   clusters: readonly Cluster[],
   title: string,
 ): Promise<Cluster | undefined> {
   const [row] = rows;
-  const id = row?.row === "cluster" ? row.cluster.id : undefined;
+  const id = row?.row === "cluster" || row?.row === "empty" ? row.cluster.id : undefined;
   const known = clusters.find((cluster) => cluster.id === id);
   if (known !== undefined) {
     return known;
   }
   const items = clusters.map((cluster) => ({ label: plain(cluster.name), cluster }));
+  return (await pickOf(items, title, "There is no such cluster."))?.cluster;
+}
+
+async function pickOf<T extends vscode.QuickPickItem>(
+  items: readonly T[],
+  title: string,
+  none: string,
+): Promise<T | undefined> {
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("There is no such cluster.");
+    void vscode.window.showInformationMessage(none);
+    return undefined;
   }
-  return items.length === 0
-    ? undefined
-    : (await vscode.window.showQuickPick(items, { title }))?.cluster;
+  return vscode.window.showQuickPick([...items], { title });
 }

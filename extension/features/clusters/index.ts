@@ -1,21 +1,27 @@
-/** Clusters: which there are, how they do, adding one, and its token. */
+/** Clusters: which there are, the way to them, adding one, and what they ask for. */
 
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
+import { Access } from "./access";
+import { Adding } from "./adding";
 import { ClusterCommands } from "./commands";
-import { Tokens } from "./tokens";
+import { Connecting } from "./connecting";
+import { Questions } from "./questions";
+import { timeWarnings } from "./time_left";
 import { clustersView } from "./view";
 
 export function register(parts: Parts): Disposable[] {
   const { context, sidecar, log } = parts;
-  const tokens = new Tokens(context.secrets, context.globalState, sidecar, (line) => {
+  const access = new Access(context.secrets, context.globalState, sidecar, (line) => {
     log.warn(line);
   });
-  const { tree, owned } = clustersView(parts);
-  parts.panel.add(tree.view);
+  const connecting = new Connecting(parts, access);
+  const adding = new Adding(parts, connecting);
   return [
-    ...owned,
-    ...new ClusterCommands(parts, tokens).register(),
-    sidecar.onStarted(() => void tokens.tell()),
+    clustersView(parts, connecting.addresses),
+    new Questions(parts),
+    timeWarnings(parts),
+    ...new ClusterCommands(parts, access, connecting, adding).register(),
+    sidecar.onStarted(() => void access.tell()),
   ];
 }

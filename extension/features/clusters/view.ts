@@ -1,20 +1,56 @@
 /** The view Clusters. */
 
-import type { Disposable } from "../../common/disposables";
+import { Disposables, type Disposable } from "../../common/disposables";
+import type { Readable } from "../../common/readable";
 import type { ClustersRow } from "../../common/rows";
 import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { clustersRows, clustersTexts } from "./model";
+import { clustersRows, clustersTexts, type ClustersView } from "./model";
 
-export function clustersView(parts: Parts): { tree: RowTree<ClustersRow>; owned: Disposable[] } {
-  const tree = new RowTree<ClustersRow>(
-    VIEWS.clusters,
-    { children: (row) => clustersRows(parts.clusters.value, row), texts: clustersTexts },
-    parts.selection,
-  );
-  const changes = parts.clusters.onChanged(() => {
-    tree.redraw();
+/** How much time jobs have left is drawn anew this often. */
+const REDRAW_MS = 20_000;
+
+export function clustersView(parts: Parts, connecting: Readable<ReadonlySet<string>>): Disposable {
+  const owned = new Disposables();
+  let since = Date.now();
+  const input = (): ClustersView => ({
+    clusters: parts.clusters.value,
+    connecting: connecting.value,
+    age_s: (Date.now() - since) / 1000,
   });
-  return { tree, owned: [tree, changes] };
+  const tree = owned.add(
+    new RowTree<ClustersRow>(
+      VIEWS.clusters,
+      {
+        children: (row) => clustersRows(input(), row),
+        texts: (row) => clustersTexts(input(), row),
+      },
+      parts.selection,
+    ),
+  );
+  parts.panel.add(tree.view);
+  owned.add(
+    parts.clusters.onChanged(() => {
+      since = Date.now();
+      tree.redraw();
+    }),
+  );
+  owned.add(
+    connecting.onChanged(() => {
+      tree.redraw();
+    }),
+  );
+  const timer = setInterval(() => {
+    const { clusters, jobs } = parts.clusters.value;
+    if (tree.view.visible && [...clusters, ...jobs].some((one) => one.time_left_s !== null)) {
+      tree.redraw();
+    }
+  }, REDRAW_MS);
+  owned.add({
+    dispose: () => {
+      clearInterval(timer);
+    },
+  });
+  return owned;
 }

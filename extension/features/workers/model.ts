@@ -1,5 +1,6 @@
 /** What the view Paused Workers shows. */
 
+import { clusterContext, clusterSentence, troubled } from "../../common/cluster_rows";
 import { duration } from "../../common/durations";
 import { problemTexts } from "../../common/problem_rows";
 import { dotted, lines, said, type RowTexts } from "../../common/row_texts";
@@ -24,6 +25,16 @@ const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, colo
   held: ["lock", "charts.blue"],
   attached: ["debug-alt", "charts.green"],
   running: ["debug-continue", "charts.green"],
+  gone: ["debug-disconnect", "disabledForeground"],
+};
+
+/** What is said of a state in a row; that it is paused goes without saying. */
+const STATES: Readonly<Record<PausedWorker["state"], string>> = {
+  paused: "",
+  held: "held",
+  attached: "attached",
+  running: "running",
+  gone: "its node is gone",
 };
 
 /** Groups of workers; when there are none, each cluster with what it says of itself and its problems. */
@@ -92,7 +103,7 @@ function groupTexts(view: PausedView, group: GroupRow): RowTexts {
 
 /** "4 paused", "3 paused, 1 held". */
 export function tally(workers: readonly PausedWorker[]): string {
-  const order: readonly PausedWorker["state"][] = ["paused", "held", "attached", "running"];
+  const order: readonly PausedWorker["state"][] = ["paused", "held", "attached", "running", "gone"];
   return order
     .map((state) => [workers.filter((worker) => worker.state === state).length, state] as const)
     .filter(([number]) => number > 0)
@@ -102,11 +113,12 @@ export function tally(workers: readonly PausedWorker[]): string {
 
 export function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
   const name = plain(worker.name);
-  const state = worker.state === "paused" ? "" : worker.state;
+  const state = STATES[worker.state];
   const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
   const why = plain(reason(worker));
   const place = worker.location === null ? "" : plain(shortPlace(worker.location));
-  const waits = worker.state === "running" ? "" : duration(worker.waiting_s + age_s);
+  const waits =
+    worker.state === "running" || worker.state === "gone" ? "" : duration(worker.waiting_s + age_s);
   const node = plain(worker.node_ip);
   const [icon, color] = ICONS[worker.state];
   const postMortem = worker.kind === "post-mortem" && worker.state === "paused";
@@ -118,7 +130,7 @@ export function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
     spoken: said(
       name,
       rank,
-      worker.state,
+      state || worker.state,
       why,
       place === "" ? "" : `at ${place}`,
       `node ${node}`,
@@ -148,10 +160,11 @@ function shortPlace(location: Location): string {
 
 function tooltip(worker: PausedWorker, waits: string): string {
   const { location } = worker;
+  const state = STATES[worker.state] || worker.state;
   return lines(
     worker.name,
     worker.rank === null ? "" : `Rank ${worker.rank}`,
-    waits === "" ? worker.state : `${worker.state}, waiting ${waits}`,
+    waits === "" ? state : `${state}, waiting ${waits}`,
     worker.kind === "unknown" ? "" : worker.kind,
     worker.exception,
     location === null ? "" : `${location.path}:${location.line} in ${location.function}`,
@@ -163,17 +176,26 @@ function tooltip(worker: PausedWorker, waits: string): string {
 
 function emptyTexts(cluster: Cluster): RowTexts {
   const name = plain(cluster.name);
-  const sentence = plain(cluster.sentence);
+  const sentence = clusterSentence(cluster);
   return {
     id: `empty ${cluster.id}`,
-    label: sentence === "" ? cluster.state : sentence,
+    label: sentence,
     description: name,
-    tooltip: lines(cluster.name, cluster.sentence),
+    tooltip: lines(cluster.name, cluster.sentence, troubled(cluster)?.sentence ?? ""),
     spoken: said(name, sentence),
     icon: cluster.state === "connecting" ? "loading~spin" : "info",
-    context: ROWS.cluster[cluster.origin],
+    context: clusterContext(cluster),
     children: cluster.problems.length > 0 ? "expanded" : "none",
   };
+}
+
+/** What stands above the list while the way to some cluster of it is not well; "" when all are. */
+export function trouble({ snapshot, clusters }: PausedView): string {
+  const listed = new Set(snapshot.groups.map((group) => group.cluster));
+  return clusters.clusters
+    .filter((cluster) => listed.has(cluster.id) && troubled(cluster) !== undefined)
+    .map((cluster) => `${plain(cluster.name)}: ${clusterSentence(cluster)}`)
+    .join("\n");
 }
 
 function clusterName({ clusters }: Clusters, id: string): string {

@@ -6,7 +6,7 @@ import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
 import type { Snapshot } from "./messages";
-import { pausedRows, pausedTexts, type PausedView } from "./model";
+import { pausedRows, pausedTexts, trouble, type PausedView } from "./model";
 
 /** How long workers have waited is drawn anew this often. */
 const REDRAW_MS = 10_000;
@@ -25,7 +25,8 @@ export function pausedView(parts: Parts): Disposable {
       {
         children: (row) => pausedRows(input(), row),
         texts: (row) => pausedTexts(input(), row),
-        click: (row) => (row.row === "worker" ? COMMANDS.attach : undefined),
+        click: (row) =>
+          row.row === "worker" && row.worker.state !== "gone" ? COMMANDS.attach : undefined,
       },
       parts.selection,
     ),
@@ -35,12 +36,14 @@ export function pausedView(parts: Parts): Disposable {
     parts.paused.onChanged((snapshot) => {
       since = Date.now();
       const waiting = snapshot.paused + snapshot.held;
+      tree.view.message = trouble(input());
       tree.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: tooltip(snapshot) };
       tree.redraw();
     }),
   );
   owned.add(
     parts.clusters.onChanged(() => {
+      tree.view.message = trouble(input());
       tree.redraw();
     }),
   );

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import logging
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from eagleray.routes.routes import LINGER_S, Routes
 
 log = logging.getLogger(__name__)
 
+_DESCRIPTORS = 16384
 _LOCK_S = 10.0
 _LOCK_LOOK_S = 0.05
 
@@ -41,6 +43,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     if not _is_alone(socket_path):
         log.info("another adapter serves %s", socket_path)
         return 0
+    _raise_limits()
     asyncio.run(serve(socket_path, idle_s=_idle_s()))
     return 0
 
@@ -68,12 +71,21 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
         log.info("ending")
 
 
+def _raise_limits() -> None:
+    """Hundreds of workers through a route have several descriptors each, here and in the ssh that we start."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Parts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
-    routes = Routes(Making(folder, questions.asks_for), min(LINGER_S, idle_s / 2))
+    making = Making(folder, questions.asks_for)
+    routes = Routes(making, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
-    return Parts(registry, routes, Relays(routes, folder), questions, shut_down)
+    return Parts(registry, routes, Relays(routes, folder), questions, making.set_ssh, shut_down)
 
 
 def _is_alone(socket_path: Path) -> bool:

@@ -40,6 +40,7 @@ class Parts:
     routes: Routes
     relays: Relays
     questions: Questions
+    set_ssh: Callable[[str, bool], None]
     shut_down: Callable[[], None]
 
 
@@ -69,6 +70,7 @@ class Operations:
             protocol.ROUTES: self._routes,
             protocol.ASKS: self._asks,
             protocol.ANSWER: self._answer,
+            protocol.SSH_OPTIONS: self._ssh_options,
             protocol.SHUTDOWN: self._shutdown,
         }
 
@@ -156,6 +158,10 @@ class Operations:
 
     async def _routes(self, params: Json) -> Json:
         return routes_json(self._parts.routes)
+
+    async def _ssh_options(self, params: Json) -> Json:
+        self._parts.set_ssh(str(params.get("program", "")), params.get("reuse") is not False)
+        return {}
 
     async def _asks(self, params: Json) -> Json:
         self._parts.questions.add(self._asker)

@@ -44,6 +44,7 @@ RECONNECT = "reconnect"  # Reconnect -> {}; a new connection now, for one that i
 ROUTES = "routes"  # {} -> {"routes": [RouteState]}; SUBSCRIBE also brings {"event": "routes", "routes": [RouteState]}
 ASKS = "asks"  # {} -> {}; this client can put questions to the person: it gets {"event": "question", …} and {"event": "question_over", "id": …}
 ANSWER = "answer"  # Answer -> {}
+SSH_OPTIONS = "ssh_options"  # SshSettings -> {}; for connections that are made from now on
 SHUTDOWN = "shutdown"  # {} -> {}; refused with code "in-use" while workers are attached or held
 
 
@@ -243,6 +244,14 @@ class RouteState:
     reason: str
     message: str
     since_s: float
+
+
+@dataclass(frozen=True)
+class SshSettings:
+    """The person's ssh ("": the one in PATH), and whether a live ControlMaster of theirs may be used."""
+
+    program: str = ""
+    reuse: bool = True
 
 
 @dataclass(frozen=True)

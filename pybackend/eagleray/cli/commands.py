@@ -6,20 +6,25 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.adapter.protocol import WorkerState
+from eagleray.adapter.protocol import RouteState, WorkerState
 from eagleray.cli import printing
+from eagleray.cli.asking import Asking
 from eagleray.common.errors import (
     EaglerayError,
     ambiguous_worker,
     no_clusters,
+    no_slurm,
     printable,
     unknown_worker,
 )
+from eagleray.features.clusters.known import AllKnown
+from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached
 from eagleray.features.workers.rows import Paused, everyone
+from eagleray.routes.spec import RouteSpec
 from eagleray.sidecar.parts import Parts, Settings, build
 
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
@@ -33,20 +38,52 @@ def run(asked: argparse.Namespace) -> int:
 
 async def _run(asked: argparse.Namespace) -> int:
     parts = build(Settings.read({}, dict(os.environ)))
+    # Ended before the parts: a question that is open then is of no use any more.
+    asking = Asking(parts.adapters)
+    parts.reaching.follow_routes()
     try:
         return await COMMANDS[asked.command](parts, asked)
     finally:
+        await asking.close()
         await parts.close()
 
 
 async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
-    named = await parts.clusters.named(asked.cluster) if asked.cluster else None
-    known = await parts.clusters.refresh()
-    shown = [one for one in known.clusters if named in (None, one.id)]
-    if asked.json:
-        printing.print_json([printing.cluster(one) for one in shown])
+    if asked.cluster:
+        known = AllKnown((await parts.clusters.look_at(asked.cluster, say),), ())
     else:
-        printing.print_clusters(shown, () if named else known.hints)
+        known = await parts.clusters.refresh()
+    if asked.json:
+        printing.print_json([printing.cluster(one) for one in known.clusters])
+    else:
+        printing.print_clusters(known)
+    return 0
+
+
+async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
+    hosts = asked.host or parts.jobs.known_hosts()
+    if not hosts:
+        raise no_slurm("")
+    seen = await parts.jobs.look_once(hosts)
+    if asked.json:
+        printing.print_json([printing.job(one, parts.jobs) for one in seen])
+    else:
+        printing.print_jobs(seen, parts.jobs)
+    return 0
+
+
+async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
+    cluster = await parts.clusters.named(asked.cluster_id, say)
+    host, port = asked.to or parts.ways.dashboard_at(cluster)
+    opened = await parts.ways.open(cluster, host, port, asked.port)
+    say(f"{opened.socket} leads to {printable(host)}:{port} until Ctrl-C.")
+    say("Every user of this machine can connect to it while it is open.")
+    print(opened.socket, flush=True)
+    end = parts.adapters.listen_routes(_say_states())
+    try:
+        await asyncio.Event().wait()
+    finally:
+        end()
     return 0
 
 
@@ -93,7 +130,7 @@ async def release(parts: Parts, asked: argparse.Namespace) -> int:
     """Asks the adapters alone, so that held workers can be let go when no dashboard answers."""
     held = [state for state in await parts.adapters.workers() if state.state != "gone"]
     if asked.cluster:
-        cluster = await parts.clusters.named(asked.cluster)
+        cluster = await parts.clusters.named(asked.cluster, say)
         held = [state for state in held if state.cluster == cluster]
     chosen = held if asked.all else [_held(held, worker) for worker in asked.workers]
     failures = []
@@ -133,12 +170,32 @@ async def logs(parts: Parts, asked: argparse.Namespace) -> int:
 
 COMMANDS = {
     "clusters": clusters,
+    "slurm": slurm,
+    "tunnel": tunnel,
     "paused": paused,
     "attach": attach,
     "continue": continue_,
     "release": release,
     "logs": logs,
 }
+
+
+def _say_states() -> Callable[[list[RouteState]], None]:
+    """Says each change of a route."""
+    said: dict[RouteSpec, str] = {}
+
+    def tell(states: list[RouteState]) -> None:
+        for one in states:
+            if said.setdefault(one.route, "ready") != one.state:
+                said[one.route] = one.state
+                say(f"{via(one.route) or 'direct'}: {one.state}. {one.reason}".rstrip())
+
+    return tell
+
+
+def say(message: str) -> None:
+    """A word on what is being done, beside the result."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def _folders(asked: argparse.Namespace) -> list[str]:
@@ -148,7 +205,7 @@ def _folders(asked: argparse.Namespace) -> list[str]:
 async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:
     """The cluster that was named, or all that are known and answer; raises if there is none."""
     if asked.cluster:
-        return [await parts.clusters.named(asked.cluster)]
+        return [await parts.clusters.named(asked.cluster, say)]
     await parts.clusters.discover()
     await parts.watch.refresh()
     seen = parts.watch.all_seen()

@@ -14,6 +14,10 @@ from collections.abc import Sequence
 from eagleray import __version__
 from eagleray.common.errors import EaglerayError
 
+CLUSTER_HELP = (
+    "the cluster: 8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB, ssh://HOST/slurm://JOB"
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     top = parser()
@@ -47,6 +51,16 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     _command(commands, "clusters", "the known clusters, and what is seen of them")
+    slurm = _command(
+        commands, "slurm", "your SLURM jobs, and which of them hold a Ray", cluster=False
+    )
+    tunnel = _command(
+        commands,
+        "tunnel",
+        "a port of 127.0.0.1 that leads into a cluster until Ctrl-C",
+        cluster=False,
+        json=False,
+    )
     _command(commands, "paused", "workers that wait at a breakpoint() or that are held")
     attach = _command(
         commands, "attach", "attach to a worker; prints a Unix socket for any DAP client"
@@ -70,17 +84,40 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("--err", action="store_true", help="standard error instead of output")
     logs.add_argument("--lines", type=_positive, default=1000, help="at most so many (1000)")
     logs.add_argument("--follow", action="store_true", help="go on with what is appended")
+    slurm.add_argument(
+        "--host",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="a login node as in `ssh HOST` (default: this machine and the hosts that were added)",
+    )
+    tunnel.add_argument("cluster_id", metavar="CLUSTER", help=CLUSTER_HELP)
+    tunnel.add_argument(
+        "to",
+        metavar="HOST:PORT",
+        nargs="?",
+        type=_host_and_port,
+        help="where it leads, as the cluster knows it (default: the dashboard)",
+    )
+    tunnel.add_argument(
+        "--port", metavar="PORT", type=_port, default=0, help="the port here (default: a free one)"
+    )
     return top
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    *,
+    cluster: bool = True,
+    json: bool = True,
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
-    command.add_argument(
-        "--cluster", metavar="URL", help="the dashboard of the cluster: 8265, host:8265, http://…"
-    )
-    command.add_argument("--json", action="store_true", help="print JSON")
+    if cluster:
+        command.add_argument("--cluster", metavar="URL", help=CLUSTER_HELP)
+    if json:
+        command.add_argument("--json", action="store_true", help="print JSON")
     return command
 
 
@@ -98,6 +135,21 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise argparse.ArgumentTypeError("no port")
+    return number
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise argparse.ArgumentTypeError("write HOST:PORT")
+    return host, int(port)
 
 
 def _start_log(verbose: bool) -> None:

@@ -10,8 +10,11 @@ from typing import Any
 from attrs import asdict
 
 from eagleray.common.errors import printable
-from eagleray.features.clusters.known import Known
-from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.choices import sentence as job_sentence
+from eagleray.features.clusters.handlers import wire_cluster, wire_job
+from eagleray.features.clusters.jobs import Jobs, SeenJob
+from eagleray.features.clusters.known import AllKnown, Known
+from eagleray.features.clusters.reaching import Reach
 from eagleray.features.workers.handlers import wire_paused
 from eagleray.features.workers.rows import Paused, PausedGroup
 
@@ -35,7 +38,36 @@ def paused(worker: Paused) -> dict[str, Any]:
 
 
 def cluster(known: Known) -> dict[str, Any]:
-    return plain(known)
+    return plain(wire_cluster(known))
+
+
+def job(seen: SeenJob, jobs: Jobs) -> dict[str, Any]:
+    return plain(wire_job(seen, jobs.time_left_s(seen)))
+
+
+def print_jobs(seen: Sequence[SeenJob], jobs: Jobs) -> None:
+    """What is a cluster, or can be one, with the address that the other commands take."""
+    rows: list[list[str]] = []
+    for one in seen:
+        left = jobs.time_left_s(one)
+        nodes = "1 node" if one.job.node_count == 1 else f"{one.job.node_count} nodes"
+        words = [one.job.word.lower(), nodes, one.job.nodelist, job_sentence(one)]
+        rows.append([one.address, one.job.name, *words, duration(left) if left else ""])
+    if rows:
+        _print_table(rows)
+    else:
+        print("No SLURM job of yours.", file=sys.stderr)
+
+
+def duration(seconds: float) -> str:
+    """ "1 h 20 min", "9 min"."""
+    minutes = max(1, round(seconds / 60))
+    hours = f"{minutes // 60} h " if minutes >= 60 else ""
+    return f"{hours}{minutes % 60} min left"
+
+
+def _left(reach: Reach) -> str:
+    return duration(reach.time_left_s) if reach.time_left_s else ""
 
 
 def print_groups(groups: Iterable[PausedGroup]) -> None:
@@ -46,12 +78,15 @@ def print_groups(groups: Iterable[PausedGroup]) -> None:
             _print_table(rows)
 
 
-def print_clusters(clusters: Iterable[Known], hints: Iterable[Problem]) -> None:
-    for known in clusters:
-        print(known.id, known.sentence, sep="  ")
+def print_clusters(every: AllKnown) -> None:
+    for known in every.clusters:
+        reach = known.reach
+        state = reach.route.state if reach.route and reach.route.state != "ready" else ""
+        way = ", ".join(filter(None, [reach.via and f"via {reach.via}", state, _left(reach)]))
+        print(known.id, known.sentence, *([f"({way})"] if way else []), sep="  ")
         for problem in known.problems:
             print(f"    {problem.message} {problem.next_step}".rstrip())
-    for hint in hints:
+    for hint in every.hints:
         print(f"{hint.message} {hint.next_step}".rstrip(), file=sys.stderr)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter import protocol
-from eagleray.adapter.protocol import OpenedSocket, Question, Ran, RouteState
+from eagleray.adapter.protocol import OpenedSocket, Question, Ran, RouteState, SshSettings
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_connections import MEMORY_S, AdapterConnections
 from eagleray.common.errors import EaglerayError
@@ -33,6 +33,7 @@ class AdapterRoutes(AdapterConnections):
         self._route_states: dict[Path, list[RouteState]] = {}
         self._route_listeners: list[RoutesListener] = []
         self._asked: tuple[OnQuestion, OnOver] | None = None
+        self._ssh: SshSettings | None = None
         self._questions: dict[int, tuple[Path, int]] = {}
         self._question_ids = itertools.count(1)
         self._telling: set[asyncio.Task[None]] = set()
@@ -84,10 +85,7 @@ class AdapterRoutes(AdapterConnections):
         The answer ends it for adapters that are met later.
         """
         self._asked = (on_question, on_over)
-        for path, connection in self._connections.items():
-            task = asyncio.create_task(self._on_opened(path, connection))
-            self._telling.add(task)
-            task.add_done_callback(self._telling.discard)
+        self._introduce_again()
         self._keep_watching()
 
         def end() -> None:
@@ -102,10 +100,26 @@ class AdapterRoutes(AdapterConnections):
         if connection is not None and not connection.lost.is_set():
             await connection.request(protocol.ANSWER, {"id": theirs, "text": text}, MEMORY_S)
 
+    def use_ssh(self, settings: SshSettings) -> None:
+        """The person's settings, for every adapter and for connections made from now on."""
+        self._ssh = settings
+        self._introduce_again()
+
+    def _introduce_again(self) -> None:
+        for path, connection in self._connections.items():
+            task = asyncio.create_task(self._on_opened(path, connection))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
     async def _on_opened(self, path: Path, connection: AdapterConnection) -> None:
         await super()._on_opened(path, connection)
-        if self._asked is not None and connection.knows(protocol.ASKS):
-            with contextlib.suppress(EaglerayError):
+        if not connection.knows(protocol.ASKS):
+            return
+        with contextlib.suppress(EaglerayError):
+            if self._ssh is not None:
+                said = protocol.to_json(self._ssh)
+                await connection.request(protocol.SSH_OPTIONS, said, MEMORY_S)
+            if self._asked is not None:
                 await connection.request(protocol.ASKS, {}, MEMORY_S)
 
     def _on_event(self, path: Path, event: dict[str, Any]) -> None:

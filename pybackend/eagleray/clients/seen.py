@@ -14,6 +14,18 @@ State = Literal["connecting", "connected", "unreachable", "unauthorized", "not-r
 
 STATES: dict[str, State] = {
     "cluster-connecting": "connecting",
+    "job-waits": "connecting",
+    "job-over": "unreachable",
+    "no-ray-in-job": "unreachable",
+    "not-surely-yours": "unreachable",
+    "job-not-looked-into": "unreachable",
+    "slurm-failed": "unreachable",
+    "no-slurm": "unreachable",
+    "command-slow": "unreachable",
+    "command-missing": "unreachable",
+    "port-refused": "unreachable",
+    "port-silent": "unreachable",
+    "link-lost": "unreachable",
     "cluster-unreachable": "unreachable",
     "token-needed": "unauthorized",
     "token-refused": "unauthorized",

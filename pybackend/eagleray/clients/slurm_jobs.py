@@ -18,6 +18,8 @@ _RUNNING = frozenset({"RUNNING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING"
 _PENDING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD"})
 _PENDING_TOO = frozenset({"SPECIAL_EXIT", "RESV_DEL_HOLD"})
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
+# SLURM writes a year for a job without a limit.
+UNLIMITED_S = 300 * 24 * 3600.0
 # The fields of `squeue -o`, in the order of `_of_fields`.
 _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
 _ID = re.compile(r"[0-9]{1,10}")
@@ -113,7 +115,7 @@ def _of_rows(rows: Iterator[dict[str, Any]], now: float) -> Iterator[SlurmJob]:
             left_s=max(0.0, end - now) if end else None,
             ran_s=max(0.0, now - started) if started else 0.0,
             started=started,
-            exclusive="true" in [word.lower() for word in _words(row.get("exclusive"))],
+            exclusive="none" in [word.lower() for word in _words(row.get("shared"))],
         )
 
 
@@ -141,7 +143,7 @@ def _job(
         partition=printable(partition, 60),
         nodelist="" if nodelist in ("(null)", "None assigned") else nodelist,
         node_count=count,
-        time_left_s=left_s if state == "running" else None,
+        time_left_s=left_s if state == "running" and (left_s or 0) < UNLIMITED_S else None,
         ran_s=ran_s if state == "running" else 0.0,
         started=started,
         exclusive=exclusive,

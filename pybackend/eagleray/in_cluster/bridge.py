@@ -1,9 +1,9 @@
 """Connections into a node over the standard streams of one process that runs there.
 
 The text of this module is sent to a `python3` that was started on the node (by `srun`); our side uses the
-same classes.  A frame is a head (length, kind, stream) and so many bytes.  Each stream has a window: its
-sender stops when so many bytes have not been taken at the other end, so that one slow connection holds
-up no other and takes no more memory than its window.
+same classes.  A frame is a head (length, kind, stream), so many bytes and the end of a line, since SLURM
+passes on whole lines only.  Each stream has a window: its sender stops when so many bytes have not been
+taken at the other end, so that one slow connection holds up no other and fills no memory.
 
 It runs from Python 3.6 on, the system's own of many a compute node: hence quoted annotations.
 """
@@ -39,8 +39,8 @@ class Broken(Exception):
 class Mux:
     """Many streams over one pair of pipes; the same on both ends, on one event loop.
 
-    The owner feeds `feed` with what comes, calls `hold` and `go_on` when `out` is full and no longer is,
-    and gets every frame that belongs to no stream by `on_frame`.
+    The owner feeds `feed` with what comes, calls `hold` when `out` is full and when it no longer is, and
+    gets every frame that belongs to no stream by `on_frame`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Mux:
         self._buffer = bytearray()
 
     def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
-        self._out.write(HEAD.pack(len(payload), kind, stream) + payload)
+        self._out.write(HEAD.pack(len(payload), kind, stream) + payload + b"\n")
 
     def feed(self, data: bytes) -> None:
         """Takes what came; raises Broken."""
@@ -65,19 +65,14 @@ class Mux:
             if length > LARGEST or not OPEN <= kind <= PONG:
                 raise Broken(f"a frame of kind {kind} with {length} bytes")
             end = at + HEAD.size + length
-            if len(buffer) < end:
+            if len(buffer) <= end:
                 break
             self._take(kind, number, bytes(buffer[at + HEAD.size : end]))
-            at = end
+            at = end + 1
         del buffer[:at]
 
-    def hold(self) -> None:
-        self.is_held = True
-        for stream in self.streams.values():
-            stream.look()
-
-    def go_on(self) -> None:
-        self.is_held = False
+    def hold(self, is_held: bool) -> None:
+        self.is_held = is_held
         for stream in list(self.streams.values()):
             stream.look()
 
@@ -216,18 +211,15 @@ class Bridge(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
-        self._mux: Mux | None = None
+        self.mux: Mux | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._heard = asyncio.get_event_loop().time()
 
-    def begin(self, out: asyncio.WriteTransport) -> None:
-        self._mux = Mux(out, self._on_frame)
-
     def data_received(self, data: bytes) -> None:
         self._heard = asyncio.get_event_loop().time()
-        assert self._mux is not None
+        assert self.mux is not None
         try:
-            self._mux.feed(data)
+            self.mux.feed(data)
         except Broken as error:
             sys.stderr.write(f"eagleray: {error}\n")
             self.ended.set()
@@ -239,23 +231,22 @@ class Bridge(asyncio.Protocol):
         self.ended.set()
 
     def pause_writing(self) -> None:
-        if self._mux is not None:
-            self._mux.hold()
+        if self.mux is not None:
+            self.mux.hold(True)
 
     def resume_writing(self) -> None:
-        if self._mux is not None:
-            self._mux.go_on()
+        if self.mux is not None:
+            self.mux.hold(False)
 
     def is_silent(self) -> bool:
-        """Nobody has said anything for so long that nobody will."""
         return asyncio.get_event_loop().time() - self._heard > SILENCE_S
 
-    def _on_frame(self, kind: int, number: int, payload: bytes) -> None:
-        assert self._mux is not None
+    def on_frame(self, kind: int, number: int, payload: bytes) -> None:
+        assert self.mux is not None
         if kind == PING:
-            self._mux.send(PONG, 0, payload)
+            self.mux.send(PONG, 0, payload)
         elif kind == OPEN:
-            task = asyncio.ensure_future(self._open(self._mux, number, payload))
+            task = asyncio.ensure_future(self._open(self.mux, number, payload))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -266,10 +257,10 @@ class Bridge(asyncio.Protocol):
                 raise OSError("too many connections")
             host, port, limit_s = json.loads(payload)
             await asyncio.wait_for(self._connect(stream, str(host), int(port)), float(limit_s))
-        except asyncio.TimeoutError:
-            self._refuse(mux, number, "")
-        except (OSError, ValueError, TypeError) as error:
-            self._refuse(mux, number, _said(error))
+        except (asyncio.TimeoutError, OSError, ValueError, TypeError) as error:
+            mux.streams.pop(number, None)
+            # Without a reason: nothing answered in time.
+            mux.send(REFUSED, number, _said(error).encode()[:1000])
 
     async def _connect(self, stream: Stream, host: str, port: int) -> None:
         loop = asyncio.get_event_loop()
@@ -278,13 +269,10 @@ class Bridge(asyncio.Protocol):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
-    def _refuse(self, mux: Mux, number: int, why: str) -> None:
-        """Without a reason: nothing answered in time."""
-        mux.streams.pop(number, None)
-        mux.send(REFUSED, number, why.encode()[:1000])
-
 
 def _said(error: Exception) -> str:
+    if isinstance(error, asyncio.TimeoutError):
+        return ""
     number = getattr(error, "errno", 0) or 0
     return os.strerror(number) if number > 0 else str(getattr(error, "strerror", "") or error)
 
@@ -297,7 +285,7 @@ async def serve() -> None:
     pipes = os.fdopen(os.dup(0), "rb", 0), os.fdopen(os.dup(1), "wb", 0)
     os.dup2(2, 1)
     out, _ = await loop.connect_write_pipe(lambda: bridge, pipes[1])
-    bridge.begin(out)
+    bridge.mux = Mux(out, bridge.on_frame)
     out.write(b"\n" + GREETING + sys.argv[1].encode() + b"\n")
     await loop.connect_read_pipe(lambda: bridge, pipes[0])
     while not bridge.ended.is_set() and not bridge.is_silent():

@@ -11,14 +11,14 @@ from eagleray.routes.carried import Carrier
 from eagleray.routes.over_ssh import OverSsh
 from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun import OverSrun
-from eagleray.routes.ssh_master import SshOptions
+from eagleray.routes.ssh_command import SshOptions
 
 
 class Making:
-    """Makes the carriers of one process.  `options` may be set at any time, for those made later."""
+    """Makes the carriers of one process."""
 
     def __init__(self, folder: Path, ask_for: AskFor) -> None:
-        self.options = SshOptions(program=os.environ.get("EAGLERAY_SSH") or "ssh")
+        self._options = SshOptions(_program(""))
         self._folder = folder
         self._ask_for = ask_for
 
@@ -26,4 +26,12 @@ class Making:
         """What carries `spec`; it calls `changed` after every change of its health."""
         if spec.job:
             return OverSrun(spec, changed, beneath)
-        return OverSsh(spec.ssh, self._folder, self._ask_for(spec.ssh), changed, self.options)
+        return OverSsh(spec.ssh, self._folder, self._ask_for(spec.ssh), changed, self._options)
+
+    def set_ssh(self, program: str, reuse: bool) -> None:
+        """The person's settings, for connections that are made from now on."""
+        self._options = SshOptions(_program(program), reuse)
+
+
+def _program(setting: str) -> str:
+    return setting or os.environ.get("EAGLERAY_SSH") or "ssh"

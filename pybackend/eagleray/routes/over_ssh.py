@@ -15,14 +15,15 @@ from eagleray.routes.asking import Ask
 from eagleray.routes.carried import Carried
 from eagleray.routes.health import Health
 from eagleray.routes.pump import Pump, wide_pipe
-from eagleray.routes.ssh_master import Carried as ByMaster
-from eagleray.routes.ssh_master import SshMaster, SshOptions
+from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_master import SshMaster
+from eagleray.routes.ssh_process import Carried as ByMaster
 
 # A command waits so long for the connection, without the time in which the person is asked.
 _READY_S = 30.0
 # When ssh dies its descriptors close a moment before we hear of its end.
 _DEATH_S = 1.0
-# A far end that does not go when the client has gone is cut off.
+# A far end that does not go when the client has gone is cut off at the second look.
 _LOOK_S = 5.0
 
 
@@ -80,12 +81,9 @@ class _Carrying:
         self._destination = destination
         self._client = client
         self._by_master = by_master
-        self._pump = Pump(pipe, client, self._far_ended)
         self._far_has_ended = asyncio.Event()
+        self._pump = Pump(pipe, client, self._far_has_ended.set)
         self._task = asyncio.create_task(self._watch())
-
-    def _far_ended(self) -> None:
-        self._far_has_ended.set()
 
     def _close(self) -> None:
         self._task.cancel()
@@ -94,10 +92,12 @@ class _Carrying:
         self._client.close()
 
     async def _watch(self) -> None:
+        gone_for = 0
         while not self._far_has_ended.is_set():
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._far_has_ended.wait(), _LOOK_S)
-            if not self._far_has_ended.is_set() and self._is_client_gone():
+            gone_for = gone_for + 1 if self._is_client_gone() else 0
+            if gone_for == 2:
                 self.carried.close()
                 return
         if self._by_master.ended.is_set():

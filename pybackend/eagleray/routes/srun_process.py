@@ -186,7 +186,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         # What it said last may still be in the pipes, so the reason is made when they are closed.
         if self._mux is not None:
-            self._mux.hold()
+            self._mux.hold(True)
 
     def connection_lost(self, error: Exception | None) -> None:
         was_ready = self._mux is not None
@@ -204,11 +204,11 @@ class SrunProcess(asyncio.SubprocessProtocol):
 
     def pause_writing(self) -> None:
         if self._mux is not None:
-            self._mux.hold()
+            self._mux.hold(True)
 
     def resume_writing(self) -> None:
         if self._mux is not None:
-            self._mux.go_on()
+            self._mux.hold(False)
 
     def _look_for_greeting(self, data: bytes) -> None:
         self._noise += data

@@ -19,8 +19,13 @@ from eagleray.routes.spec import RouteSpec
 _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     (r"srun: (?:command )?not found|srun.*No such file", lambda spec, _: no_srun(spec.ssh)),
     (
-        r"Invalid job id|Job has expired|already complet|does not exist",
+        r"Invalid job id|Expired or invalid job|Job has expired|already complet|does not exist",
         lambda spec, _: job_over(spec.job, ""),
+    ),
+    (r"DUE TO TIME LIMIT", lambda spec, _: job_over(spec.job, "TIMEOUT")),
+    (
+        r"JOB [0-9_]+ ON \S+ CANCELLED|Force Terminated job",
+        lambda spec, _: job_over(spec.job, "CANCELLED"),
     ),
     (
         r"not part of this allocation|not in this allocation|Requested node configuration"

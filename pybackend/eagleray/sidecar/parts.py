@@ -6,13 +6,23 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
+from eagleray.adapter.protocol import SshSettings
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
 from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.reaching import Reaching, jobs_of
+from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.ways import Ways
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.debugging.reminding import LONG_S
@@ -25,20 +35,38 @@ from eagleray.features.workers.rows import everyone
 class Settings:
     """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
 
-    `discovery` "off": only clusters that were added or named.  `remind_s`: how long a worker may be held
-    before that is said; EAGLERAY_REMIND_S shortens it for tests.
+    `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
+    `remind_s`: how long a worker may be held before that is said; EAGLERAY_REMIND_S shortens it for tests.
     """
 
     discovery: Literal["own", "off"] = "own"
+    slurm: Literal["own", "off"] = "own"
+    ssh: SshSettings = field(factory=SshSettings)
     remind_s: float = LONG_S
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
         said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
+        discovery: Literal["own", "off"] = "off" if said == "off" else "own"
+        # Who wants nothing found wants no jobs found either.
+        slurm = "off" if discovery == "off" else options.get("slurm")
         remind_s = environ.get("EAGLERAY_REMIND_S", "")
         return Settings(
-            "off" if said == "off" else "own", float(remind_s) if remind_s.isdecimal() else LONG_S
+            discovery,
+            "off" if slurm == "off" else "own",
+            _ssh(options, environ),
+            float(remind_s) if remind_s.isdecimal() else LONG_S,
         )
+
+
+def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
+    """EAGLERAY_SSH wins; what is no setting counts as not set."""
+    said = options.get("ssh")
+    said = said if isinstance(said, dict) else {}
+    path = environ.get("EAGLERAY_SSH") or said.get("path")
+    return SshSettings(
+        path if isinstance(path, str) else "", said.get("reuseControlMaster") is not False
+    )
 
 
 @frozen
@@ -53,6 +81,10 @@ class Parts:
     adapters: Adapters
     watch: ClusterWatch
     clusters: Clusters
+    jobs: Jobs
+    ways: Ways
+    reaching: Reaching
+    terminals: Terminals
     workers: PausedWorkers
     debugging: Debugging
     source_mapping: SourceMapping
@@ -60,6 +92,7 @@ class Parts:
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
         await self.workers.close()
+        self.reaching.close()
         await self.clusters.close()
         await self.watch.close()
         await self.adapters.close()
@@ -69,11 +102,34 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     """All parts, not yet asking anything; call it on the event loop that will use them."""
     clock = clock or SystemClock()
     adapters = Adapters()
+    adapters.use_ssh(settings.ssh)
     watch = ClusterWatch()
     source_mapping = SourceMapping(adapters, home())
-    workers = PausedWorkers(watch, adapters, clock=clock, to_local=source_mapping.local)
 
-    clusters = Clusters(watch, dict(os.environ), settings.discovery)
+    def standing(cluster: str) -> int:
+        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.known())
+        return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
+
+    tokens = TokenRules(dict(os.environ))
+    commands = Commands(adapters.run)
+    slurm = Slurm(commands)
+    ways = Ways(adapters, commands, Heads(slurm), tokens)
+    jobs = Jobs(
+        slurm,
+        StoredHosts(home() / "hosts.json"),
+        here=settings.slurm == "own",
+        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        visible=lambda: watch.visible,
+        clock=clock,
+    )
+    workers = PausedWorkers(
+        watch, adapters, clock=clock, to_local=source_mapping.local, is_near=ways.is_near
+    )
+    reaching = Reaching(ways, jobs, watch, standing, adapters.listen_routes)
+    clusters = Clusters(
+        watch, dict(os.environ), settings.discovery, tokens=tokens, reaches=reaching
+    )
+    reaching.on_change(clusters.changed)
 
     async def id_of(cluster: str) -> str:
         # A worker can be held of a cluster that nobody watches any more.
@@ -94,6 +150,10 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         adapters=adapters,
         watch=watch,
         clusters=clusters,
+        jobs=jobs,
+        ways=ways,
+        reaching=reaching,
+        terminals=Terminals(watch, ways, settings.ssh.program),
         workers=workers,
         debugging=Debugging(
             adapters=adapters,
@@ -104,6 +164,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
             clock=clock,
             ignored_file=home() / "ignored_breakpoints.json",
             remind_s=settings.remind_s,
+            routes=ways.routes,
         ),
         source_mapping=source_mapping,
     )

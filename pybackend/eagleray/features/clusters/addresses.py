@@ -129,5 +129,4 @@ def _address(written: str, scheme: str, host: str, port: int, prefix: str) -> st
     host = "127.0.0.1" if host in HERE else host
     if not 0 < port < 2**16 or (prefix and not PREFIX.fullmatch(prefix)):
         raise bad_address(written)
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}:{port}{prefix}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}"

@@ -6,39 +6,36 @@ It decides which clusters are watched and with which token; the watch does the p
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import TokenSource
 from eagleray.clients.seen import Seen
 from eagleray.common.errors import EaglerayError, unknown_cluster
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
-from eagleray.features.clusters.addresses import normalised
+from eagleray.features.clusters.addresses import normalised, place
+from eagleray.features.clusters.checking import that_are_ray
 from eagleray.features.clusters.discovery import Found, Machine
 from eagleray.features.clusters.examining import Examiner
+from eagleray.features.clusters.heads import Say
 from eagleray.features.clusters.known import AllKnown, Known, known_of
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.reaching import OnlyDirect, Reaches
 from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.twins import Twins
+from eagleray.features.clusters.watching import MakeDashboard, Watching
 
 DISCOVER_S = 4.0
 HIDDEN_DISCOVER_S = 15.0
 STEP_S = 1.0
 
-# Answers that only Ray's dashboard gives, though not the one that was wanted.
-RAY_ALL_THE_SAME = frozenset({"token-needed", "token-refused", "dashboard-busy"})
-# Answers that Ray's dashboard never gives.
-NO_RAY = frozenset({"not-ray", "redirected"})
-
 log = logging.getLogger(__name__)
-
-MakeDashboard = Callable[[str, TokenSource], Dashboard]
 
 
 class Clusters:
@@ -59,24 +56,27 @@ class Clusters:
         make_dashboard: MakeDashboard = Dashboard,
         examiner: Examiner | None = None,
         tokens: TokenRules | None = None,
+        reaches: Reaches | None = None,
     ) -> None:
         self._watch = watch
         self._environ = environ
         self._own = which == "own"
         self._stored = StoredClusters((folder or home()) / "clusters.json")
         self._machine = machine or discovery.this_machine()
-        self._make_dashboard = make_dashboard
-        self._tokens = tokens or TokenRules(environ)
-        self._examiner = examiner or Examiner(watch, self._changed)
+        self._tokens = tokens or TokenRules(environ, folder=folder or home())
+        self._reaches = reaches or OnlyDirect(self._tokens)
+        self._watching = Watching(
+            watch, make_dashboard, self._tokens, self._reaches, self._is_added
+        )
+        self._examiner = examiner or Examiner(watch, self.changed, is_near=self._reaches.is_near)
         self._found: dict[str, Found] = {}
         self._added: dict[str, None] = {}
         self._named: dict[str, None] = {}
-        self._twins: dict[str, str] = {}
+        self._twins = Twins()
         self._hints: tuple[Problem, ...] = ()
         self._listeners: list[Callable[[], None]] = []
         self._changing = asyncio.Lock()
-        self._polling = False
-        self._end_listening = watch.listen(lambda _: self._changed())
+        self._end_listening = watch.listen(lambda _: self.changed())
 
     async def close(self) -> None:
         self._listeners.clear()
@@ -85,8 +85,7 @@ class Clusters:
 
     async def run(self) -> None:
         """Looks for clusters until it is cancelled; those that are found are polled from now on."""
-        self._polling = True
-        self._watch.poll()
+        self._watching.poll()
         while True:
             try:
                 await self.discover()
@@ -109,15 +108,18 @@ class Clusters:
             findings = await asyncio.to_thread(
                 discovery.find, self._environ, self._machine, own=self._own
             )
-            found = await self._that_are_ray(findings.found)
+            found = await that_are_ray(
+                findings.found, self._watching.seen_of, self._is_added, self._watching.check
+            )
             before = (self._hints, self._wanted())
             self._added = dict.fromkeys(self._stored.addresses())
             self._found = {one.address: one for one in found}
             self._hints = findings.hints
             await self._watch_what_is_wanted()
             await self._leave_out_twins()
+            await self._forget_spent()
         if before != (self._hints, self._wanted()):
-            self._changed()
+            self.changed()
 
     def known(self) -> AllKnown:
         """All clusters with what was seen of them last; asks nobody."""
@@ -132,27 +134,39 @@ class Clusters:
         await self._examiner.examine_all()
         return self.known()
 
-    async def add(self, address: str, token: str | None = None) -> Known:
+    async def add(
+        self,
+        address: str,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
+        say: Say = lambda _: None,
+    ) -> Known:
         """Adds a cluster after it has answered as Ray does, and stores its address.
 
-        One that asks for a token that we lack, or is busy just now, is Ray all the same and is added.
+        One that asks for a token that we lack, or is busy just now, is Ray all the same and is added.  A job
+        that waits for its nodes is waited for; `say` hears about it.
         """
         cluster = normalised(address)
-        async with self._changing:
-            if token is not None:
-                self._tokens.type_in(cluster, token)
-            try:
-                await self._check(cluster)
-            except EaglerayError:
-                if cluster not in self._wanted():
-                    self._tokens.forget(cluster)
-                raise
-            self._stored.add(cluster)
-            self._added[cluster] = None
-            self._twins.pop(cluster, None)
-            await self._watch_what_is_wanted()
+        is_new = cluster not in self._wanted()
+        self._tokens.set_access(cluster, token, headers, ca_file)
+        try:
+            # Without the lock: it may take as long as a person or a queue takes.
+            await self._reaches.prepare(cluster, say)
+            async with self._changing:
+                await self._watching.check(cluster)
+                self._stored.add(cluster)
+                self._added[cluster] = None
+                self._twins.forget(cluster)
+                await self._watch_what_is_wanted()
+        except BaseException:
+            if is_new and cluster not in self._wanted():
+                self._tokens.forget(cluster)
+                await self._reaches.forget(cluster)
+            raise
+        self._watch.reset(cluster)
         await self._watch.refresh(cluster)
-        self._changed()
+        self.changed()
         return self._known(self._watch.seen(cluster))
 
     async def remove(self, cluster: str) -> None:
@@ -165,37 +179,71 @@ class Clusters:
             self._named.pop(cluster, None)
             self._tokens.forget(cluster)
             await self._watch_what_is_wanted()
-        self._changed()
+        await self._reaches.forget(cluster)
+        self.changed()
 
-    async def set_token(self, cluster: str, token: str) -> Known:
-        """Takes a token that the person typed in, and asks again with it; "" takes it back.
+    async def set_access(
+        self,
+        cluster: str,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
+    ) -> Known:
+        """Takes what the person gave for a cluster, and asks again with it; an empty value takes it back.
 
-        It is kept also for a cluster that is not known yet: the editor brings its tokens at the start.
+        It is kept also for a cluster that is not known yet: the editor brings it at the start.
         """
         cluster = normalised(cluster)
-        self._tokens.type_in(cluster, token)
+        self._tokens.set_access(cluster, token, headers, ca_file)
         if cluster not in self._wanted():
             await self.discover()
+        self._watch.reset(cluster)
         await self._watch.refresh(cluster)
         return self._known(self._watch.seen(cluster))
 
-    async def named(self, written: str) -> str:
+    async def reconnect(self, cluster: str, anew: Callable[[str], Awaitable[None]]) -> None:
+        """Has the way to a cluster made anew, and asks through it at once."""
+        if cluster not in self._wanted():
+            raise unknown_cluster(cluster)
+        await anew(cluster)
+        self._watch.reset(cluster)
+
+    async def named(self, written: str, say: Say = lambda _: None) -> str:
         """The id of the cluster that a person named by its address; it is watched, but not stored.
 
-        Raises what went wrong if it does not answer.
+        Raises what went wrong if it does not answer; a job that waits for its nodes is not waited for.
         """
         cluster = self._as_watched(written)
         is_new = cluster not in self._wanted()
-        if is_new:
-            self._named[cluster] = None
-            await self._watch_what_is_wanted()
-        await self._watch.refresh(cluster)
-        if error := self._watch.seen(cluster).error:
+        try:
+            await self._name(cluster, say)
+            await self._watch.refresh(cluster)
+            if error := self._watch.seen(cluster).error:
+                raise error
+        except EaglerayError:
             if is_new:
                 self._named.pop(cluster, None)
                 await self._watch_what_is_wanted()
-            raise error
+            raise
         return cluster
+
+    async def look_at(self, written: str, say: Say = lambda _: None) -> Known:
+        """Like `named`, for one that is to be shown whether it answers or not."""
+        cluster = self._as_watched(written)
+        with contextlib.suppress(EaglerayError):
+            await self._name(cluster, say)
+        await self._watch.refresh(cluster)
+        await self._examiner.examine_all()
+        return self._known(self._watch.seen(cluster))
+
+    async def _name(self, cluster: str, say: Say) -> None:
+        if cluster in self._wanted():
+            return
+        self._named[cluster] = None
+        try:
+            await self._reaches.prepare(cluster, say, wait=False)
+        finally:
+            await self._watch_what_is_wanted()
 
     async def id_of(self, written: str) -> str:
         """Like `named`, but one that is watched already is not asked, and may fail."""
@@ -203,8 +251,7 @@ class Clusters:
         return cluster if cluster in self._wanted() else await self.named(cluster)
 
     def _as_watched(self, written: str) -> str:
-        cluster = normalised(written)
-        return self._twins.get(cluster, cluster)
+        return self._twins.of(normalised(written))
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` whenever `known()` may answer something else; the answer ends that."""
@@ -222,72 +269,36 @@ class Clusters:
         return [address for address in every if address not in self._twins]
 
     async def _watch_what_is_wanted(self) -> None:
-        wanted = self._wanted()
-        watched = [seen.cluster for seen in self._watch.all_seen()]
-        for address in wanted:
-            if address not in watched:
-                source = self._tokens.source(address, partial(self._is_added, address))
-                self._watch.add(self._make_dashboard(address, source), poll=self._polling)
-        for address in watched:
-            if address not in wanted:
-                await self._watch.remove(address)
+        await self._watching.only(self._wanted())
 
     def _is_added(self, address: str) -> bool:
         return address in self._added or address in self._named
 
-    async def _that_are_ray(self, found: Iterable[Found]) -> list[Found]:
-        """`found` without what listens on the usual port and is no Ray."""
-        kept = []
-        for one in found:
-            seen = self._seen_of(one.address)
-            if seen is not None and (seen.error is None or seen.error.code not in NO_RAY):
-                # It was Ray before, and may be slow now: its rows stay.
-                kept.append(one)
-                continue
-            if one.source == "port" and not self._is_added(one.address):
-                try:
-                    await self._check(one.address)
-                except EaglerayError as error:
-                    log.debug("left alone: %s", error)
-                    continue
-            kept.append(one)
-        return kept
-
-    async def _check(self, address: str) -> None:
-        """Asks who is there; raises unless it is a Ray dashboard."""
-        dashboard = self._make_dashboard(
-            address, self._tokens.source(address, partial(self._is_added, address))
-        )
-        try:
-            await dashboard.version()
-        except EaglerayError as error:
-            if error.code not in RAY_ALL_THE_SAME:
-                raise
-        finally:
-            await dashboard.close()
-
     async def _leave_out_twins(self) -> None:
         """One cluster that was found at two addresses is watched once: at the one that stands first."""
-        wanted = [*self._wanted(), *self._twins]
-        self._twins = {twin: of for twin, of in self._twins.items() if {twin, of} <= set(wanted)}
+        self._twins.keep(self._wanted())
         unasked = [one.cluster for one in self._watch.all_seen() if one.state == "connecting"]
+        unasked = [cluster for cluster in unasked if place(cluster).is_direct]
         if unasked and len(self._wanted()) > 1:
             await asyncio.gather(*(self._watch.refresh(cluster) for cluster in unasked))
-        first: dict[str, str] = {}
-        for address in self._wanted():
-            seen = self._seen_of(address)
-            same = first.setdefault(seen.session, address) if seen and seen.session else address
-            if same != address and not self._is_added(address):
-                log.info("%s is the same cluster as %s", address, same)
-                self._twins[address] = same
+        sessions = {seen.cluster: seen.session for seen in self._watch.all_seen()}
+        self._twins.find(sessions, self._wanted(), self._is_added)
         await self._watch_what_is_wanted()
 
-    def _seen_of(self, address: str) -> Seen | None:
-        return next((one for one in self._watch.all_seen() if one.cluster == address), None)
+    async def _forget_spent(self) -> None:
+        """Takes out what was stored of jobs that are over, unless it was connected since we began."""
+        for seen in self._watch.all_seen():
+            if not seen.session and self._reaches.is_spent(seen.cluster):
+                log.info("%s is over and is forgotten", seen.cluster)
+                self._stored.remove(seen.cluster)
+                self._added.pop(seen.cluster, None)
+        await self._watch_what_is_wanted()
 
     def _known(self, seen: Seen) -> Known:
-        return known_of(seen, self._is_added(seen.cluster), self._examiner.problems(seen))
+        problems, reach = self._examiner.problems(seen), self._reaches.of(seen.cluster)
+        return known_of(seen, self._is_added(seen.cluster), problems, reach)
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """Has everybody who listens ask `known()` again."""
         for listener in list(self._listeners):
             listener()

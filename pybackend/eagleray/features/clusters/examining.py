@@ -53,11 +53,13 @@ class Examiner:
         *,
         clock: Clock | None = None,
         environment_of: Callable[[int], WorkerEnvironment | None] = worker_processes.environment_of,
+        is_near: Callable[[str], bool] = lambda cluster: True,
     ) -> None:
         self._watch = watch
         self._changed = changed
         self._clock = clock or SystemClock()
         self._environment_of = environment_of
+        self._is_near = is_near
         self._examined: dict[str, Examined] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         # By process: its environment stays the same for its life, and looking is not free.
@@ -121,7 +123,9 @@ class Examiner:
         actors = await dashboard.actors()
         settings = [job.runtime_env.env for job in jobs]
         settings += [actor.runtime_env.env for actor in actors]
-        here, elsewhere = _apart(workers, local_addresses())
+        # Beyond a route the same address is another machine's.
+        near = local_addresses() if self._is_near(seen.cluster) else frozenset()
+        here, elsewhere = _apart(workers, near)
         environments = await asyncio.to_thread(self._looked_into, here[:PROCESSES])
         unseen = elsewhere if environments else [*here, *elsewhere]
         return Evidence(

@@ -2,47 +2,93 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from eagleray.features.clusters import messages as wire
+from eagleray.features.clusters.choices import Choices, choices, sentence
 from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.jobs import Jobs, SeenHost, SeenJob
 from eagleray.features.clusters.known import AllKnown, Known
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.reaching import Reach
+from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.ways import Ways
 
 if TYPE_CHECKING:
+    from eagleray.adapter.protocol import Question
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Requests
+    from eagleray.sidecar.requests import Report, Requests
+
+
+class Answers(Protocol):
+    """Who takes what the person typed: `Adapters`."""
+
+    async def answer(self, question_id: int, text: str | None) -> None: ...
 
 
 def register(server: Requests, parts: Parts) -> None:
-    handlers = Handlers(parts.clusters)
+    handlers = Handlers(parts.clusters, parts.jobs, parts.ways, parts.terminals, parts.adapters)
     server.answer_plain(wire.LIST, handlers.list)
-    server.answer(wire.ADD, wire.AddCluster, handlers.add)
+    server.answer_reporting(wire.ADD, wire.AddCluster, handlers.add)
     server.answer(wire.REMOVE, wire.ClusterRef, handlers.remove)
     server.answer(wire.SET_TOKEN, wire.SetToken, handlers.set_token)
+    server.answer(wire.SET_ACCESS, wire.Access, handlers.set_access)
     server.answer_plain(wire.REFRESH, handlers.refresh)
     server.answer(wire.ID_OF, wire.ClusterRef, handlers.id_of)
-    parts.clusters.on_change(
-        lambda: server.notify(wire.CHANGED, _all(parts.clusters.known())),
-    )
+    server.answer_plain(wire.CHOICES, handlers.choices)
+    server.answer_reporting(wire.LOOK_AT, wire.HostRef, handlers.look_at)
+    server.answer(wire.FORGET_HOST, wire.HostRef, handlers.forget_host)
+    server.answer(wire.RECONNECT, wire.ClusterRef, handlers.reconnect)
+    server.answer(wire.TERMINAL, wire.TerminalRef, handlers.terminal)
+    server.answer(wire.ANSWER, wire.Answer, handlers.answer)
+    parts.clusters.on_change(lambda: server.notify(wire.CHANGED, handlers.all()))
     server.in_background("clusters", parts.clusters.run)
+    server.in_background("jobs", parts.jobs.run)
+
+    async def follow() -> None:
+        parts.reaching.follow_routes()
+        parts.adapters.asks(
+            lambda question: server.notify(wire.QUESTION, _question(question)),
+            lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(str(over))),
+        )
+
+    server.in_background("routes", follow)
 
 
 class Handlers:
     """One method per request."""
 
-    def __init__(self, clusters: Clusters) -> None:
+    def __init__(
+        self, clusters: Clusters, jobs: Jobs, ways: Ways, terminals: Terminals, answers: Answers
+    ) -> None:
         self._clusters = clusters
+        self._jobs = jobs
+        self._ways = ways
+        self._terminals = terminals
+        self._answers = answers
+
+    def all(self) -> wire.Clusters:
+        known = self._clusters.known()
+        return wire.Clusters(
+            clusters=[wire_cluster(one) for one in known.clusters],
+            hints=_problems(known.hints),
+            jobs=[self._job(seen) for seen in self._offered(known)],
+            hosts=[_host(seen) for seen in self._jobs.hosts()],
+        )
 
     async def list(self) -> wire.Clusters:
-        return _all(self._clusters.known())
+        return self.all()
 
     async def refresh(self) -> wire.Clusters:
-        return _all(await self._clusters.refresh())
+        await self._clusters.refresh()
+        await self._jobs.look_everywhere()
+        return self.all()
 
-    async def add(self, asked: wire.AddCluster) -> wire.Cluster:
-        return _cluster(await self._clusters.add(asked.address, asked.token))
+    async def add(self, asked: wire.AddCluster, report: Report) -> wire.Cluster:
+        given = (asked.address, asked.token, asked.headers, asked.ca_file)
+        return wire_cluster(await self._clusters.add(*given, say=report))
 
     async def remove(self, asked: wire.ClusterRef) -> None:
         await self._clusters.remove(asked.cluster)
@@ -51,15 +97,75 @@ class Handlers:
         return wire.ClusterRef(await self._clusters.id_of(written.cluster))
 
     async def set_token(self, said: wire.SetToken) -> wire.Cluster:
-        return _cluster(await self._clusters.set_token(said.cluster, said.token))
+        return wire_cluster(await self._clusters.set_access(said.cluster, said.token))
+
+    async def set_access(self, said: wire.Access) -> wire.Cluster:
+        given = (said.cluster, said.token, said.headers, said.ca_file)
+        return wire_cluster(await self._clusters.set_access(*given))
+
+    async def choices(self) -> wire.Choices:
+        return self._choices(await choices(self._jobs))
+
+    async def look_at(self, asked: wire.HostRef, report: Report) -> wire.Clusters:
+        report(f"Asking {asked.host} for jobs")
+        await self._jobs.add_host(asked.host)
+        return self.all()
+
+    async def forget_host(self, asked: wire.HostRef) -> wire.Clusters:
+        self._jobs.remove_host(asked.host)
+        return self.all()
+
+    async def reconnect(self, asked: wire.ClusterRef) -> None:
+        await self._clusters.reconnect(asked.cluster, self._ways.reconnect)
+
+    async def terminal(self, asked: wire.TerminalRef) -> wire.Terminal:
+        made = await self._terminals.on(asked.cluster, asked.node_id)
+        return wire.Terminal(made.title, [*made.argv], {})
+
+    async def answer(self, said: wire.Answer) -> None:
+        if said.id.isdecimal():
+            await self._answers.answer(int(said.id), said.text)
+
+    def _offered(self, known: AllKnown) -> Iterable[SeenJob]:
+        """Running jobs that hold a live Ray and are no clusters yet."""
+        clusters = {one.id for one in known.clusters}
+        return (s for s in self._jobs.all() if s.ray == "live" and s.address not in clusters)
+
+    def _choices(self, found: Choices) -> wire.Choices:
+        looked_at = {seen.host for seen in self._jobs.hosts()}
+        return wire.Choices(
+            jobs=[self._job(seen) for seen in found.jobs],
+            ssh_hosts=[
+                wire.SshHost(host.name, host.detail, host.name in looked_at)
+                for host in found.ssh_hosts
+            ],
+            problems=_problems(found.problems),
+        )
+
+    def _job(self, seen: SeenJob) -> wire.Job:
+        return wire_job(seen, self._jobs.time_left_s(seen))
 
 
-def _all(known: AllKnown) -> wire.Clusters:
-    clusters = [_cluster(one) for one in known.clusters]
-    return wire.Clusters(clusters, _problems(known.hints), jobs=[], hosts=[])
+def wire_job(seen: SeenJob, time_left_s: float | None) -> wire.Job:
+    job, pending = seen.job, seen.job.state == "pending"
+    return wire.Job(
+        address=seen.address,
+        job=job.id,
+        host=seen.host,
+        name=job.name,
+        partition=job.partition,
+        state=job.state if job.state in ("running", "pending") else "other",
+        reason=job.reason,
+        nodes=job.node_count,
+        sentence=sentence(seen),
+        ray=seen.ray,
+        time_left_s=time_left_s,
+        starts_s=max(0.0, job.started - time.time()) if pending and job.started else None,
+    )
 
 
-def _cluster(known: Known) -> wire.Cluster:
+def wire_cluster(known: Known) -> wire.Cluster:
+    reach = known.reach
     return wire.Cluster(
         id=known.id,
         name=known.name,
@@ -69,12 +175,28 @@ def _cluster(known: Known) -> wire.Cluster:
         ray_version=known.ray_version,
         sentence=known.sentence,
         problems=_problems(known.problems),
-        route=None,
-        job="",
-        host="",
-        time_left_s=None,
-        time_warning="",
+        route=_route(reach),
+        job=reach.job,
+        host=reach.host,
+        time_left_s=reach.time_left_s,
+        time_warning=reach.time_warning,
     )
+
+
+def _route(reach: Reach) -> wire.Route | None:
+    state = reach.route
+    if state is None:
+        return None
+    kind = state.route.kind
+    return wire.Route(kind, reach.via, state.state, state.reason, state.message, state.since_s)
+
+
+def _host(seen: SeenHost) -> wire.JobHost:
+    return wire.JobHost(seen.host, seen.state, seen.error.message if seen.error else "")
+
+
+def _question(asked: Question) -> wire.Question:
+    return wire.Question(str(asked.id), asked.ssh, asked.prompt, asked.kind)
 
 
 def _problems(problems: Iterable[Problem]) -> list[wire.Problem]:

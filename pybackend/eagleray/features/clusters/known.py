@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import urlsplit
 
 from attrs import frozen
 
 from eagleray.clients.seen import Seen, State
-from eagleray.features.clusters.addresses import host_and_port
+from eagleray.features.clusters.addresses import place
+from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.reaching import Reach
 from eagleray.features.clusters.reasons import of_failure
 
 
@@ -24,6 +27,7 @@ class Known:
     ray_version: str
     sentence: str
     problems: tuple[Problem, ...]
+    reach: Reach
 
 
 @frozen
@@ -34,34 +38,52 @@ class AllKnown:
     hints: tuple[Problem, ...]
 
 
-def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...]) -> Known:
-    """What was seen, with the problems that were found by examining."""
-    host, port = host_and_port(seen.cluster)
-    failure = [of_failure(seen.error)] if seen.error else []
+def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...], reach: Reach) -> Known:
+    """What was seen, with the problems that were found by examining, and how it is reached."""
+    failure = [of_failure(seen.error)] if seen.error and not _is_waiting(seen) else []
+    of_job = [reach.problem] if reach.problem else []
     return Known(
         id=seen.cluster,
-        name=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        name=name_of(seen.cluster, reach.job_name),
         origin="added" if added else "own",
         state=seen.state,
         session=seen.session,
         ray_version=seen.ray_version,
-        sentence=sentence(seen),
-        problems=(*failure, *problems),
+        sentence=sentence(seen, reach.waits_for),
+        problems=(*{one.code: one for one in (*of_job, *failure)}.values(), *problems),
+        reach=reach,
     )
 
 
-def sentence(seen: Seen) -> str:
-    """ "Connected, Ray 2.60.0, 6 workers, none paused", or what is wrong."""
+def name_of(cluster: str, job_name: str = "") -> str:
+    """What a cluster is called: "node-1:8265", "login:8265" for one on the host beyond ssh, "train (job 12345)"."""
+    where = place(cluster)
+    if where.job:
+        return f"{job_name} (job {where.job})" if job_name else f"job {where.job}"
+    parts = urlsplit(where.url)
+    host = parts.hostname or ""
+    if where.ssh and is_loopback(host):
+        host = where.ssh.rpartition("@")[2]
+    return (
+        f"[{host}]:{parts.port}{parts.path}" if ":" in host else f"{host}:{parts.port}{parts.path}"
+    )
+
+
+def sentence(seen: Seen, waits_for: str = "") -> str:
+    """ "Connected, Ray 2.60.0, 6 workers, none paused", or what is wrong or waited for."""
+    if _is_waiting(seen):
+        return waits_for or "Connecting…"
     if seen.error is not None:
         return seen.error.message
-    if seen.state != "connected":
-        return "Connecting…"
     parts = ["Connected", f"Ray {seen.ray_version}"]
     if seen.live_workers >= 0:
         parts.append(_counted(seen.live_workers, "worker"))
-    paused = len(seen.paused)
-    parts.append(f"{paused} paused" if paused else "none paused")
+    parts.append(f"{seen.waiting} paused" if seen.waiting else "none paused")
     return ", ".join(parts)
+
+
+def _is_waiting(seen: Seen) -> bool:
+    return seen.state == "connecting"
 
 
 def _counted(number: int, thing: str) -> str:

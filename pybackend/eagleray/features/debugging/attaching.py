@@ -9,7 +9,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import AttachParams, AttachResult
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import node_gone, worker_ran_on, worker_taken
-from eagleray.features.debugging.needs import Find, Maps, Target
+from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
 
 Say = Callable[[str], None]
 
@@ -38,10 +38,13 @@ class Attaching:
     4. The file where it stands is looked for on this machine.
     """
 
-    def __init__(self, adapters: Adapters, find: Find, maps: Maps) -> None:
+    def __init__(
+        self, adapters: Adapters, find: Find, maps: Maps, routes: RoutesTo = directly
+    ) -> None:
         self._adapters = adapters
         self._find = find
         self._maps = maps
+        self._routes = routes
 
     async def attach(
         self, cluster: str, worker: str, folders: list[str], say: Say, unless_taken: bool = False
@@ -86,6 +89,7 @@ class Attaching:
                 host=target.node_ip,
                 port=target.port,
                 mappings=self._maps.known(target.cluster),
+                routes=self._routes(target.cluster, target.node_ip),
                 unless_taken=unless_taken,
             )
         )

@@ -13,7 +13,7 @@ from eagleray.common.errors import EaglerayError, worker_ran_on
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
-from eagleray.features.debugging.needs import Find, ListTargets, Maps, Target
+from eagleray.features.debugging.needs import Find, ListTargets, Maps, RoutesTo, Target, directly
 from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
 
 _WHOLE_ID = re.compile(r"[0-9a-f]{56}")
@@ -35,13 +35,14 @@ class Debugging:
         clock: Clock,
         ignored_file: Path,
         remind_s: float = LONG_S,
+        routes: RoutesTo = directly,
     ) -> None:
         self._clock = clock
         self._remind_s = remind_s
         self._listen = listen
         self._find = find
-        self.attaching = Attaching(adapters, self.find, maps)
-        self.ignoring = Ignoring(adapters, ignored_file)
+        self.attaching = Attaching(adapters, self.find, maps, routes)
+        self.ignoring = Ignoring(adapters, ignored_file, routes)
         self.actions = Actions(adapters, self.attaching, self.ignoring, self.find, targets)
 
     async def find(self, cluster: str, worker: str) -> Target:

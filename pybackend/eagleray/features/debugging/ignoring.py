@@ -20,7 +20,7 @@ from eagleray.adapter.protocol import AttachParams, IgnoreParams
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
-from eagleray.features.debugging.needs import Target
+from eagleray.features.debugging.needs import RoutesTo, Target, directly
 
 # How many workers are let by at a time.
 AT_ONCE = 16
@@ -42,9 +42,10 @@ class Rule:
 class Ignoring:
     """Keeps the rules and lets workers go by; lives on the sidecar's event loop."""
 
-    def __init__(self, adapters: Adapters, file: Path) -> None:
+    def __init__(self, adapters: Adapters, file: Path, routes: RoutesTo = directly) -> None:
         self._adapters = adapters
         self._file = file
+        self._routes = routes
 
     def rules(self) -> list[Rule]:
         """Read anew each time, since several windows share them."""
@@ -89,6 +90,7 @@ class Ignoring:
                 name=target.name,
                 host=target.node_ip,
                 port=target.port,
+                routes=self._routes(target.cluster, target.node_ip),
                 seen=False,
             )
         )

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from eagleray.adapter.protocol import Mapping
+from eagleray.routes.spec import DIRECT, RouteSpec
 
 
 class Place(Protocol):
@@ -44,6 +45,14 @@ class Target(Protocol):
 Find = Callable[[str, str], Awaitable[Target]]
 # All workers of a cluster that are paused, held or attached.
 ListTargets = Callable[[str], Awaitable[Sequence[Target]]]
+
+
+# The routes on which a node of a cluster, named by its address, is tried.
+RoutesTo = Callable[[str, str], list[RouteSpec]]
+
+
+def directly(cluster: str, node_ip: str) -> list[RouteSpec]:
+    return [DIRECT]
 
 
 class Decision(Protocol):

@@ -55,6 +55,7 @@ class PausedWorkers:
         spy: PySpy | None = None,
         clock: Clock | None = None,
         to_local: Callable[[str, str], str] = local_file,
+        is_near: Callable[[str], bool] = lambda cluster: True,
     ) -> None:
         self._watch = watch
         self._adapters = adapters
@@ -62,7 +63,7 @@ class PausedWorkers:
         self._states: list[WorkerState] = []
         self._waits = Waits(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
-        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed)
+        self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed, is_near=is_near)
         self._listeners: list[Callable[[], None]] = []
         self._clusters: set[str] = set()
 

@@ -1,0 +1,186 @@
+/** What “Add Cluster…” offers: the person's jobs, hosts of their ssh config, and the address that they type. */
+
+import { timeLeft } from "../../common/cluster_rows";
+import { duration } from "../../common/durations";
+import { dotted } from "../../common/row_texts";
+import { plain } from "../../common/texts";
+import type { Choices, Job, SshHost } from "./messages";
+import { jobWords } from "./model";
+import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./typed";
+
+/** One line of the picker.  Without `chosen` it only explains, and Enter does nothing on it. */
+export interface Choice {
+  readonly label: string;
+  readonly description: string;
+  readonly detail: string;
+  readonly icon: string;
+  readonly chosen?: Chosen;
+  /** Stands there whatever is typed. */
+  readonly always?: boolean;
+}
+
+export type Chosen =
+  | { readonly kind: "address"; readonly address: string; readonly title: string }
+  | { readonly kind: "host"; readonly host: string }
+  | { readonly kind: "lookForJobs"; readonly host: string | undefined };
+
+export interface Section {
+  readonly title: string;
+  readonly choices: readonly Choice[];
+}
+
+/** `asked` is false while `choices` are only what is known already; `typed` is what stands in the box. */
+export function addSections(choices: Choices, asked: boolean, typed: string): readonly Section[] {
+  const { jobs, ssh_hosts: hosts, problems } = choices;
+  const running = jobs.filter((job) => job.state !== "pending").sort(liveFirst);
+  const pending = jobs.filter((job) => job.state === "pending");
+  const hint = typed.trim() === "" ? undefined : addressProblem(typed);
+  return filled([
+    section("Address", [typedAddress(typed)]),
+    section("Your running jobs", [
+      ...running.map(jobChoice),
+      ...(asked && running.length === 0 ? [noJobs(jobs)] : []),
+    ]),
+    section("Your pending jobs", pending.map(jobChoice)),
+    section("Hosts of your ssh config", [
+      ...hosts.map(hostChoice),
+      ...(asked && hosts.length === 0 ? [NO_HOSTS] : []),
+    ]),
+    section("Elsewhere", [LOOK_ELSEWHERE, hint === undefined ? undefined : explaining(hint)]),
+    section("What could not be asked", problems.map(problemChoice)),
+  ]);
+}
+
+/** What is offered on an ssh host that was chosen. */
+export function hostSections(host: string, lookedAt: boolean, typed: string): readonly Section[] {
+  const name = plain(host);
+  const far = typed.trim();
+  const hint = far === "" ? undefined : beyondProblem(far);
+  const address = addressBeyond(host, far);
+  return filled([
+    section(`Behind ssh ${name}`, [
+      address === undefined ? undefined : connectTo(address, `Connect to ${plain(far)} from there`),
+      ...(lookedAt ? [] : [lookForJobs(host)]),
+      connectTo(
+        `ssh://${host}/8265`,
+        "The dashboard at port 8265 of this host",
+        "Ray’s usual port",
+      ),
+      hint === undefined ? undefined : explaining(hint),
+    ]),
+  ]);
+}
+
+/** What is offered when jobs are to be looked for on a host. */
+export function lookSections(hosts: readonly SshHost[], typed: string): readonly Section[] {
+  const host = typed.trim();
+  const hint = host === "" ? undefined : hostProblem(host);
+  const known = hosts.some(({ name }) => name === host);
+  return filled([
+    section("Host", [
+      host === "" || hint !== undefined || known ? undefined : lookForJobs(host, true),
+    ]),
+    section(
+      "Hosts of your ssh config",
+      hosts
+        .filter((one) => !one.looked_at)
+        .map((one) => ({ ...hostChoice(one), chosen: looking(one.name) })),
+    ),
+    section("", [hint === undefined ? undefined : explaining(hint)]),
+  ]);
+}
+
+function filled(sections: readonly Section[]): readonly Section[] {
+  return sections.filter(({ choices }) => choices.length > 0);
+}
+
+function section(title: string, choices: readonly (Choice | undefined)[]): Section {
+  return { title, choices: choices.filter((one) => one !== undefined) };
+}
+
+/** Jobs in which a Ray answers stand first, else in the order of the list. */
+function liveFirst(one: Job, other: Job): number {
+  return Number(other.ray === "live") - Number(one.ray === "live");
+}
+
+function typedAddress(typed: string): Choice | undefined {
+  const address = typed.trim();
+  return address === "" || addressProblem(address) !== undefined
+    ? undefined
+    : connectTo(address, `Connect to ${plain(address)}`);
+}
+
+function connectTo(address: string, label: string, description = ""): Choice {
+  const chosen = { kind: "address" as const, address, title: `Connecting to ${plain(address)}` };
+  return { label, description, detail: "", icon: "plug", chosen, always: true };
+}
+
+function jobChoice(job: Job): Choice {
+  const { label, where, nodes } = jobWords(job);
+  const starts = job.starts_s === null ? "" : `starts in about ${duration(job.starts_s)}`;
+  const title = `Connecting to job ${plain(job.job)} (${label})`;
+  return {
+    label,
+    description: dotted(`job ${plain(job.job)}`, where, nodes, timeLeft(job.time_left_s, 0)),
+    detail: dotted(plain(job.sentence), job.state === "pending" ? plain(job.reason) : "", starts),
+    icon: { live: "server-environment", none: "server", unknown: "server" }[job.ray],
+    chosen: { kind: "address", address: job.address, title },
+  };
+}
+
+function hostChoice(host: SshHost): Choice {
+  return {
+    label: plain(host.name),
+    description: plain(host.detail),
+    detail: host.looked_at ? "Your jobs there are listed above" : "",
+    icon: "vm",
+    chosen: { kind: "host", host: host.name },
+  };
+}
+
+function looking(host: string): Chosen {
+  return { kind: "lookForJobs", host };
+}
+
+function lookForJobs(host: string, always = false): Choice {
+  const label = `Look for my jobs on ${plain(host)}`;
+  return { label, description: "SLURM", detail: "", icon: "search", chosen: looking(host), always };
+}
+
+const LOOK_ELSEWHERE: Choice = {
+  label: "Look for my jobs on another host…",
+  description: "through ssh",
+  detail: "",
+  icon: "search",
+  chosen: { kind: "lookForJobs", host: undefined },
+};
+
+const NO_HOSTS: Choice = {
+  label: "Your ssh config names no host",
+  description: "",
+  detail: "Type ssh://host/8265 to reach a dashboard behind one",
+  icon: "info",
+};
+
+function noJobs(all: readonly Job[]): Choice {
+  return {
+    label: all.length === 0 ? "No SLURM job of yours was found" : "None of your jobs runs yet",
+    description: "",
+    detail: "Jobs are looked for here and on the hosts that you have added",
+    icon: "info",
+  };
+}
+
+function problemChoice({ message, next_step }: Choices["problems"][number]): Choice {
+  return {
+    label: plain(message, 500),
+    description: "",
+    detail: plain(next_step, 500),
+    icon: "warning",
+    always: true,
+  };
+}
+
+function explaining(hint: string): Choice {
+  return { label: hint, description: "", detail: "", icon: "info", always: true };
+}

@@ -1,0 +1,79 @@
+/** Connecting to a cluster: once at a time for each address, with progress, asking for what it wants. */
+
+import * as vscode from "vscode";
+
+import { asEaglerayError } from "../../common/errors";
+import { Store, type Readable } from "../../common/readable";
+import { VIEWS } from "../../contributions";
+import { longWork } from "../../long_work";
+import type { Parts } from "../../parts";
+import type { Access, Credentials } from "./access";
+import { askFor } from "./access_boxes";
+import { askedBy } from "./access_texts";
+import { ADD, type Cluster } from "./messages";
+
+export class Connecting {
+  private readonly running = new Map<string, Promise<Cluster | undefined>>();
+  private readonly shown = new Store<ReadonlySet<string>>(new Set());
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly access: Access,
+  ) {}
+
+  /** The addresses that are just being connected. */
+  get addresses(): Readable<ReadonlySet<string>> {
+    return this.shown;
+  }
+
+  /** The cluster; undefined when the person gave up.  Who asks for the same address meanwhile gets the same. */
+  connect(address: string, title: string): Promise<Cluster | undefined> {
+    const known = this.running.get(address);
+    if (known !== undefined) {
+      return known;
+    }
+    const connecting = this.work(address, title).finally(() => {
+      this.running.delete(address);
+      this.tell();
+    });
+    this.running.set(address, connecting);
+    this.tell();
+    return connecting;
+  }
+
+  private tell(): void {
+    this.shown.set(new Set(this.running.keys()));
+  }
+
+  private async work(address: string, title: string): Promise<Cluster | undefined> {
+    let given: Partial<Credentials> = {};
+    for (;;) {
+      try {
+        const cluster = await this.add(address, given, title);
+        if (Object.keys(given).length > 0) {
+          await this.access.keep(cluster.id, given);
+        }
+        return cluster;
+      } catch (error) {
+        const { code, sentence } = asEaglerayError(error);
+        const wanted = askedBy(code);
+        if (wanted === undefined) {
+          throw error;
+        }
+        const more = await askFor(wanted, address, given.headers ?? {}, sentence);
+        if (more === undefined) {
+          return undefined;
+        }
+        given = { ...given, ...more };
+      }
+    }
+  }
+
+  private async add(address: string, given: Partial<Credentials>, title: string): Promise<Cluster> {
+    // The view shows that it works even while the notification is not there yet.
+    const location = { viewId: VIEWS.clusters };
+    return vscode.window.withProgress({ location }, () =>
+      longWork(title, (options) => this.parts.sidecar.request(ADD, { address, ...given }, options)),
+    );
+  }
+}

@@ -1,0 +1,96 @@
+"""What ssh asks, asked on the terminal of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+from collections.abc import Iterator
+
+from eagleray.adapter.protocol import Question
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import printable
+
+TERMINAL = "/dev/tty"
+
+
+class Asking:
+    """Asks one question after the other until `close`; without a terminal it asks nothing, and ssh says why."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._end = adapters.asks(self._on_question, self._on_over) if has_terminal() else None
+
+    async def close(self) -> None:
+        if self._end is not None:
+            self._end()
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _on_question(self, question: Question) -> None:
+        task = asyncio.create_task(self._ask(question))
+        self._tasks[question.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(question.id, None))
+
+    def _on_over(self, question_id: int) -> None:
+        task = self._tasks.get(question_id)
+        if task is not None:
+            task.cancel()
+
+    async def _ask(self, question: Question) -> None:
+        async with self._one_at_a_time:
+            lines = [printable(line, 500) for line in question.prompt.splitlines()]
+            prompt = f"{question.ssh}: " + "\n".join(lines).rstrip()
+            if question.kind == "notice":
+                print(prompt, file=sys.stderr, flush=True)
+                return
+            more = " (yes/no) " if question.kind == "confirm" and "yes" not in prompt else " "
+            typed = await read_line(prompt + more, secret=question.kind == "secret")
+        await self._adapters.answer(question.id, typed)
+
+
+def has_terminal() -> bool:
+    """Whether somebody sits before the command who could answer."""
+    try:
+        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return sys.stdin.isatty() or sys.stderr.isatty()
+
+
+async def read_line(prompt: str, *, secret: bool) -> str | None:
+    """What is typed on the terminal, None at its end; can be cancelled, unlike a read in a thread."""
+    loop = asyncio.get_running_loop()
+    terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
+    readable = asyncio.Event()
+    try:
+        os.write(terminal, prompt.encode())
+        with _echo_off(terminal) if secret else contextlib.nullcontext():
+            loop.add_reader(terminal, readable.set)
+            # The terminal hands out whole lines.
+            await readable.wait()
+            line = os.read(terminal, 4096)
+        if secret:
+            os.write(terminal, b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
+    finally:
+        loop.remove_reader(terminal)
+        os.close(terminal)
+
+
+@contextlib.contextmanager
+def _echo_off(terminal: int) -> Iterator[None]:
+    before = termios.tcgetattr(terminal)
+    quiet = [*before]
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSAFLUSH, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)

@@ -1,0 +1,92 @@
+"""The names of hosts in the person's ssh config, to choose from; what they mean is for ssh alone to say."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.routes.spec import RouteSpec, checked
+
+# A file that includes itself must end somewhere.
+DEEPEST = 8
+MOST = 500
+LONGEST = 2**20
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class ConfiguredHost:
+    """A host with a name of its own; `detail` is "alice@10.0.0.1" as far as it is written right below it."""
+
+    name: str
+    detail: str
+
+
+def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
+    """The hosts of `~/.ssh/config` and what it includes, without patterns, in the order of the file."""
+    file = config or Path.home() / ".ssh" / "config"
+    found: dict[str, dict[str, str]] = {}
+    names: list[str] = []
+    for keyword, words in _lines(file, file.parent, 0):
+        if keyword in ("host", "match"):
+            names = [name for name in words if keyword == "host" and _is_name(name)]
+            for name in names[: MOST - len(found)]:
+                found.setdefault(name, {})
+        elif keyword in ("hostname", "user") and words:
+            for name in names:
+                found.get(name, {}).setdefault(keyword, words[0])
+    return [ConfiguredHost(name, _detail(name, said)) for name, said in found.items()]
+
+
+def _lines(file: Path, folder: Path, depth: int) -> Iterator[tuple[str, list[str]]]:
+    """Keyword and arguments of each line, with those of included files in their places."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            text = opened.read(LONGEST)
+    except OSError as error:
+        log.debug("%s cannot be read: %s", file, error)
+        return
+    for line in text.splitlines():
+        keyword, words = _words(line)
+        if keyword == "include" and depth < DEEPEST:
+            for pattern in words:
+                path = folder / Path(pattern).expanduser()
+                for included in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))):
+                    yield from _lines(included, folder, depth + 1)
+        elif keyword:
+            yield keyword, words
+
+
+def _words(line: str) -> tuple[str, list[str]]:
+    """`Keyword arguments`, or `Keyword=arguments`."""
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return "", []
+    keyword, _, rest = text.replace("=", " ", 1).partition(" ")
+    try:
+        return keyword.lower(), shlex.split(rest, comments=True)
+    except ValueError:
+        return keyword.lower(), []
+
+
+def _is_name(written: str) -> bool:
+    if any(char in written for char in "*?!"):
+        return False
+    try:
+        checked(RouteSpec(ssh=written))
+    except EaglerayError:
+        return False
+    return True
+
+
+def _detail(name: str, said: dict[str, str]) -> str:
+    host, user = said.get("hostname", ""), said.get("user", "")
+    if not user and host in ("", name):
+        return ""
+    return printable(f"{user}@{host or name}" if user else host, 120)

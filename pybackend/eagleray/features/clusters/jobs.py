@@ -1,0 +1,277 @@
+"""The person's SLURM jobs, here and on the hosts that they added: which there are, and which hold a live Ray."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from attrs import evolve, frozen
+
+from eagleray.clients.slurm import NodeAnswer, Slurm
+from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
+from eagleray.features.clusters.heads import is_within
+from eagleray.features.clusters.stored_hosts import StoredHosts
+
+LOOK_S = 30.0
+STEP_S = 1.0
+# So many nodes are asked by themselves whether a Ray answers there; the jobs beyond are only offered.
+MOST_NODES = 512
+AFTER_FAILURE = Backoff(first_s=30.0, longest_s=600.0)
+
+Ray = Literal["live", "none", "unknown"]
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class SeenJob:
+    """A job as it was seen on `host` at `at` (of the clock), and what is known of a Ray in it."""
+
+    host: str
+    job: SlurmJob
+    at: float
+    ray: Ray = "unknown"
+    ray_version: str = ""
+
+    @property
+    def address(self) -> str:
+        """The id of its cluster."""
+        inner = f"slurm://{self.job.id}"
+        return f"ssh://{self.host}/{inner}" if self.host else inner
+
+
+@frozen
+class SeenHost:
+    """How asking on a host went last."""
+
+    host: str
+    state: Literal["ok", "asking", "failing"] = "asking"
+    error: EaglerayError | None = None
+    failures: int = 0
+    at: float = 0.0
+
+
+class Jobs:
+    """Asks SLURM every 30 s while the panel is visible; lives on one event loop.
+
+    Asked are this machine if it has SLURM (`here`), the hosts that the person added, and those of the
+    jobs that are clusters (`also`), for their end and their time.  A Ray is looked for with plain
+    questions to the nodes, never with a step in somebody's job, which accounting would show.
+    """
+
+    def __init__(
+        self,
+        slurm: Slurm,
+        stored: StoredHosts,
+        *,
+        here: bool,
+        also: Callable[[], Iterable[tuple[str, str]]],
+        visible: Callable[[], bool],
+        clock: Clock | None = None,
+    ) -> None:
+        self._slurm = slurm
+        self._stored = stored
+        self._here = here and slurm.is_here()
+        self._also = also
+        self._visible = visible
+        self._clock = clock or SystemClock()
+        self._hosts: dict[str, SeenHost] = {}
+        self._jobs: dict[str, dict[str, SeenJob]] = {}
+        self._listeners: list[Callable[[], None]] = []
+        self._named: set[str] = set()
+        self._looking: dict[str, asyncio.Lock] = {}
+
+    async def run(self) -> None:
+        """Looks until it is cancelled, soon after the panel was opened."""
+        looks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                # One host may wait for a code that the person is to type in; the others do not wait for it.
+                for host in self._wanted():
+                    if self._is_due(host):
+                        look = asyncio.create_task(self._logged_look(host), name=f"jobs {host}")
+                        looks.add(look)
+                        look.add_done_callback(looks.discard)
+                await asyncio.sleep(STEP_S)
+        finally:
+            for look in list(looks):
+                look.cancel()
+            await asyncio.gather(*looks, return_exceptions=True)
+
+    def known_hosts(self) -> list[str]:
+        """This machine ("") if it has SLURM, and the hosts that were added."""
+        return [host for host in self._wanted() if not host or host in self._stored.hosts()]
+
+    async def look_once(self, hosts: Iterable[str]) -> list[SeenJob]:
+        """Asks these hosts, also ones that were not added; raises what went wrong with one."""
+        self._named.update(hosts)
+        await asyncio.gather(*(self.look(host) for host in self._named))
+        for host in self._named:
+            seen = self._hosts.get(host)
+            if seen is not None and seen.error is not None:
+                raise seen.error
+        return [seen for seen in self.all() if seen.host in self._named]
+
+    async def look_everywhere(self) -> None:
+        """Asks all hosts now; failures stand in `hosts()`."""
+        await asyncio.gather(*(self.look(host) for host in self._wanted()))
+
+    async def look(self, host: str) -> None:
+        """Asks one host now; a failure stands in `hosts()`."""
+        async with self._looking.setdefault(host, asyncio.Lock()):
+            before = self._hosts.get(host, SeenHost(host))
+            if before.state == "asking":
+                self._set_host(before)
+            try:
+                listed = await self._slurm.jobs(host)
+            except EaglerayError as error:
+                log.info("jobs on %s: %s", host or "this machine", error)
+                now = self._clock.now()
+                self._set_host(SeenHost(host, "failing", error, before.failures + 1, now))
+                return
+            if host not in self._wanted():
+                return
+            now = self._clock.now()
+            known = self._jobs.get(host, {})
+            seen = {job.id: self._merged(host, job, known.get(job.id), now) for job in listed}
+            self._jobs[host] = seen
+            self._set_host(SeenHost(host, "ok", None, 0, now))
+            await self._look_for_ray(host)
+
+    async def _logged_look(self, host: str) -> None:
+        try:
+            await self.look(host)
+        except Exception:
+            # A fault of one look must not end all looking.
+            log.exception("looking for jobs on %s failed", host or "this machine")
+
+    def all(self) -> list[SeenJob]:
+        """Jobs that are not over, running ones first, as they were seen last; asks nobody."""
+        every = [seen for of_host in self._jobs.values() for seen in of_host.values()]
+        alive = [seen for seen in every if seen.job.state != "over"]
+        return sorted(alive, key=lambda seen: (seen.job.state != "running", seen.host))
+
+    def hosts(self) -> list[SeenHost]:
+        """The added hosts and how it went with them."""
+        return [self._hosts.get(host, SeenHost(host)) for host in self._stored.hosts()]
+
+    def host(self, host: str) -> SeenHost | None:
+        """How asking on a host went, "" for this machine; None before it was asked."""
+        return self._hosts.get(host)
+
+    def job(self, host: str, job: str) -> SeenJob | None:
+        """A job as it was seen last, also one that is over; None if SLURM did not name it."""
+        return self._jobs.get(host, {}).get(job)
+
+    def time_left_s(self, seen: SeenJob) -> float | None:
+        """What is left now of what SLURM said then."""
+        left = seen.job.time_left_s
+        return None if left is None else max(0.0, left - (self._clock.now() - seen.at))
+
+    async def add_host(self, written: str) -> str:
+        """Stores a host and asks there; raises what goes wrong, and then it is not stored."""
+        before = self._stored.hosts()
+        host = self._stored.add(written)
+        try:
+            await self.look(host)
+            seen = self._hosts.get(host)
+            if seen is not None and seen.error is not None:
+                raise seen.error
+        except BaseException:
+            if host not in before:
+                self.remove_host(host)
+            raise
+        return host
+
+    def remove_host(self, host: str) -> None:
+        self._stored.remove(host)
+        if host not in self._wanted():
+            self._hosts.pop(host, None)
+            self._jobs.pop(host, None)
+        self._tell()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls `listener` after every look; the answer ends that."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return end
+
+    def _wanted(self) -> list[str]:
+        here = [""] if self._here else []
+        of_clusters = [host for host, _ in self._also()]
+        return list(dict.fromkeys([*here, *self._stored.hosts(), *of_clusters, *self._named]))
+
+    def _is_due(self, host: str) -> bool:
+        seen, looking = self._hosts.get(host), self._looking.get(host)
+        if looking is not None and looking.locked():
+            return False
+        of_cluster = any(host == one for one, _ in self._also())
+        if not self._visible() and not of_cluster:
+            return False
+        if seen is None or seen.state == "asking":
+            return True
+        wait_s = AFTER_FAILURE.wait_s(seen.failures) if seen.failures else LOOK_S
+        return self._clock.now() - seen.at >= wait_s
+
+    def _merged(self, host: str, job: SlurmJob, before: SeenJob | None, now: float) -> SeenJob:
+        same_run = before is not None and before.job.started == job.started
+        if before is None or not same_run or job.state != "running":
+            return SeenJob(host, job, now)
+        return evolve(before, job=job, at=now)
+
+    async def _look_for_ray(self, host: str) -> None:
+        """Asks the nodes of all running jobs of a host that are no clusters, in one go."""
+        clusters = set(self._also())
+        nodes_of: dict[str, list[str]] = {}
+        for seen in self._jobs[host].values():
+            if seen.job.state != "running" or (host, seen.job.id) in clusters:
+                continue
+            try:
+                nodes = await self._slurm.nodes(host, seen.job.nodelist)
+            except EaglerayError as error:
+                log.info("nodes of job %s: %s", seen.job.id, error)
+                continue
+            if sum(map(len, nodes_of.values())) + len(nodes) <= MOST_NODES:
+                nodes_of[seen.job.id] = nodes
+        asked = list(dict.fromkeys(node for nodes in nodes_of.values() for node in nodes))
+        if not asked:
+            return
+        try:
+            answers = {one.node: one for one in await self._slurm.ask_nodes(host, asked)}
+        except EaglerayError as error:
+            log.info("nodes on %s: %s", host or "this machine", error)
+            return
+        before = dict(self._jobs[host])
+        for job, nodes in nodes_of.items():
+            self._jobs[host][job] = _with_ray(before[job], nodes, answers)
+        if before != self._jobs[host]:
+            self._tell()
+
+    def _set_host(self, seen: SeenHost) -> None:
+        self._hosts[seen.host] = seen
+        self._tell()
+
+    def _tell(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+
+def _with_ray(seen: SeenJob, nodes: list[str], answers: Mapping[str, NodeAnswer]) -> SeenJob:
+    """`seen` with what its nodes answered; a Ray whose nodes are not all of the job is somebody else's."""
+    of_job = [answers[node] for node in nodes if node in answers]
+    addresses = {answer.node: answer.addresses for answer in of_job}
+    for answer in of_job:
+        sure = seen.job.exclusive or bool(answer.ips)
+        if answer.said == "ray" and sure and is_within(answer, addresses):
+            return evolve(seen, ray="live", ray_version=answer.ray)
+    known = of_job and all(answer.said in ("refused", "other") for answer in of_job)
+    return evolve(seen, ray="none" if known else "unknown", ray_version="")

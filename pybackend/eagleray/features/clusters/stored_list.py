@@ -1,0 +1,67 @@
+"""A list of texts in a JSON file of our home that several windows share."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+VERSION = 1
+
+log = logging.getLogger(__name__)
+
+
+class StoredList:
+    """The texts in `file`, read anew each time, each as `{key: text}` in the list `name`.
+
+    What `check` answers None to is left out.  A file that cannot be read counts as empty and is left alone
+    until something is added.
+    """
+
+    def __init__(self, file: Path, name: str, key: str, check: Callable[[str], str | None]) -> None:
+        self._file = file
+        self._name = name
+        self._key = key
+        self._check = check
+
+    def all(self) -> list[str]:
+        """In the order in which they were added."""
+        try:
+            value = json.loads(self._file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning("%s cannot be read: %s", self._file, error)
+            return []
+        entries = value.get(self._name) if isinstance(value, dict) else None
+        listed = entries if isinstance(entries, list) else []
+        texts = (one.get(self._key) for one in listed if isinstance(one, dict))
+        checked = (self._check(text) for text in texts if isinstance(text, str))
+        return list(dict.fromkeys(text for text in checked if text is not None))
+
+    def add(self, text: str) -> None:
+        known = self.all()
+        if text not in known:
+            self._write([*known, text])
+
+    def remove(self, text: str) -> None:
+        known = self.all()
+        if text in known:
+            self._write([one for one in known if one != text])
+
+    def _write(self, texts: list[str]) -> None:
+        """Writes a new file and puts it in the place of the old one: a reader sees one or the other."""
+        value = {"version": VERSION, self._name: [{self._key: text} for text in texts]}
+        handle, name = tempfile.mkstemp(prefix=f".{self._file.name}.", dir=self._file.parent)
+        new = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file, indent=1)
+                file.write("\n")
+            new.replace(self._file)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,225 @@
+"""How each cluster that this machine does not reach by itself is reached: through ssh, or into a SLURM job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import OpenedSocket, RouteState
+from eagleray.clients.commands import Commands
+from eagleray.clients.ray_way import FindWay, HeaderSource, Way
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.addresses import HOST_NAME, Place, place
+from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+# The worse of two states of one route is shown.
+WORST = ("lost", "reconnecting", "degraded", "connecting", "ready")
+
+log = logging.getLogger(__name__)
+
+
+class OpensRoutes(Protocol):
+    """What owns the connections: `Adapters`."""
+
+    async def open_socket(
+        self, routes: list[RouteSpec], host: str, port: int, tcp_port: int | None = None
+    ) -> OpenedSocket: ...
+
+    async def leave(self, routes: list[RouteSpec]) -> None: ...
+
+    def route_states(self) -> list[RouteState]: ...
+
+    def listen_routes(self, listener: Callable[[list[RouteState]], None]) -> Callable[[], None]: ...
+
+    async def reconnect(self, route: RouteSpec) -> None: ...
+
+
+class Access(Protocol):
+    """What a cluster asks for besides the way: `TokenRules`."""
+
+    def ca_file(self, cluster: str) -> str: ...
+
+    def header_source(self, cluster: str) -> HeaderSource: ...
+
+    def find_way(self, url: str) -> FindWay: ...
+
+
+@frozen
+class Reached:
+    """How a cluster is reached: its dashboard at `url` by `route`, all other nodes by `routes`.
+
+    `socket` leads to the dashboard, "" where this machine reaches it by itself.
+    """
+
+    url: str
+    route: RouteSpec
+    socket: str
+    routes: tuple[RouteSpec, ...]
+    head: Head | None = None
+
+
+class Ways:
+    """Finds ways and remembers them by cluster; lives on one event loop, owns nothing that is to be closed."""
+
+    def __init__(
+        self, opens: OpensRoutes, commands: Commands, heads: Heads, access: Access
+    ) -> None:
+        self._opens = opens
+        self._commands = commands
+        self._heads = heads
+        self._access = access
+        self._reached: dict[str, Reached] = {}
+        self._prepared: dict[str, Way] = {}
+        self._said: dict[str, str] = {}
+
+    def find_way(self, cluster: str) -> FindWay:
+        """For the dashboard of a cluster: asked before its first request and after each failure."""
+        where = place(cluster)
+        if where.is_direct:
+            return self._access.find_way(where.url)
+
+        async def find() -> Way:
+            prepared = self._prepared.pop(cluster, None)
+            return prepared or await self._find(where, lambda said: self._say(cluster, said))
+
+        return find
+
+    async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None:
+        """Finds the way to a cluster that is about to be added, however long its job waits if `wait`."""
+        where = place(cluster)
+        if not where.is_direct:
+            self._prepared[cluster] = await self._find(where, say, wait=wait)
+
+    def forget(self, cluster: str) -> None:
+        """The cluster is left, or where it was found before is of no more use."""
+        for kept in (self._reached, self._prepared, self._said):
+            kept.pop(cluster, None)
+
+    async def leave(self, cluster: str, others: Iterable[str], hosts: Iterable[str]) -> None:
+        """Gives up the routes that only this cluster needs, not `others` nor the looking for jobs on `hosts`."""
+        needed = {route for other in others for route in self._needs(other)}
+        needed |= {RouteSpec(ssh=host) for host in hosts}
+        given_up = [route for route in self._needs(cluster) if route not in needed]
+        self.forget(cluster)
+        if given_up:
+            await self._opens.leave(given_up)
+
+    def _needs(self, cluster: str) -> list[RouteSpec]:
+        where, reached = place(cluster), self._reached.get(cluster)
+        of_head = (reached.route, *reached.routes) if reached else ()
+        routes = dict.fromkeys([*of_head, RouteSpec(ssh=where.ssh)])
+        return [route for route in routes if route != DIRECT]
+
+    def reached(self, cluster: str) -> Reached | None:
+        """How the cluster was reached last; None before that."""
+        return self._reached.get(cluster)
+
+    def said(self, cluster: str) -> str:
+        """What is being waited for on the way to the cluster."""
+        return self._said.get(cluster, "")
+
+    def is_near(self, cluster: str) -> bool:
+        """Whether an address of the cluster is that of the same machine here."""
+        reached = self._reached.get(cluster)
+        return place(cluster).is_direct or (reached is not None and reached.route == DIRECT)
+
+    def routes(self, cluster: str, node_ip: str) -> list[RouteSpec]:
+        """The routes on which a port of a node of the cluster is tried, in this order.
+
+        A worker on localhost is on the localhost of the head, which only a route that ends there has.
+        """
+        where = place(cluster)
+        if where.is_direct:
+            return [DIRECT]
+        reached = self._reached.get(cluster)
+        if reached is None:
+            return [RouteSpec(ssh=where.ssh)]
+        inside = [route for route in reached.routes if route.job]
+        return inside if inside and is_loopback(node_ip) else list(reached.routes)
+
+    def state(self, cluster: str) -> RouteState | None:
+        """The state of the route of a cluster; None for one that is reached directly."""
+        where, reached = place(cluster), self._reached.get(cluster)
+        route = reached.route if reached else RouteSpec(ssh=where.ssh)
+        if route == DIRECT:
+            return None
+        parts = (route, RouteSpec(ssh=route.ssh))
+        states = [state for state in self._opens.route_states() if state.route in parts]
+        if not states:
+            return RouteState(route, "connecting", "", "", 0.0)
+        worst = min(states, key=lambda state: WORST.index(state.state))
+        return replace(worst, route=route)
+
+    async def reconnect(self, cluster: str) -> None:
+        """Makes the connection anew now, at the person's wish."""
+        state = self.state(cluster)
+        if state is not None:
+            await self._opens.reconnect(state.route)
+
+    def dashboard_at(self, cluster: str) -> tuple[str, int]:
+        """Host and port of the dashboard as they are known where the route ends."""
+        reached = self._reached.get(cluster)
+        parts = urlsplit(reached.url if reached else place(cluster).url)
+        return parts.hostname or "", parts.port or 0
+
+    async def open(self, cluster: str, host: str, port: int, tcp_port: int) -> OpenedSocket:
+        """A listener on 127.0.0.1 each connection to which leads to `host:port` of the cluster."""
+        return await self._opens.open_socket(self.routes(cluster, host), host, port, tcp_port)
+
+    async def _find(self, where: Place, say: Say, *, wait: bool = True) -> Way:
+        into_job = self._into_job(where, say, wait) if where.job else None
+        reached = await (into_job or self._beyond_ssh(where, say))
+        self._said.pop(where.id, None)
+        self._reached[where.id] = reached
+        log.info("%s is reached by %s", where.id, via(reached.route) or "the network")
+        return Way(
+            url=reached.url,
+            socket=reached.socket,
+            ca_file=self._access.ca_file(where.id),
+            headers=self._access.header_source(where.id),
+        )
+
+    async def _into_job(self, where: Place, say: Say, wait: bool) -> Reached:
+        head = await self._heads.find(where.ssh, where.job, say, wait=wait)
+        if head.routes[0] == DIRECT:
+            return Reached(head.url, DIRECT, "", head.beyond, head)
+        opened = await self._opens.open_socket(list(head.routes), head.host, head.port)
+        return Reached(head.url, opened.route, opened.socket, head.beyond, head)
+
+    async def _beyond_ssh(self, where: Place, say: Say) -> Reached:
+        """The dashboard as the person named it; on the host itself it may listen on its address only."""
+        parts = urlsplit(where.url)
+        host, port = parts.hostname or "", parts.port or 0
+        route = RouteSpec(ssh=where.ssh)
+        say(f"Connecting through {where.ssh}")
+        try:
+            opened = await self._opens.open_socket([route], host, port)
+        except EaglerayError as error:
+            refused = error.code == "port-refused" and is_loopback(host)
+            name = await self._own_name(where.ssh) if refused else ""
+            if not name:
+                raise
+            opened = await self._opens.open_socket([route], name, port)
+        return Reached(where.url, opened.route, opened.socket, (route,))
+
+    async def _own_name(self, ssh: str) -> str:
+        ran = await self._commands.run(ssh, ["hostname"])
+        name = ran.stdout.strip().splitlines()[-1:] if ran.code == 0 else []
+        return name[0] if name and HOST_NAME.fullmatch(name[0]) else ""
+
+    def _say(self, cluster: str, said: str) -> None:
+        self._said[cluster] = said
+
+
+def via(route: RouteSpec) -> str:
+    """A route in words: "login", "job 12345 on node-1, through login"; "" for the direct one."""
+    if not route.job:
+        return route.ssh
+    through = f", through {route.ssh}" if route.ssh else ""
+    return f"job {route.job} on {route.node}{through}"

@@ -1,0 +1,233 @@
+// Adding a cluster: chosen, typed or by a job's "+", with progress, cancelling and what it asks for.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/clusters";
+import {
+  ADD,
+  CHANGED,
+  CHOICES,
+  LOOK_AT,
+  type Choices,
+} from "../../extension/features/clusters/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor, type FakeQuickPick } from "../fakes/vscode";
+import { cluster, clustersOf, job } from "../workers/samples";
+
+const CHOICE: Choices = {
+  jobs: [job()],
+  ssh_hosts: [{ name: "login", detail: "", looked_at: false }],
+  problems: [],
+};
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  fake = fakeParts();
+  registered = register(fake.parts);
+  fake.sidecar.on(CHOICES, () => CHOICE);
+  fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+/** The list that is open. */
+function list(): FakeQuickPick {
+  const open = editor.picks.filter((pick) => pick.open);
+  assert.equal(open.length, 1);
+  return open[0] ?? assert.fail();
+}
+
+function spinning(): string[] {
+  const view = editor.views.get("eagleray.clusters");
+  const rows = view?.provider.getChildren() ?? [];
+  return rows.map((row) => view?.provider.getTreeItem(row).contextValue ?? "");
+}
+
+test("“Add Cluster…” is busy until all is there, and keeps the line that one stands on", async () => {
+  const known = job({ job: "7", address: "slurm://7", name: "known" });
+  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [known] }));
+  fake.sidecar.on(CHOICES, () => ({ ...CHOICE, jobs: [job(), known] }));
+  const added = editor.run("eagleray.addCluster");
+  assert.deepEqual([list().busy, list().lines[1]], [true, "known"]);
+  list().activeItems = list().items.filter(({ label }) => label === "known");
+  await settled();
+  assert.equal(list().busy, false);
+  assert.deepEqual(
+    list().activeItems.map(({ label }) => label),
+    ["known"],
+  );
+  list().choose("known");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "slurm://7" }]);
+});
+
+test("an address that is typed is connected to by Enter", async () => {
+  const added = editor.run("eagleray.addCluster");
+  list().type(" ssh://login/8265 ");
+  list().choose("Connect to ssh://login/8265");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/8265" }]);
+});
+
+test("Enter on a line that only explains does nothing; Escape ends it, with what was being asked", async () => {
+  let cancelled = false;
+  fake.sidecar.on(CHOICES, (_, { cancel }) => {
+    cancel?.onCancellationRequested(() => (cancelled = true));
+    return new Promise<Choices>(() => undefined) as unknown as Choices;
+  });
+  const added = editor.run("eagleray.addCluster");
+  await settled();
+  list().type("head");
+  list().choose(list().lines.at(-1) ?? "");
+  assert.equal(list().open, true);
+  list().hide();
+  await added;
+  assert.equal(cancelled, true);
+  assert.deepEqual([fake.sidecar.sentTo(ADD), editor.asked], [[], []]);
+});
+
+test("what could not be asked stands among the choices", async () => {
+  fake.sidecar.on(CHOICES, () => {
+    throw new EaglerayError("no-squeue", "squeue fails.", "Load the module.");
+  });
+  void editor.run("eagleray.addCluster");
+  await settled();
+  assert.deepEqual(list().lines.slice(-2), ["— What could not be asked", "squeue fails."]);
+  list().hide();
+});
+
+test("a host is chosen, then a dashboard behind it", async () => {
+  const added = editor.run("eagleray.addCluster");
+  await settled();
+  list().choose("login");
+  await settled();
+  assert.equal(list().title, "Ray behind ssh login");
+  list().type("node-1:8265");
+  list().choose("Connect to node-1:8265 from there");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/node-1:8265" }]);
+});
+
+test("jobs are looked for on a host, and then stand among the choices", async () => {
+  fake.sidecar.on(LOOK_AT, () => clustersOf([]));
+  const added = editor.run("eagleray.addCluster");
+  await settled();
+  list().choose("Look for my jobs on another host…");
+  await settled();
+  assert.equal(list().title, "Look for your SLURM jobs on a host");
+  list().type("alice@site");
+  list().choose("Look for my jobs on alice@site");
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(LOOK_AT), [{ host: "alice@site" }]);
+  assert.equal(list().title, "Add a Ray cluster");
+  list().choose("train");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: job().address }]);
+});
+
+test("“Look for Jobs on Host…” takes the host alone", async () => {
+  const looked = editor.run("eagleray.lookForJobs");
+  await settled();
+  list().choose("login");
+  await looked;
+  assert.deepEqual(fake.sidecar.sentTo(LOOK_AT), [{ host: "login" }]);
+});
+
+test("“+” on a job connects once, its row turns meanwhile, and the progress can be cancelled", async () => {
+  const row = { row: "job", job: job(), connecting: false };
+  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job()] }));
+  fake.sidecar.on(ADD, (_, { cancel, onProgress }) => {
+    onProgress?.({ message: "Waiting for job 12 (Priority), starts about 14:30" });
+    return new Promise((_, reject) => {
+      cancel?.onCancellationRequested(() => {
+        reject(new EaglerayError("cancelled", "Cancelled."));
+      });
+    }) as never;
+  });
+  const both = [editor.run("eagleray.connectJob", row), editor.run("eagleray.connectJob", row)];
+  assert.deepEqual(spinning(), ["job.connecting"]);
+  const notification = await progress("Connecting to job 12 (train)");
+  assert.deepEqual(notification.reports, ["Waiting for job 12 (Priority), starts about 14:30"]);
+  assert.equal(notification.options.cancellable, true);
+  notification.cancel();
+  await Promise.all(both);
+  assert.equal(fake.sidecar.sentTo(ADD).length, 1);
+  assert.deepEqual([spinning(), editor.asked], [["job"], []]);
+});
+
+/** The progress of this title, which comes once the work has taken a moment. */
+async function progress(title: string): Promise<(typeof editor.progresses)[number]> {
+  for (;;) {
+    const found = editor.progresses.find(({ options }) => options.title === title);
+    if (found !== undefined) {
+      return found;
+    }
+    await settled();
+  }
+}
+
+test("a cluster that asks for a token is asked again with it, and it is kept for that cluster", async () => {
+  editor.answer = ({ kind, options }) =>
+    kind === "input" && options["password"] === true ? "s3cret" : undefined;
+  fake.sidecar.on(ADD, ({ token }) => {
+    if (token === undefined) {
+      throw new EaglerayError("token-needed", "It asks for a token.");
+    }
+    return cluster({ id: "http://host:8265" });
+  });
+  await editor.run("eagleray.addCluster", " host:8265 ");
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [
+    { address: "host:8265" },
+    { address: "host:8265", token: "s3cret" },
+  ]);
+  assert.deepEqual(
+    [...fake.secrets.values],
+    [["eagleray.credentials http://host:8265", '{"token":"s3cret","headers":{},"ca_file":""}']],
+  );
+});
+
+test("a proxy’s header and a private authority are asked for in turn", async () => {
+  editor.answer = ({ kind, options }) => {
+    if (kind === "open") {
+      return [{ fsPath: "/etc/ca.pem" }];
+    }
+    return kind === "pick" ? (options["items"] as unknown[])[0] : "X-Key: k1";
+  };
+  fake.sidecar.on(ADD, ({ headers, ca_file }) => {
+    if (ca_file === undefined) {
+      throw new EaglerayError("ca-needed", "Its certificate is not known here.");
+    }
+    if (headers === undefined) {
+      throw new EaglerayError("proxy-refused", "Its proxy refuses.");
+    }
+    return cluster();
+  });
+  await editor.run("eagleray.addCluster", "https://host/ray");
+  assert.deepEqual(fake.sidecar.sentTo(ADD).at(-1), {
+    address: "https://host/ray",
+    ca_file: "/etc/ca.pem",
+    headers: { "X-Key": "k1" },
+  });
+});
+
+test("an address that does not work is said, with a way to the log, and nothing is kept", async () => {
+  fake.sidecar.on(ADD, () => {
+    throw new EaglerayError("not-ray", "That is not a Ray dashboard.", "Check the port.");
+  });
+  await editor.run("eagleray.addCluster", "8265");
+  const shown = editor.asked.find((asked) => asked.kind === "error");
+  assert.deepEqual(
+    [shown?.text, shown?.buttons],
+    ["That is not a Ray dashboard. Check the port.", ["Show Logs"]],
+  );
+  assert.match(fake.log.text, /adding a cluster: not-ray/);
+  assert.equal(fake.secrets.values.size, 0);
+});

@@ -1,0 +1,182 @@
+"""A fake SLURM site and fake routes into it: commands answer what a test says, sockets lead where it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+from eagleray.adapter.protocol import OpenedSocket, Ran, RouteState
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.reaching import Reaching, jobs_of
+from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.ways import Ways
+from eagleray.routes.spec import RouteSpec
+
+LEFT = "1:00:00"
+
+
+@frozen
+class FakeJob:
+    """As `squeue` says it."""
+
+    id: str = "12"
+    word: str = "RUNNING"
+    nodelist: str = "node-[9-10]"
+    count: int = 2
+    left: str = LEFT
+    ran: str = "30:00"
+    started: str = "1800000000"
+    share: str = "NO"
+    partition: str = "batch"
+    reason: str = "None"
+    name: str = "ray-cluster"
+
+    def fields(self) -> list[str]:
+        said = (self.id, self.word, str(self.count), self.left, self.ran, self.started, self.share)
+        return [*said, self.partition, self.reason, self.nodelist, self.name]
+
+
+class FakeSite:
+    """One login node.  `nodes`: what `ask_nodes` says of each; `inside`: what a step finds on each."""
+
+    def __init__(self) -> None:
+        self.jobs: list[FakeJob] = []
+        self.nodes: dict[str, dict[str, object]] = {}
+        self.inside: dict[str, list[dict[str, object]]] = {}
+        self.asked: list[tuple[str, list[str]]] = []
+        self.answers: dict[str, Ran] = {}
+        self.error: EaglerayError | None = None
+
+    async def run(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+        self.asked.append((ssh, argv))
+        if self.error is not None:
+            raise self.error
+        for word, ran in self.answers.items():
+            if word in argv:
+                return ran
+        if "squeue" in argv:
+            return self._squeue(argv)
+        if "srun" in argv:
+            return self._step(argv)
+        if "ask_nodes" in stdin or "Asks nodes" in stdin:
+            return self._ask(argv)
+        raise AssertionError(argv)
+
+    def _squeue(self, argv: list[str]) -> Ran:
+        mark = argv[argv.index("-o") + 1].partition("%")[0]
+        wanted = argv[argv.index("-j") + 1] if "-j" in argv else ""
+        jobs = [job for job in self.jobs if wanted in ("", job.id)]
+        if wanted and not jobs:
+            return Ran(1, "", "slurm_load_jobs error: Invalid job id specified")
+        lines = ("".join(mark + said for said in job.fields()) + mark + "\n" for job in jobs)
+        return Ran(0, "Welcome to the cluster\n" + "".join(lines), "")
+
+    def _ask(self, argv: list[str]) -> Ran:
+        mark, _, *names = argv[argv.index("-") + 1 :]
+        rows = [{"node": n, "said": "refused", "addresses": [address(n)]} for n in names]
+        said = [{**row, **self.nodes.get(str(row["node"]), {})} for row in rows]
+        return Ran(0, f"\n{mark}{json.dumps(said)}\n", "")
+
+    def _step(self, argv: list[str]) -> Ran:
+        mark = argv[argv.index("-") + 1]
+        option = next(word for word in argv if word.startswith("--nodelist="))
+        names = option.partition("=")[2].split(",")
+        values = ({"node": name, "found": self.inside.get(name, [])} for name in names)
+        return Ran(0, "".join(f"\n{mark}{json.dumps(value)}\n" for value in values), "")
+
+    def change(self, **changes: str) -> None:
+        """The first job is so now."""
+        self.jobs[0] = evolve(self.jobs[0], **changes)
+
+
+def address(node: str) -> str:
+    return f"10.77.0.{node.rpartition('-')[2]}"
+
+
+def ray(node: str, *others: str) -> dict[str, object]:
+    """What a node says that has a dashboard of a Ray on these nodes."""
+    ips = [address(name) for name in (node, *others)]
+    return {"said": "ray", "session": "session_1", "ray": "2.60.0", "ips": ips}
+
+
+class FakeRoutes:
+    """`reachable`: the socket behind each (route, host, port); anything else is refused."""
+
+    def __init__(self) -> None:
+        self.reachable: dict[tuple[RouteSpec, str, int], str] = {}
+        self.refusal = EaglerayError("port-refused", "refused")
+        self.tried: list[tuple[tuple[RouteSpec, ...], str, int]] = []
+        self.states: list[RouteState] = []
+        self.left: list[RouteSpec] = []
+        self.reconnected: list[RouteSpec] = []
+        self.listeners: list[Callable[[list[RouteState]], None]] = []
+
+    async def open_socket(
+        self, routes: list[RouteSpec], host: str, port: int, tcp_port: int | None = None
+    ) -> OpenedSocket:
+        self.tried.append((tuple(routes), host, port))
+        for route in routes:
+            if path := self.reachable.get((route, host, port)):
+                return OpenedSocket(path, route)
+        raise self.refusal
+
+    async def leave(self, routes: list[RouteSpec]) -> None:
+        self.left += routes
+
+    def route_states(self) -> list[RouteState]:
+        return self.states
+
+    def listen_routes(self, listener: Callable[[list[RouteState]], None]) -> Callable[[], None]:
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
+
+    async def reconnect(self, route: RouteSpec) -> None:
+        self.reconnected.append(route)
+
+    def become(self, route: RouteSpec, state: str, reason: str = "") -> None:
+        self.states = [RouteState(route, state, reason, "", 1.0)]  # type: ignore[arg-type]
+        for listener in list(self.listeners):
+            listener(self.states)
+
+
+@frozen
+class Around:
+    """All that `Clusters` and the handlers need besides a watch, over one fake site."""
+
+    site: FakeSite
+    routes: FakeRoutes
+    ways: Ways
+    jobs: Jobs
+    reaching: Reaching
+    tokens: TokenRules
+    waits: list[float] = field(factory=list)
+
+
+def around(
+    folder: Path, watch: ClusterWatch, standing: Callable[[str], int] = lambda _: 0
+) -> Around:
+    site, routes, waits = FakeSite(), FakeRoutes(), list[float]()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    commands = Commands(site.run, {"PATH": ""})
+    slurm, tokens = Slurm(commands), TokenRules({}, folder=folder)
+    ways = Ways(routes, commands, Heads(slurm, sleep), tokens)
+    jobs = Jobs(
+        slurm,
+        StoredHosts(folder / "hosts.json"),
+        here=False,
+        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        visible=lambda: True,
+    )
+    reaching = Reaching(ways, jobs, watch, standing, routes.listen_routes)
+    return Around(site, routes, ways, jobs, reaching, tokens, waits)

@@ -1,0 +1,167 @@
+// Questions of ssh, against a fake sidecar and editor.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/clusters";
+import {
+  ANSWER,
+  QUESTION,
+  QUESTION_OVER,
+  type Question,
+} from "../../extension/features/clusters/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor } from "../fakes/vscode";
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  fake = fakeParts();
+  registered = register(fake.parts);
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+function ask(changes: Partial<Question>): void {
+  fake.sidecar.notify(QUESTION, {
+    id: "1",
+    host: "login",
+    prompt: "Enter passphrase for key '/home/alice/.ssh/id_ed25519': ",
+    kind: "secret",
+    ...changes,
+  });
+}
+
+test("a passphrase is typed unseen, told once, and kept nowhere", async () => {
+  ask({});
+  const [box] = editor.boxes;
+  assert.deepEqual(
+    [box?.title, box?.prompt, box?.password, box?.ignoreFocusOut, box?.open],
+    [
+      "ssh to login asks",
+      "Enter passphrase for key '/home/alice/.ssh/id_ed25519':",
+      true,
+      true,
+      true,
+    ],
+  );
+  box?.enter("s3cret");
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "1", text: "s3cret" }]);
+  assert.deepEqual([box?.open, box?.disposed], [false, true]);
+  assert.doesNotMatch(fake.log.text, /s3cret/);
+  assert.equal(fake.secrets.values.size, 0);
+});
+
+test("an answer that is not taken is logged without what it was", async () => {
+  fake.sidecar.on(ANSWER, () => {
+    throw new EaglerayError("adapter-lost", "It ended.");
+  });
+  ask({});
+  editor.boxes[0]?.enter("s3cret");
+  await settled();
+  assert.match(fake.log.text, /question 1 was not taken/);
+  assert.doesNotMatch(fake.log.text, /s3cret/);
+});
+
+test("a code is typed where it can be seen", () => {
+  ask({ kind: "text", prompt: "Verification code: " });
+  assert.equal(editor.boxes[0]?.password, false);
+});
+
+test("Escape is the answer “cancelled”", async () => {
+  ask({});
+  editor.boxes[0]?.hide();
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "1", text: null }]);
+});
+
+test("questions come one after another, and one that is over goes away unanswered", async () => {
+  ask({ id: "1" });
+  ask({ id: "2" });
+  ask({ id: "3" });
+  assert.equal(editor.boxes.length, 1);
+  fake.sidecar.notify(QUESTION_OVER, { id: "2" });
+  fake.sidecar.notify(QUESTION_OVER, { id: "1" });
+  await settled();
+  assert.deepEqual(
+    editor.boxes.map((box) => box.open),
+    [false, true],
+  );
+  editor.boxes[1]?.enter("x");
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [{ id: "3", text: "x" }]);
+});
+
+test("a host key is shown line by line in a dialog; only Yes is yes", async () => {
+  const prompt =
+    "The authenticity of host 'login (10.0.0.1)' can't be established.\n" +
+    "ED25519 key fingerprint is SHA256:abc.\nContinue connecting (yes/no/[fingerprint])? ";
+  editor.answer = ({ buttons }) => buttons[0];
+  ask({ kind: "confirm", prompt });
+  await settled();
+  const [dialog] = editor.asked;
+  assert.equal(dialog?.text, "ssh to login asks");
+  assert.deepEqual(dialog.options, { modal: true, detail: prompt.trim() });
+  editor.answer = () => undefined;
+  ask({ id: "2", kind: "confirm", prompt });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), [
+    { id: "1", text: "yes" },
+    { id: "2", text: null },
+  ]);
+});
+
+test("a dialog whose question is over answers nobody", async () => {
+  let click: (title: string) => void = () => undefined;
+  editor.answer = () =>
+    new Promise((resolve) => {
+      click = resolve;
+    });
+  ask({ kind: "confirm", prompt: "Continue?" });
+  fake.sidecar.notify(QUESTION_OVER, { id: "1" });
+  click("Yes");
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), []);
+});
+
+test("a notice stands there until it is over, beside a question", async () => {
+  ask({ id: "n", kind: "notice", prompt: "Confirm user presence for key ED25519-SK" });
+  ask({ id: "q" });
+  const [notice] = editor.progresses;
+  assert.equal(
+    notice?.options.title,
+    "ssh to login asks: Confirm user presence for key ED25519-SK",
+  );
+  assert.equal(editor.boxes.length, 1);
+  fake.sidecar.notify(QUESTION_OVER, { id: "n" });
+  await settled();
+  assert.deepEqual([notice.ended, fake.sidecar.sentTo(ANSWER)], [true, []]);
+});
+
+test("when the sidecar ends, all questions are over", async () => {
+  ask({ id: "n", kind: "notice" });
+  ask({ id: "1" });
+  ask({ id: "2" });
+  fake.sidecar.state.set("failed");
+  await settled();
+  assert.deepEqual(
+    editor.boxes.map((box) => box.open),
+    [false],
+  );
+  assert.equal(editor.progresses[0]?.ended, true);
+  assert.deepEqual(fake.sidecar.sentTo(ANSWER), []);
+});
+
+test("what the other side writes into a prompt is only text", () => {
+  ask({ kind: "text", prompt: "\u001b[2J$(trash) [yes](command:x)\r\nPasscode: ", host: "$(x)" });
+  const [box] = editor.boxes;
+  assert.doesNotMatch(`${box?.title}${box?.prompt}`, /\$\(|\]\(|[\n\u001b]/);
+  assert.match(box?.prompt ?? "", / · Passcode:$/);
+});
