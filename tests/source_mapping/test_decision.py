@@ -7,6 +7,7 @@ import pytest
 from eagleray.adapter.protocol import Mapping
 from eagleray.features.source_mapping import local_files
 from eagleray.features.source_mapping.decision import decide
+from eagleray.features.source_mapping.mounts import Fit
 
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
 MODULES = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_9"
@@ -95,6 +96,50 @@ def test_a_kept_answer_about_a_package_holds_for_the_next_upload(
     decision = decide(f"{newer}/a.py", [mapping], [], not_asked)
     assert (decision.how, decision.local) == ("setting", local)
     assert decision.mapping == Mapping(newer, str(workspace / "src"))
+
+
+def test_the_mounts_are_after_the_setting_and_before_the_same_path(
+    workspace: Path, write: Write, tmp_path: Path
+) -> None:
+    path, mounted = write("a.py", "of the image\n"), write("code/a.py", "mounted\n")
+    fit = Fit(mounted, Mapping(str(workspace), f"{workspace}/code"))
+
+    def remote() -> str:
+        return local_files.sha256(mounted)
+
+    decision = decide(path, [], [str(workspace)], remote, [fit])
+    assert (decision.how, decision.local, decision.mapping) == ("mounts", mounted, fit.mapping)
+    said = Mapping(str(workspace), str(workspace))
+    assert decide(path, [said], [], not_asked, [fit]).how == "setting"
+
+
+def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
+    workspace: Path, write: Write, tmp_path: Path
+) -> None:
+    mounted = write("pkg/a.py")
+    link = tmp_path / "home"
+    link.symlink_to(workspace)
+    fit = Fit(mounted, Mapping("/workspace", str(workspace)))
+    decision = decide(
+        "/workspace/pkg/a.py", [], [str(link)], lambda: local_files.sha256(mounted), [fit]
+    )
+    assert decision.local == f"{link}/pkg/a.py"
+    assert decision.mapping == Mapping("/workspace", str(link))
+
+
+def test_a_mount_chooses_no_file_of_another_content(workspace: Path, write: Write) -> None:
+    fits = [Fit(write("secret.py"), Mapping("/w", "/")), Fit("/nowhere", Mapping("/w", "/"))]
+    for remote_hash in ("another", ""):
+        assert decide("/w/secret.py", [], [], lambda h=remote_hash: h, fits).local == ""  # type: ignore[misc]
+
+
+def test_rays_copy_of_a_package_is_not_looked_for_in_the_mounts(
+    workspace: Path, write: Write
+) -> None:
+    local = write("train.py")
+    fit = Fit(write("copy/train.py"), Mapping(PACKAGE, f"{workspace}/copy"))
+    decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked, [fit])
+    assert (decision.how, decision.local) == ("working-dir", local)
 
 
 def test_working_dir(workspace: Path, write: Write) -> None:

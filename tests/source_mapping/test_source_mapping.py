@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from attrs import define, field
-from eagleray.adapter.protocol import Mapping, Stop, WorkerState
+from eagleray.adapter.protocol import Mapping, Mounts, Stop, WorkerState
 from eagleray.clients.adapter import FileOfWorker
 from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
@@ -30,6 +30,7 @@ class FakeAdapters:
     files: dict[str, str] = field(factory=dict)
     told: dict[str, list[Mapping]] = field(factory=dict)
     gone: set[str] = field(factory=set)
+    mounted: Mounts = field(factory=Mounts)
 
     async def workers(self) -> list[WorkerState]:
         return self.attached
@@ -38,6 +39,11 @@ class FakeAdapters:
         if worker_id in self.gone:
             raise worker_gone(worker_id)
         self.told[worker_id] = mappings
+
+    async def mounts(self, session: str, worker_id: str) -> Mounts:
+        if worker_id in self.gone:
+            raise worker_gone(worker_id)
+        return self.mounted
 
     async def read_file(self, session: str, worker_id: str, path: str) -> FileOfWorker:
         if path not in self.files:
@@ -112,6 +118,21 @@ async def test_the_answer_about_a_package_is_told_for_the_workers_own_upload(
 ) -> None:
     await mapping.set_folder(CLUSTER, PACKAGE.replace("0a1b", "older"), str(workspace))
     assert adapters.told["w1"] == [Mapping(PACKAGE, str(workspace))]
+
+
+async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
+    adapters: FakeAdapters, workspace: Path, home: Path
+) -> None:
+    line = "9 1 8:1 {} {} rw - ext4 /dev/sda1 rw\n"
+    here = Mounts("boot", line.format("/", "/"))
+    mapping = SourceMapping(adapters, home, lambda: here)
+    adapters.mounted = Mounts("boot", line.format(workspace, "/workspace"))
+    adapters.files["/workspace/verl/a.py"] = "a\n"
+    decision = await mapping.resolve(CLUSTER, "w1", "/workspace/verl/a.py", [])
+    assert (decision.how, decision.local) == ("mounts", f"{workspace}/verl/a.py")
+    assert adapters.told == {"w1": [Mapping("/workspace", str(workspace))]}
+    adapters.gone.add("w1")
+    assert (await mapping.resolve(CLUSTER, "w1", "/workspace/verl/a.py", [])).how == "none"
 
 
 @pytest.mark.parametrize(

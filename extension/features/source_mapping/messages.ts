@@ -44,14 +44,15 @@ export interface Resolve {
 /**
  * What came of it.
  *
- * `how` names the rule that decided: "same-path", "setting", "working-dir", "suffix", or "none".
+ * `how` names the rule that decided: "setting", "mounts", "same-path", "working-dir", "suffix", or
+ * "none".
  * "ask" means that several local files fit or none does: put the one question to the person, whose
  * answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own
  * file) or Ray's
  * copy of an uploaded package on this machine.  `candidates` are local files that fit.
  */
 export interface Resolution {
-  readonly how: "same-path" | "setting" | "working-dir" | "suffix" | "ask" | "none";
+  readonly how: "same-path" | "setting" | "mounts" | "working-dir" | "suffix" | "ask" | "none";
   readonly local: string;
   readonly candidates: readonly string[];
 }

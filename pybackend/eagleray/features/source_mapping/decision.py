@@ -4,32 +4,35 @@ The rules, in this order; each says in the log what it chose:
 
 1. setting: a mapping of the person (setting or answer) leads to a local file.  It is first since it is the
    only thing that the person said.
-2. same-path: there is a local file of this path, and it is not Ray's copy of an uploaded package.  If the
+2. mounts: the worker's folder is mounted into its container from one that this machine has too, and there
+   the file is with the same content.
+3. same-path: there is a local file of this path, and it is not Ray's copy of an uploaded package.  If the
    workspace knows the file by another name (links), it is that one.
-3. working-dir: it lies in an uploaded working_dir or py_modules, and exactly one file of the workspace has
+4. working-dir: it lies in an uploaded working_dir or py_modules, and exactly one file of the workspace has
    its path within the package (of several, the one with the same content).
-4. suffix: exactly one file of the workspace agrees with the longest end of the path (of several, the one
+5. suffix: exactly one file of the workspace agrees with the longest end of the path (of several, the one
    with the same content; if only the name agrees, it must have the same content).
-5. none: an installed library, code made at run time, or no workspace to look in.  Ray's copy of a package
+6. none: an installed library, code made at run time, or no workspace to look in.  Ray's copy of a package
    that nothing in the workspace fits stands for itself when it lies on this machine.
-6. ask: several fit, or none does.
+7. ask: several fit, or none does.
 """
 
 from __future__ import annotations
 
 import logging
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from attrs import frozen
 
 from eagleray.adapter.protocol import Mapping
 from eagleray.features.source_mapping import local_files, places
+from eagleray.features.source_mapping.mounts import Fit
 
 log = logging.getLogger(__name__)
 
-How = Literal["same-path", "setting", "working-dir", "suffix", "ask", "none"]
+How = Literal["same-path", "setting", "mounts", "working-dir", "suffix", "ask", "none"]
 MOST_CANDIDATES = 20
 
 
@@ -44,11 +47,19 @@ class Decision:
 
 
 def decide(
-    path: str, mappings: list[Mapping], folders: list[str], remote_hash: Callable[[], str]
+    path: str,
+    mappings: list[Mapping],
+    folders: list[str],
+    remote_hash: Callable[[], str],
+    mounted: Sequence[Fit] = (),
 ) -> Decision:
-    """Blocks while it looks through the workspace; `remote_hash` is asked only where content decides."""
+    """Blocks while it looks through the workspace; `remote_hash` is asked only where content decides.
+
+    `mounted` are the places to which the mounts of the worker lead.
+    """
     decision = (
         _setting(path, mappings)
+        or _mounts(path, folders, remote_hash, mounted)
         or _same_path(path, folders)
         or _searched(path, folders, remote_hash)
         or _fallback(path, folders)
@@ -67,6 +78,26 @@ def _setting(path: str, mappings: list[Mapping]) -> Decision | None:
     return None
 
 
+def _mounts(
+    path: str, folders: list[str], remote_hash: Callable[[], str], mounted: Sequence[Fit]
+) -> Decision | None:
+    if not places.is_file_name(path) or places.package_root(path):
+        return None
+    there = [fit for fit in mounted if local_files.is_file(fit.local)]
+    if not there:
+        return None
+    # The worker said what is mounted: that alone must not choose a file for it.
+    wanted = remote_hash()
+    for fit in there:
+        if wanted and local_files.sha256(fit.local) == wanted:
+            known_as = local_files.in_workspace(fit.local, folders)
+            if known_as and known_as != fit.local:
+                mapping = places.mapping_between(path, known_as, folders)
+                return Decision("mounts", known_as, mapping=mapping)
+            return Decision("mounts", fit.local, mapping=fit.mapping)
+    return None
+
+
 def _same_path(path: str, folders: list[str]) -> Decision | None:
     if not places.is_file_name(path) or places.package_root(path) or not local_files.is_file(path):
         return None
@@ -78,7 +109,7 @@ def _same_path(path: str, folders: list[str]) -> Decision | None:
 
 
 def _searched(path: str, folders: list[str], remote_hash: Callable[[], str]) -> Decision | None:
-    """Rules 3 and 4, or the question when several files fit equally well."""
+    """Rules 4 and 5, or the question when several files fit equally well."""
     if not places.is_file_name(path) or places.is_installed(path) or not folders:
         return None
     root = places.package_root(path)

@@ -6,6 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from eagleray.adapter.protocol import Mounts
+
 _UNRELATED = {"node_modules", "__pycache__", "site-packages"}
 _MOST_ENTRIES = 300_000
 
@@ -21,6 +23,11 @@ def is_file(path: str) -> bool:
         return Path(path).is_file()
     except (OSError, ValueError):
         return False
+
+
+def own_mounts() -> Mounts:
+    """What is mounted on this machine, as a worker says it of its own."""
+    return Mounts(_kernel("sys/kernel/random/boot_id"), _kernel("self/mountinfo"))
 
 
 def named(name: str, folders: list[str]) -> list[str]:
@@ -64,3 +71,10 @@ def in_workspace(path: str, folders: list[str]) -> str:
             if is_file(inside):
                 return inside
     return ""
+
+
+def _kernel(name: str) -> str:
+    try:
+        return Path("/proc", name).read_text(errors="replace")
+    except OSError:
+        return ""

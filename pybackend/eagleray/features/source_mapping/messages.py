@@ -58,13 +58,13 @@ class Resolve:
 class Resolution:
     """What came of it.
 
-    `how` names the rule that decided: "same-path", "setting", "working-dir", "suffix", or "none".
+    `how` names the rule that decided: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
     "ask" means that several local files fit or none does: put the one question to the person, whose
     answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own file) or Ray's
     copy of an uploaded package on this machine.  `candidates` are local files that fit.
     """
 
-    how: Literal["same-path", "setting", "working-dir", "suffix", "ask", "none"]
+    how: Literal["same-path", "setting", "mounts", "working-dir", "suffix", "ask", "none"]
     local: str
     candidates: list[str]
 

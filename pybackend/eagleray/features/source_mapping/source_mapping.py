@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import posixpath
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import Mapping, WorkerState
+from eagleray.adapter.protocol import Mapping, Mounts, WorkerState
 from eagleray.common.errors import EaglerayError, not_a_folder, unknown_worker
-from eagleray.features.source_mapping import local_files, places
+from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
 from eagleray.features.source_mapping.kept import KeptMappings
 
@@ -39,6 +40,7 @@ class AttachedWorkers(Protocol):
     async def workers(self) -> list[WorkerState]: ...
     async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None: ...
     async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFileText: ...
+    async def mounts(self, session: str, worker_id: str) -> Mounts: ...
 
 
 @frozen
@@ -56,8 +58,14 @@ class SourceMapping:
     are remembered as long as it lives so that the next worker of the cluster is attached with them.
     """
 
-    def __init__(self, attached: AttachedWorkers, home: Path) -> None:
+    def __init__(
+        self,
+        attached: AttachedWorkers,
+        home: Path,
+        own_mounts: Callable[[], Mounts] = local_files.own_mounts,
+    ) -> None:
         self._attached = attached
+        self._own_mounts = own_mounts
         self._kept = KeptMappings(home / "source_mappings.json")
         self._settings: dict[str, list[Mapping]] = {}
         self._found: dict[str, list[Mapping]] = {}
@@ -93,7 +101,10 @@ class SourceMapping:
                 self._remote_hash(cluster, worker_id, path), loop
             ).result()
 
-        decision = await asyncio.to_thread(decide, path, self._said(cluster), folders, remote_hash)
+        mounted = await self._mounted(cluster, worker_id, path)
+        decision = await asyncio.to_thread(
+            decide, path, self._said(cluster), folders, remote_hash, mounted
+        )
         if decision.mapping is not None:
             self._remember(cluster, decision.mapping)
             await self._tell(cluster, worker_id)
@@ -164,6 +175,18 @@ class SourceMapping:
             if (worker.cluster, worker.worker_id) == (cluster, worker_id):
                 return worker
         return None
+
+    async def _mounted(self, cluster: str, worker_id: str, path: str) -> list[mounts.Fit]:
+        """Where this machine has the file by the mounts of the worker."""
+        try:
+            worker = await self._find(cluster, worker_id)
+            if worker is None:
+                return []
+            theirs = mounts.table(await self._attached.mounts(worker.session, worker_id))
+        except EaglerayError as error:
+            log.info("the mounts of %s cannot be had: %s", worker_id, error)
+            return []
+        return mounts.fits(path, theirs, mounts.table(self._own_mounts()))
 
     async def _remote_hash(self, cluster: str, worker_id: str, path: str) -> str:
         """The hash of the worker's file, or "" if it cannot be read."""

@@ -1,0 +1,110 @@
+"""What of a container's files lies on this machine too, by the tables of mounts of both: pure.
+
+A path of a container is followed down to its file system, and from there up to where this machine has it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from attrs import frozen
+
+from eagleray.adapter.protocol import Mapping, Mounts
+from eagleray.common.paths import NETWORK_FILE_SYSTEMS
+from eagleray.features.source_mapping import places
+
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+@frozen
+class Mount:
+    """`root` of a file system stands at `point`.
+
+    Two mounts with the same `system` are of one file system: `root` then counts from the same place.
+    """
+
+    system: tuple[str, str]
+    root: str
+    point: str
+
+
+@frozen
+class Fit:
+    """A file of this machine that the worker's path leads to, and the folders that correspond."""
+
+    local: str
+    mapping: Mapping
+
+
+def table(mounts: Mounts) -> list[Mount]:
+    """The lines of a table, in its order: a later mount hides what stood there before."""
+    whole, _, _ = mounts.mountinfo.rpartition("\n")
+    found = []
+    for line in whole.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(" "), after.split(" ")
+        if len(fields) > 5 and len(kind) > 1:
+            device, root, point = fields[2], _plain(fields[3]), _plain(fields[4])
+            found.append(_mount(mounts.boot.strip(), device, root, point, kind[0], _plain(kind[1])))
+    return found
+
+
+def fits(path: str, theirs: list[Mount], ours: list[Mount]) -> list[Fit]:
+    """Where this machine has the file `path` of the worker, the latest mount first.
+
+    Nothing if that is the same path: a worker without a container.  Nor for what lies in the image itself,
+    whose root may be anywhere here, but is no one's checkout.
+    """
+    at = _at(path, theirs)
+    if at is None or at.point == "/":
+        return []
+    found = [fit for one in reversed(ours) if (fit := _fit(path, at, one, ours))]
+    return [] if any(fit.local == path for fit in found) else list(dict.fromkeys(found))
+
+
+def _fit(path: str, theirs: Mount, our: Mount, ours: list[Mount]) -> Fit | None:
+    inside = _join(theirs.root, _below(path, theirs.point))
+    if our.system != theirs.system or not places.below(inside, our.root):
+        return None
+    local = _join(our.point, _below(inside, our.root))
+    if _at(local, ours) is not our:
+        return None  # Something else was mounted over it.
+    if places.below(theirs.root, our.root):
+        mapping = Mapping(theirs.point, _join(our.point, _below(theirs.root, our.root)))
+    else:
+        mapping = Mapping(_join(theirs.point, _below(our.root, theirs.root)), our.point)
+    return Fit(local, mapping)
+
+
+def _mount(boot: str, device: str, root: str, point: str, kind: str, source: str) -> Mount:
+    if kind not in NETWORK_FILE_SYSTEMS:
+        # A number of a device is one within one kernel only.
+        return Mount((boot, device), root, point)
+    host, colon, export = source.partition(":/")
+    if not colon:
+        return Mount((kind, source), root, point)
+    # The same server may be mounted here at another depth of what it exports.
+    return Mount((kind.rstrip("4"), host), _join(f"/{export}", root.lstrip("/")), point)
+
+
+def _at(path: str, mounts: list[Mount]) -> Mount | None:
+    """The mount on which `path` lies."""
+    found = None
+    for mount in mounts:
+        if places.below(path, mount.point) and (not found or len(mount.point) >= len(found.point)):
+            found = mount
+    return found
+
+
+def _below(path: str, folder: str) -> str:
+    return path[len(folder) :].lstrip("/")
+
+
+def _join(folder: str, rest: str) -> str:
+    return posixpath.join(folder, rest).rstrip("/") or "/"
+
+
+def _plain(text: str) -> str:
+    """A path as it is; the kernel writes white space and backslashes as three digits."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
