@@ -88,14 +88,20 @@ async def _run_here(
 
 
 async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[str, str]:
+    """Writes while it reads: a command may say much before it reads anything."""
     assert process.stdin and process.stdout and process.stderr
-    with contextlib.suppress(ConnectionError):
-        process.stdin.write(stdin)
-        await process.stdin.drain()
-    process.stdin.close()
-    out, err = await asyncio.gather(_all_of(process.stdout), _all_of(process.stderr))
+    _, out, err = await asyncio.gather(
+        _write(process.stdin, stdin), _all_of(process.stdout), _all_of(process.stderr)
+    )
     await process.wait()
     return out, err
+
+
+async def _write(writer: asyncio.StreamWriter, text: bytes) -> None:
+    with contextlib.suppress(ConnectionError):
+        writer.write(text)
+        await writer.drain()
+    writer.close()
 
 
 async def _all_of(reader: asyncio.StreamReader) -> str:

@@ -1,0 +1,182 @@
+"""Finding the head of a job: by asking, whose it is, and how it is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.heads import Head, Heads
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+from tests.clusters.fake_site import FakeJob, FakeSite, address, ray
+
+LOGIN = RouteSpec(ssh="login")
+INSIDE = [{"address": "10.77.0.10", "port": 8265, "session": "s", "started": 5}]
+
+
+def bridge(node: str, ssh: str = "login") -> RouteSpec:
+    return RouteSpec(ssh=ssh, job="12", node=node)
+
+
+class World:
+    """A site with job 12, and what was said while its head was looked for.
+
+    `after` is done, one thing at each wait.
+    """
+
+    def __init__(self) -> None:
+        self.site = FakeSite()
+        self.site.jobs = [FakeJob()]
+        self.said: list[str] = []
+        self.after: list[Callable[[], None]] = []
+        self.heads = Heads(Slurm(Commands(self.site.run, {})), self._sleep)
+
+    def find(self, ssh: str = "login", *, wait: bool = True) -> Awaitable[Head]:
+        return self.heads.find(ssh, "12", self.said.append, wait=wait)
+
+    async def refusal(self, *, wait: bool = True) -> EaglerayError:
+        with pytest.raises(EaglerayError) as failed:
+            await self.find(wait=wait)
+        return failed.value
+
+    def steps(self) -> int:
+        return sum("srun" in argv for _, argv in self.site.asked)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.after.pop(0)()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_the_node_that_answers_not_the_first(world: World) -> None:
+    world.site.nodes = {"node-10": ray("node-10", "node-9")}
+    head = await world.find()
+    assert (head.node, head.url) == ("node-10", "http://node-10:8265")
+    assert head.routes == (LOGIN, bridge("node-10"))
+    assert head.addresses["node-9"] == (address("node-9"),)
+    # Nobody else can run on these nodes: no step of the job is needed to know whose it is.
+    assert world.steps() == 0
+
+
+@pytest.mark.parametrize("share", ["OK", "YES", "USER"])
+async def test_on_shared_nodes_the_job_itself_is_asked_whose_it_is(
+    world: World, share: str
+) -> None:
+    world.site.change(share=share)
+    world.site.nodes = {"node-9": ray("node-9"), "node-10": ray("node-10", "node-9")}
+    world.site.inside = {"node-10": INSIDE}
+    assert (await world.find()).node == "node-10"
+    assert world.steps() == 1
+
+
+async def test_a_stranger_on_the_usual_port_is_not_taken(world: World) -> None:
+    """It answers like Ray, but no dashboard of this user is inside."""
+    world.site.change(share="OK")
+    world.site.nodes = {"node-9": ray("node-9")}
+    assert (await world.refusal()).code == "no-ray-in-job"
+
+
+async def test_a_ray_with_other_nodes_is_not_the_jobs(world: World) -> None:
+    world.site.nodes = {"node-9": ray("node-9", "node-77")}
+    world.site.inside = {"node-10": INSIDE}
+    assert (await world.find()).node == "node-10"
+
+
+async def test_nobody_is_taken_on_trust(world: World) -> None:
+    world.site.change(share="OK")
+    world.site.nodes = {"node-9": ray("node-9")}
+    world.site.answers = {"srun": Ran(1, "", "srun: error: disabled here")}
+    error = await world.refusal()
+    assert error.code == "not-surely-yours"
+    assert "node-9" in error.message
+    assert "disabled here" in error.message
+
+
+async def test_on_localhost_only_the_bridge_leads_there(world: World) -> None:
+    local = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 5}
+    world.site.inside = {"node-9": [local]}
+    head = await world.find()
+    assert (head.node, head.url) == ("node-9", "http://127.0.0.1:8300")
+    assert head.routes == (bridge("node-9"),)
+    # The debug ports of workers are on the nodes' addresses.
+    assert head.beyond == (LOGIN, bridge("node-9"))
+
+
+async def test_nodes_that_are_not_reached_are_reached_by_the_bridge_only(world: World) -> None:
+    world.site.nodes = {name: {"said": "silent"} for name in ("node-9", "node-10")}
+    world.site.inside = {"node-10": [{**INSIDE[0], "address": "0.0.0.0"}]}
+    head = await world.find()
+    assert (head.url, head.routes) == ("http://node-10:8265", (bridge("node-10"),))
+    assert head.beyond == head.routes
+
+
+async def test_the_one_that_was_started_last(world: World) -> None:
+    """The Ray of the run before a requeue may have been left behind."""
+    world.site.inside = {"node-9": INSIDE, "node-10": [{**INSIDE[0], "started": 9}]}
+    assert (await world.find()).node == "node-10"
+
+
+async def test_here_it_is_reached_directly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.site.nodes = {"node-10": ray("node-10")}
+    monkeypatch.setattr(
+        "eagleray.clients.commands._run_here",
+        lambda argv, stdin, limit_s, environ: world.site.run("", list(argv), stdin, limit_s),
+    )
+    head = await world.find("")
+    assert head.routes == (DIRECT, bridge("node-10", ""))
+
+
+async def test_a_pending_job_is_waited_for(world: World) -> None:
+    world.site.change(word="PENDING", reason="Priority", nodelist="", ran="0:00")
+
+    def begins() -> None:
+        world.site.change(word="RUNNING", nodelist="node-[9-10]", reason="None", ran="0:01")
+
+    def answers() -> None:
+        world.site.nodes = {"node-10": ray("node-10")}
+
+    world.after = [begins, answers]
+    assert (await world.find()).node == "node-10"
+    assert world.said == [
+        "Job 12 waits for its nodes (Priority).",
+        "Looking for Ray in job 12",
+        "Job 12 runs; waiting for its Ray",
+        "Looking for Ray in job 12",
+    ]
+
+
+async def test_a_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) -> None:
+    world.site.change(word="PENDING", reason="Priority", nodelist="", ran="0:00")
+    assert (await world.refusal(wait=False)).code == "job-waits"
+    world.site.change(word="RUNNING", nodelist="node-9", ran="0:01")
+    assert (await world.refusal(wait=False)).code == "no-ray-in-job"
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("CANCELLED", "was cancelled"),
+        ("TIMEOUT", "ran out of time"),
+        ("NODE_FAIL", "lost a node"),
+        ("COMPLETED", "has ended"),
+        ("OUT_OF_MEMORY", "ran out of memory"),
+        ("COMPLETING", "is ending"),
+        ("SOMETHING_NEW", "is SOMETHING_NEW"),
+    ],
+)
+async def test_a_job_that_is_over(world: World, word: str, said: str) -> None:
+    world.site.change(word=word)
+    error = await world.refusal()
+    assert (error.code, error.message) == ("job-over", f"Job 12 {said}.")
+
+
+async def test_a_job_that_slurm_has_forgotten(world: World) -> None:
+    world.site.jobs = []
+    assert "does not know it any more" in (await world.refusal()).message

@@ -1,0 +1,102 @@
+"""A real Ray that asks for a token, behind a route and behind a proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_way import FindWay, Way
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.addresses import host_and_port
+from eagleray.features.clusters.token_rules import TokenRules
+
+from tests.fakes.dashboard import patient
+from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before
+from tests.fakes.relay import relay_to
+from tests.ray_cluster import RayCluster, start_cluster
+
+pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+
+TOKEN = "a-token-of-this-test-0123456789"
+ROUTED = "ssh://login/http://127.0.0.1:8265"
+FOUND = "slurm://12"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with start_cluster(token=TOKEN) as started:
+        yield started
+
+
+def to(way: Way) -> FindWay:
+    async def find() -> Way:
+        return way
+
+    return find
+
+
+async def code_of(client: Dashboard) -> str:
+    try:
+        await client.version()
+    except EaglerayError as error:
+        assert TOKEN not in f"{error} {error.detail}"
+        return error.code
+    finally:
+        await client.close()
+    return ""
+
+
+async def test_through_a_route_the_token_goes_to_what_was_added(cluster: RayCluster) -> None:
+    async with relay_to(host_and_port(cluster.address)[1]) as relay:
+        way = to(Way("http://127.0.0.1:8265", relay.path))
+        rules = TokenRules({"RAY_AUTH_TOKEN": TOKEN})
+        assert await code_of(patient(FOUND, rules.source(FOUND, lambda: False), way)) == (
+            "token-needed"
+        )
+        assert await code_of(patient(ROUTED, rules.source(ROUTED, lambda: True), way)) == ""
+        rules.type_in(FOUND, "wrong")
+        assert await code_of(patient(FOUND, rules.source(FOUND, lambda: False), way)) == (
+            "token-refused"
+        )
+        rules.type_in(FOUND, TOKEN)
+        client = patient(FOUND, rules.source(FOUND, lambda: False), way)
+        assert (await client.version()).session == cluster.session
+        rules.type_in(FOUND, "another")
+        with pytest.raises(EaglerayError) as failed:
+            await client.paused_workers()
+        assert failed.value.code == "token-refused"
+        await client.close()
+
+
+async def test_profiling_that_is_off_is_no_refused_token(cluster: RayCluster) -> None:
+    async with relay_to(host_and_port(cluster.address)[1]) as relay:
+        way = to(Way("http://127.0.0.1:8265", relay.path))
+        client = patient(ROUTED, lambda look: TOKEN, way)
+        assert not await client.profiling_enabled()
+        with pytest.raises(EaglerayError) as failed:
+            await client.traceback(1, "127.0.0.1")
+        assert failed.value.code == "dashboard-failed"
+        assert await client.paused_workers() == []
+        await client.close()
+
+
+async def test_behind_a_proxy_with_tls_a_prefix_and_headers_of_its_own(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path)
+    context = authority.server("DNS:proxy.example")
+    upstream = host_and_port(cluster.address)[1]
+    async with proxy_before(upstream, context) as proxy, relay_to(proxy.port) as relay:
+        url = f"https://proxy.example{IN_URL}"
+        headers = {NAME: VALUE}
+        way = Way(url, relay.path, authority.file, lambda look: headers)
+        client = patient(url, lambda look: TOKEN, to(way))
+        assert (await client.version()).session == cluster.session
+        assert [node.head for node in await client.nodes()] == [True]
+        await client.close()
+        assert await code_of(patient(url, find_way=to(way))) == "token-needed"
+        assert await code_of(patient(url, lambda look: "wrong", to(way))) == "token-refused"
+        headers.clear()
+        assert await code_of(patient(url, lambda look: TOKEN, to(way))) == "proxy-refused"

@@ -1,0 +1,158 @@
+"""Asking SLURM: which commands are run, and what becomes of odd answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
+from eagleray.common.errors import EaglerayError
+
+from tests.clusters.fake_site import FakeJob, FakeSite, ray
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture
+def site() -> FakeSite:
+    return FakeSite()
+
+
+@pytest.fixture
+def slurm(site: FakeSite) -> Slurm:
+    return Slurm(Commands(site.run, {}), now=lambda: 1795274303.0)
+
+
+async def failure(asking: object) -> EaglerayError:
+    with pytest.raises(EaglerayError) as failed:
+        await asking  # type: ignore[misc]
+    return failed.value
+
+
+async def test_nothing_of_the_persons_profile_shapes_the_answer(
+    site: FakeSite, slurm: Slurm
+) -> None:
+    site.jobs = [FakeJob()]
+    (job,) = await slurm.jobs("login")
+    assert (job.id, job.name) == ("12", "ray-cluster")
+    ((host, argv),) = site.asked
+    assert host == "login"
+    assert argv[0] == "env"
+    assert argv[argv.index("SQUEUE_PARTITION") - 1] == "-u"
+    assert argv[argv.index("squeue") + 1 :][:4] == ["--me", "-r", "-t", "all"]
+
+
+async def test_one_job(site: FakeSite, slurm: Slurm) -> None:
+    site.jobs = [FakeJob("12"), FakeJob("13", name="other")]
+    found = await slurm.job("login", "13")
+    assert found is not None
+    assert found.name == "other"
+    assert await slurm.job("login", "14") is None
+
+
+@pytest.mark.parametrize("job", ["", "1;id", "-w", "x", "$(id)"])
+async def test_what_is_no_id_reaches_no_command(site: FakeSite, slurm: Slurm, job: str) -> None:
+    if job:
+        assert (await failure(slurm.job("login", job))).code == "bad-route"
+    assert (await failure(slurm.find_dashboards("login", job, ["n"]))).code == "bad-route"
+    assert site.asked == []
+
+
+async def test_json_where_squeue_insists_on_its_own_format(site: FakeSite, slurm: Slurm) -> None:
+    site.answers = {
+        "--json": Ran(0, (GOLDEN / "squeue-22.05.json").read_text(), ""),
+        "squeue": Ran(0, "JOBID NAME\n 1 x\n", ""),
+        "id": Ran(0, "notice\nalice\n", ""),
+    }
+    assert {job.id for job in await slurm.jobs("login")} == {"1", "2", "3", "4", "5", "6", "7"}
+    assert [job.name for job in await slurm.jobs("login", "3")] == ["rayhost"]
+    site.answers["--json"] = Ran(0, "no json either", "")
+    assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
+
+
+async def test_what_squeue_says_is_said(site: FakeSite, slurm: Slurm) -> None:
+    site.answers = {
+        "squeue": Ran(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
+    }
+    assert "contact slurm controller" in (await failure(slurm.jobs("login"))).message
+
+
+async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:
+    asked: list[list[str]] = []
+
+    async def run(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+        asked.append(argv)
+        if argv[0] != "bash":
+            return Ran(127, "", "squeue: No such file or directory")
+        return await site.run(ssh, argv, stdin, limit_s)
+
+    site.jobs = [FakeJob()]
+    slurm = Slurm(Commands(run, {}))
+    assert len(await slurm.jobs("login")) == 1
+    assert len(await slurm.jobs("login")) == 1
+    assert [argv[0] for argv in asked] == ["env", "bash", "bash"]
+    # What comes from elsewhere stays an argument: only our own words are read by the shell.
+    assert asked[1][:4] == ["bash", "-lc", 'exec "$@"', "bash"]
+
+
+async def test_no_slurm_there(site: FakeSite, slurm: Slurm) -> None:
+    site.answers = {"squeue": Ran(127, "", "env: squeue: No such file or directory")}
+    assert (await failure(slurm.jobs("login"))).code == "no-slurm"
+
+
+async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: Slurm) -> None:
+    assert await slurm.nodes("login", "node-[9-10]") == ["node-9", "node-10"]
+    assert site.asked == []
+    site.answers = {"scontrol": Ran(0, "a1\na2\n", "")}
+    assert await slurm.nodes("login", "a[1-2:odd]") == ["a1", "a2"]
+    site.answers = {"scontrol": Ran(0, "$(id)\n", "")}
+    assert (await failure(slurm.nodes("login", "a[1-2:odd]"))).code == "slurm-failed"
+    assert await slurm.nodes("login", "--help[") == []
+
+
+async def test_nodes_are_asked_at_once(site: FakeSite, slurm: Slurm) -> None:
+    site.nodes = {"node-10": ray("node-10", "node-9")}
+    first, second = await slurm.ask_nodes("login", ["node-9", "node-10"])
+    assert (first.node, first.said, first.addresses) == ("node-9", "refused", ("10.77.0.9",))
+    assert (second.said, second.session, second.ips) == (
+        "ray",
+        "session_1",
+        ("10.77.0.10", "10.77.0.9"),
+    )
+    assert len(site.asked) == 1
+
+
+async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: Slurm) -> None:
+    odd = [{"port": "x"}, {"port": 0}, 3, None]
+    dashboard = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 7}
+    site.inside = {"node-10": [dashboard], "node-9": odd}  # type: ignore[dict-item]
+    (found,) = await slurm.find_dashboards("login", "12", ["node-9", "node-10"])
+    assert (found.node, found.address, found.port) == ("node-10", "127.0.0.1", 8300)
+    ((_, argv),) = site.asked
+    assert argv[:2] == ["timeout", "25"]
+    assert {"--overlap", "--jobid=12", "--nodelist=node-9,node-10", "--ntasks=2"} <= set(argv)
+
+
+async def test_a_node_without_python_is_said(site: FakeSite, slurm: Slurm) -> None:
+    site.answers = {"srun": Ran(2, "", "error: execve(): python3: No such file or directory")}
+    error = await failure(slurm.find_dashboards("login", "12", ["node-9"]))
+    assert error.code == "job-not-looked-into"
+    assert "python3" in error.message
+
+
+async def test_a_command_here() -> None:
+    async def no_ssh(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+        raise AssertionError
+
+    commands = Commands(no_ssh, {"PATH": "/usr/bin:/bin", "X": "1"})
+    ran = await commands.run("", ["sh", "-c", 'read line; echo "$line $X"; exit 3'], "hello\n")
+    assert (ran.code, ran.stdout) == (3, "hello 1\n")
+    assert (await commands.run("", ["no-such-command-of-ours"])).code == 127
+    # More than it may say, and it says it without reading.
+    loud = [sys.executable, "-c", "print('x' * 9 * 2**20)"]
+    assert len((await commands.run("", loud, "y" * 2**20)).stdout) == 8 * 2**20
+    error = await failure(commands.run("", ["sh", "-c", "sleep 1000 & wait"], limit_s=0.2))
+    assert error.code == "command-slow"
