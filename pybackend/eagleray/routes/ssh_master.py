@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from eagleray.common import ssh_errors
 from eagleray.common.errors import EaglerayError
+from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_command, ssh_mux, ssh_paths
 from eagleray.routes.asking import Ask
 from eagleray.routes.health import Health, State
@@ -93,7 +93,7 @@ class SshMaster:
         try:
             return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
         except ssh_mux.Refused as error:
-            raise far_error(address, self.destination, process.refusal()) from error
+            raise far_error(address, self.destination, str(error)) from error
         except asyncio.TimeoutError as error:
             if self._suspect_since is not None:
                 raise ssh_errors.ssh_lost(self.destination) from error
@@ -146,8 +146,7 @@ class SshMaster:
             if left <= 0:
                 raise self._why_not(limit_s)
             began = time.monotonic()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._news.wait(), min(left, _TICK_S))
+            await is_set_within(self._news, min(left, _TICK_S))
             if not self._trying.is_asking:
                 left -= time.monotonic() - began
 
@@ -178,8 +177,7 @@ class SshMaster:
             self._take_up()
             self._try()
             self._say_how_it_is()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), _TICK_S)
+            await is_set_within(self._wake, _TICK_S)
             self._wake.clear()
 
     def _suspect(self) -> None:

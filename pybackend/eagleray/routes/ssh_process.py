@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from eagleray.common.ssh_errors import ssh_missing
+from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_mux
 from eagleray.routes.ssh_words import Words
 
@@ -110,8 +111,7 @@ class SshProcess:
 
     async def wait_changed(self, limit_s: float) -> None:
         """Until something has changed, or the time is over."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._news.wait(), limit_s)
+        await is_set_within(self._news, limit_s)
         self._news.clear()
 
     def probe(self) -> None:
@@ -123,14 +123,16 @@ class SshProcess:
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
     async def carry(self, host: str, port: int, read_fd: int, write_fd: int) -> Carried:
-        """`ssh_mux.carry` over this connection."""
+        """`ssh_mux.carry` over this connection; Refused comes with the reason, if ssh gave one."""
         if not self._opening:
             # What nobody waits for any longer must not explain what comes now.
-            self.refusal()
+            self._refusal()
             self.words.forget_refusals()
         self._opening += 1
         try:
             sock = await ssh_mux.carry(self.control_path, host, port, read_fd, write_fd)
+        except ssh_mux.Refused as error:
+            raise ssh_mux.Refused(self._refusal()) from error
         finally:
             self._opening -= 1
         loop = asyncio.get_running_loop()
@@ -157,12 +159,6 @@ class SshProcess:
         loop.add_reader(sock, hear)
         return carried
 
-    def refusal(self) -> str | None:
-        """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
-        for pipe in self._pipes[1:]:
-            pipe.read()
-        return self.words.next_refusal()
-
     def stop(self) -> None:
         """Ends the process and all that it carries."""
         if self._process is not None and self._process.returncode is None:
@@ -182,6 +178,12 @@ class SshProcess:
     async def wait(self) -> None:
         """Until the process is gone."""
         await asyncio.gather(*self._tasks[1:], return_exceptions=True)
+
+    def _refusal(self) -> str:
+        """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
+        for pipe in self._pipes[1:]:
+            pipe.read()
+        return self.words.next_refusal()
 
     def _kill(self) -> None:
         process = self._process

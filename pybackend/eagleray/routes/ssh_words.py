@@ -100,9 +100,9 @@ class Words:
             return
         self._lines = [*self._lines[-_KEPT_LINES:], clean]
 
-    def next_refusal(self) -> str | None:
+    def next_refusal(self) -> str:
         """Why a stream was refused, each reason once and in the order in which ssh gave them."""
-        return self._refusals.pop(0) if self._refusals else None
+        return self._refusals.pop(0) if self._refusals else ""
 
     def forget_refusals(self) -> None:
         self._refusals = []
@@ -141,9 +141,8 @@ def _decided(lines: Sequence[str]) -> tuple[_Row, str] | None:
     return None
 
 
-def far_error(address: str, host: str, refusal: str | None) -> EaglerayError:
+def far_error(address: str, host: str, said: str) -> EaglerayError:
     """Why `address` was not reached through `host`, by what sshd gave as the reason."""
-    said = refusal or ""
     if re.search("administratively prohibited|forwarding is (disabled|not permitted)", said, re.I):
         return ssh_errors.ssh_forwarding_forbidden(host, said)
     if re.search("Connection refused", said, re.I):
