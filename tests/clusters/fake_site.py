@@ -76,7 +76,9 @@ class FakeSite:
         jobs = [job for job in self.jobs if wanted in ("", job.id)]
         if wanted and not jobs:
             return Ran(1, "", "slurm_load_jobs error: Invalid job id specified")
-        lines = ("".join(mark + said for said in job.fields()) + mark + "\n" for job in jobs)
+        head = ["JOBID", "STATE", *["-"] * 9]
+        rows = [head, *(job.fields() for job in jobs)]
+        lines = ("".join(mark + said for said in row) + mark + "\n" for row in rows)
         return Ran(0, "Welcome to the cluster\n" + "".join(lines), "")
 
     def _ask(self, argv: list[str]) -> Ran:

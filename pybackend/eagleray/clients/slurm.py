@@ -116,7 +116,7 @@ class Slurm:
         mark = secrets.token_hex(8)
         only = ["-j", checked(RouteSpec(job=job, node="n")).job] if job else []
         query = ["--me", "-r", "-t", "all", *only]
-        ran = await self._squeue(ssh, [*query, "-h", "-o", slurm_jobs.squeue_format(mark)])
+        ran = await self._squeue(ssh, [*query, "-o", slurm_jobs.squeue_format(mark)])
         if ran.code != 0 and "Invalid job id" in ran.stderr:
             return []
         try:

@@ -55,10 +55,13 @@ def squeue_format(mark: str) -> str:
 
 
 def of_text(text: str, mark: str) -> list[SlurmJob]:
-    """The jobs of an answer in `squeue_format(mark)`; ValueError if it is in another format."""
+    """The jobs of an answer in `squeue_format(mark)`; ValueError if it is in another format.
+
+    Its first line are the names of the fields, which an answer without jobs has too.
+    """
     pieces = text.split(mark)
     each = len(_FIELDS)
-    if len(pieces) == 1 and text.strip():
+    if len(pieces) <= each:
         raise ValueError("squeue does not answer in the format that was asked for")
     # What stands before a mark at the beginning of a line is noise of a login shell, or a line's end.
     rows = (pieces[at + 1 : at + 1 + each] for at in range(0, len(pieces) - each, each + 1))

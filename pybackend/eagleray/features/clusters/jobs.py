@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -251,8 +251,13 @@ class Jobs:
             log.info("nodes on %s: %s", host or "this machine", error)
             return
         before = dict(self._jobs[host])
-        for job, nodes in nodes_of.items():
-            self._jobs[host][job] = _with_ray(before[job], nodes, answers)
+        taken: set[str] = set()
+        # Of two jobs that share a node the smaller one that has all of a Ray's nodes is the likelier.
+        for job, nodes in sorted(nodes_of.items(), key=lambda item: len(item[1])):
+            of_job = [answers[node] for node in nodes if node in answers]
+            found = _ray_of(before[job], of_job, taken)
+            self._jobs[host][job] = _with_ray(before[job], of_job, found)
+            taken |= {found.node} if found else set()
         if before != self._jobs[host]:
             self._tell()
 
@@ -265,13 +270,20 @@ class Jobs:
             listener()
 
 
-def _with_ray(seen: SeenJob, nodes: list[str], answers: Mapping[str, NodeAnswer]) -> SeenJob:
-    """`seen` with what its nodes answered; a Ray whose nodes are not all of the job is somebody else's."""
-    of_job = [answers[node] for node in nodes if node in answers]
-    addresses = {answer.node: answer.addresses for answer in of_job}
-    for answer in of_job:
-        sure = seen.job.exclusive or bool(answer.ips)
+def _ray_of(
+    seen: SeenJob, answers: Sequence[NodeAnswer], taken: Collection[str]
+) -> NodeAnswer | None:
+    """The node of a job whose Ray is the job's; one with nodes beyond the job's is somebody else's."""
+    addresses = {answer.node: answer.addresses for answer in answers}
+    for answer in answers:
+        sure = seen.job.exclusive or (bool(answer.ips) and answer.node not in taken)
         if answer.said == "ray" and sure and is_within(answer, addresses):
-            return evolve(seen, ray="live", ray_version=answer.ray)
-    known = of_job and all(answer.said in ("refused", "other") for answer in of_job)
+            return answer
+    return None
+
+
+def _with_ray(seen: SeenJob, answers: Sequence[NodeAnswer], found: NodeAnswer | None) -> SeenJob:
+    if found is not None:
+        return evolve(seen, ray="live", ray_version=found.ray)
+    known = bool(answers) and all(answer.said in ("refused", "other") for answer in answers)
     return evolve(seen, ray="none" if known else "unknown", ray_version="")

@@ -1,0 +1,176 @@
+"""The person's jobs: where they are looked for, when, and which of them hold a live Ray."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.choices import choices, sentence
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.stored_hosts import StoredHosts
+
+from tests.clusters.fake_site import Around, FakeJob, FakeSite, around, ray
+
+DOWN = EaglerayError("ssh-unreachable", "No answer.")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Around:
+    return around(tmp_path, ClusterWatch())
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError
+
+
+async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) -> None:
+    world.site.jobs = [FakeJob(word="PENDING", nodelist="", reason="Priority"), FakeJob("13")]
+    world.site.nodes = {"node-9": ray("node-9", "node-10")}
+    assert await world.jobs.add_host(" login ") == "login"
+    running, pending = world.jobs.all()
+    assert (running.address, running.ray, running.ray_version) == (
+        "ssh://login/slurm://13",
+        "live",
+        "2.60.0",
+    )
+    assert (sentence(running), sentence(pending)) == ("Ray 2.60.0", "waits for Priority")
+    assert [seen.state for seen in world.jobs.hosts()] == ["ok"]
+    assert StoredHosts(tmp_path / "hosts.json").hosts() == ["login"]
+    world.jobs.remove_host("login")
+    assert world.jobs.all() == []
+    assert StoredHosts(tmp_path / "hosts.json").hosts() == []
+
+
+async def test_a_host_that_fails_is_not_stored(world: Around) -> None:
+    world.site.error = DOWN
+    with pytest.raises(EaglerayError, match="No answer"):
+        await world.jobs.add_host("login")
+    assert world.jobs.hosts() == []
+
+
+async def test_a_host_that_fails_later_stays(world: Around) -> None:
+    await world.jobs.add_host("login")
+    world.site.error = DOWN
+    with pytest.raises(EaglerayError):
+        await world.jobs.add_host("login")
+    ((seen,),) = (world.jobs.hosts(),)
+    assert (seen.host, seen.state, seen.error) == ("login", "failing", DOWN)
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "$(id)", ""])
+async def test_what_is_no_host(world: Around, host: str) -> None:
+    if host:
+        with pytest.raises(EaglerayError, match="not the name"):
+            await world.jobs.add_host(host)
+    assert world.site.asked == []
+
+
+async def test_whose_ray_it_is(world: Around) -> None:
+    """A Ray of the same node with others' nodes is not shown as that of the job."""
+    world.site.jobs = [FakeJob(share="OK")]
+    world.site.nodes = {"node-9": ray("node-9", "node-77")}
+    await world.jobs.look_once(["login"])
+    assert world.jobs.all()[0].ray == "unknown"
+    world.site.nodes = {"node-9": {**ray("node-9"), "ips": []}}
+    await world.jobs.look("login")
+    assert world.jobs.all()[0].ray == "unknown"
+    world.site.change(share="NO")
+    await world.jobs.look("login")
+    assert world.jobs.all()[0].ray == "live"
+    world.site.nodes = {}
+    await world.jobs.look("login")
+    assert world.jobs.all()[0].ray == "none"
+    assert sentence(world.jobs.all()[0]) == "no Ray found in it yet"
+
+
+async def test_of_two_jobs_on_a_node_the_smaller_holds_the_ray(world: Around) -> None:
+    world.site.jobs = [
+        FakeJob("1", share="OK"),
+        FakeJob("2", share="OK", nodelist="node-10", count=1),
+    ]
+    world.site.nodes = {"node-10": ray("node-10")}
+    seen = await world.jobs.look_once(["login"])
+    assert {one.job.id: one.ray for one in seen} == {"1": "unknown", "2": "live"}
+
+
+async def test_no_step_is_made_in_a_job_by_itself(world: Around) -> None:
+    world.site.jobs = [FakeJob(share="OK")]
+    await world.jobs.look_once(["login"])
+    assert not any("srun" in argv for _, argv in world.site.asked)
+
+
+async def test_what_is_not_there_any_more_is_gone(world: Around) -> None:
+    world.site.jobs = [FakeJob("1"), FakeJob("2")]
+    await world.jobs.look_once(["login"])
+    world.site.jobs = [FakeJob("1", word="CANCELLED")]
+    await world.jobs.look("login")
+    assert world.jobs.all() == []
+    over = world.jobs.job("login", "1")
+    assert over is not None
+    assert over.job.state == "over"
+    assert world.jobs.job("login", "2") is None
+
+
+async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
+    site, clock = FakeSite(), Clock()
+    site.jobs = [FakeJob(left="10:00")]
+    stored = StoredHosts(tmp_path / "hosts.json")
+    jobs = Jobs(
+        Slurm(Commands(site.run, {})),
+        stored,
+        here=False,
+        also=list,
+        visible=lambda: True,
+        clock=clock,
+    )
+    (seen,) = await jobs.look_once(["login"])
+    clock.time = 60.0
+    assert jobs.time_left_s(seen) == 540.0
+    clock.time = 9000.0
+    assert jobs.time_left_s(seen) == 0.0
+
+
+async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
+    site, clock, visible = FakeSite(), Clock(), [False]
+    StoredHosts(tmp_path / "hosts.json").add("login")
+    jobs = Jobs(
+        Slurm(Commands(site.run, {})),
+        StoredHosts(tmp_path / "hosts.json"),
+        here=False,
+        also=list,
+        visible=lambda: visible[0],
+        clock=clock,
+    )
+    asked = asyncio.Event()
+    jobs.listen(asked.set)
+    running = asyncio.create_task(jobs.run())
+    try:
+        await asyncio.sleep(0)
+        assert site.asked == []
+        visible[0] = True
+        await asyncio.wait_for(asked.wait(), 20)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_can_be_chosen(world: Around) -> None:
+    world.site.jobs = [FakeJob()]
+    await world.jobs.add_host("login")
+    found = await choices(world.jobs, list)
+    assert ([seen.job.id for seen in found.jobs], found.problems) == (["12"], ())
+    world.site.error = DOWN
+    found = await choices(world.jobs, list)
+    assert [problem.code for problem in found.problems] == ["ssh-unreachable"]
