@@ -1,4 +1,4 @@
-"""Measures all rows on a Ray cluster of its own; `python -m tests.bench [--quick] [--json FILE] [--editor JSON]`."""
+"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab] [--json FILE] [--editor JSON]`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench import polling, sidecar, workers
+from tests.bench import lab, polling, sidecar, workers
 from tests.bench.rows import Row, at_most, table, write
+from tests.lab.site import NoSite
 from tests.ray_cluster import start_cluster, temporary_home
 
 
@@ -17,6 +18,20 @@ def main() -> None:
     options = arguments()
     rows = editor(options.editor)
     samples = 3 if options.quick else 20
+    if not options.lab:
+        rows += here(samples, many=1_000 if options.quick else 10_000)
+    try:
+        rows += map(told, lab.rows(samples))
+    except NoSite as error:
+        print(f"not measured in the lab: {error}", flush=True)
+    print("\n" + table(rows))
+    if options.json:
+        write(rows, options.json)
+
+
+def here(samples: int, many: int) -> list[Row]:
+    """What needs only this machine."""
+    rows: list[Row] = []
     with temporary_home() as home, start_cluster() as cluster:
         # The adapter that the bench itself starts has to lie in that home too.
         os.environ["EAGLERAY_HOME"] = str(home)
@@ -26,16 +41,14 @@ def main() -> None:
         os.environ["EAGLERAY_HOME"] = str(home)
         rows += map(told, asyncio.run(workers.attaching(home, cluster, samples)))
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
-        many = 1_000 if options.quick else 10_000
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
-    print("\n" + table(rows))
-    if options.json:
-        write(rows, options.json)
+    return rows
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few samples, to see that it works")
+    parser.add_argument("--lab", action="store_true", help="only what is measured in the lab")
     parser.add_argument("--json", type=Path, help="where the table is kept")
     parser.add_argument("--editor", type=json.loads, default={}, help="what the editor measured")
     return parser.parse_args()

@@ -37,10 +37,18 @@ def at_most_more(name: str, ours: Sequence[float], peer: Sequence[float], limit:
     return _row(name, a, b, f"≤ peer + {limit:g}", len(ours), a <= b + limit)
 
 
-def at_most(name: str, ours: Sequence[float], limit: float) -> Row:
-    """The goal is a number, no plain tool does the same."""
-    a = median(ours)
-    return _row(name, a, None, f"≤ {limit:g}", len(ours), a <= limit)
+def at_most(
+    name: str, ours: Sequence[float], limit: float, peer: Sequence[float] | None = None
+) -> Row:
+    """The goal is a number; often no plain tool does the same."""
+    a, b = median(ours), median(peer) if peer else None
+    return _row(name, a, b, f"≤ {limit:g}", len(ours), a <= limit)
+
+
+def at_least_times(name: str, ours: Sequence[float], peer: Sequence[float], limit: float) -> Row:
+    """More is better, and the goal is a ratio."""
+    a, b = median(ours), median(peer)
+    return _row(name, a, b, f"≥ {limit:g} × peer", len(ours), a >= limit * b)
 
 
 def _row(name: str, ours: float, peer: float | None, goal: str, samples: int, good: bool) -> Row:

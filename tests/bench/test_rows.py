@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.bench.rows import at_most, at_most_more, at_most_times, table, write
+from tests.bench.rows import at_least_times, at_most, at_most_more, at_most_times, table, write
 
 
 def test_goals() -> None:
@@ -15,6 +15,9 @@ def test_goals() -> None:
     assert not at_most_more("b", [2.1], [1.0], 1.0).good
     assert at_most("c", [80.0], 80).good
     assert at_most("c", [1.0], 80).peer is None
+    assert at_most("c", [1.0], 80, [2.0]).ratio == 0.5
+    assert at_least_times("d", [95.0], [100.0], 0.9).good
+    assert not at_least_times("d", [80.0], [100.0], 0.9).good
 
 
 def test_what_is_kept_and_shown(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ HERE = Path(__file__).parent
 LIMIT_S = 60.0
 PORTS = {"laptop": "laptop-eth1"}
 _CLONE_NEWNET = 0x40000000
+# Only root enters a network, and being somebody else holds for all threads of this process.
+_identity = threading.RLock()
 
 Cut = Literal["silent", "down", "up"]
 
@@ -230,7 +232,8 @@ class Site:
         """Sockets that this thread makes within the `with` belong to `host`, and stay so."""
         libc = ctypes.CDLL(None, use_errno=True)
         home = f"/proc/self/task/{threading.get_native_id()}/ns/net"
-        with Path(home).open() as ours, Path(f"/proc/{self.pids[host]}/ns/net").open() as theirs:
+        theirs_path = Path(f"/proc/{self.pids[host]}/ns/net")
+        with _identity, Path(home).open() as ours, theirs_path.open() as theirs:
             if libc.setns(theirs.fileno(), _CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), f"the network of {host}")
             try:
@@ -245,7 +248,7 @@ class Site:
         # The folder is opened as root and then gone through as its user, who sees nothing of /proc/<pid>.
         folder = os.open(self.path(host, str(Path(path).parent)), os.O_PATH)
         try:
-            with _as(UIDS[user]):
+            with _identity, _as(UIDS[user]):
                 sock.connect(f"/proc/self/fd/{folder}/{Path(path).name}")
         finally:
             os.close(folder)

@@ -24,7 +24,7 @@ def test_all_are_listed_and_can_be_attached_to(
             control.send(
                 "attach",
                 session="session_1",
-                worker_id=f"{port:056x}",
+                worker_id=f"{address}:{port}",
                 cluster="",
                 name=f"worker {port}",
                 host=address,

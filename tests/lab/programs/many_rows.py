@@ -20,7 +20,13 @@ def filled(ports: dict[str, list[int]]) -> FakeDashboard:
             {**node, "node_id": node_id, "node_ip": address, "is_head_node": number == 0}
         )
         fake.rows["workers"] += [
-            {**worker, "worker_id": f"{port:056x}", "node_id": node_id, "ip": address, "pid": port}
+            {
+                **worker,
+                "worker_id": f"{number:028x}{port:028x}",
+                "node_id": node_id,
+                "ip": address,
+                "pid": port,
+            }
             | {"debugger_port": port}
             for port in its
         ]
