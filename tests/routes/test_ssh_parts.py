@@ -1,0 +1,142 @@
+"""The small parts of ssh: quoting, kinds of questions, paths of sockets, sleep."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import ssh_command, ssh_paths
+from eagleray.routes.ssh_askpass import kind, without
+from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_sleep import SleepWatch
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"))))
+def test_words_survive_a_shell(words: list[str]) -> None:
+    assert shlex.split(" ".join(ssh_command.quoted(word) for word in words)) == words
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8")))
+def test_what_shells_read_differently_stands_outside_of_quotes(word: str) -> None:
+    """Between two quotes fish takes a backslash for an escape, so that there must be none."""
+    quoted = ssh_command.quoted(word)
+    inside = False
+    position = 0
+    while position < len(quoted):
+        here = quoted[position]
+        if here == "\\":
+            assert not inside
+            position += 1
+        elif here == "'":
+            inside = not inside
+        position += 1
+    assert not inside
+
+
+def test_a_zero_byte_is_no_word() -> None:
+    with pytest.raises(ValueError, match="zero byte"):
+        ssh_command.quoted("a\0b")
+
+
+def test_a_destination_is_never_an_option() -> None:
+    for argv in (
+        ssh_command.master("/bin/ssh", "-oProxyCommand=x", Path("/p"), 3.2, False, ["exec", "cat"]),
+        ssh_command.client("/bin/ssh", "-oProxyCommand=x", Path("/p"), ["true"]),
+    ):
+        assert argv[argv.index("-oProxyCommand=x") - 1] == "--"
+        assert len(argv) == argv.index("-oProxyCommand=x") + 2
+
+
+def test_no_ssh_is_said() -> None:
+    with pytest.raises(EaglerayError) as raised:
+        ssh_command.program(SshOptions("/nowhere/ssh"))
+    assert raised.value.code == "ssh-missing"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "hint", "expected"),
+    [
+        ("Enter passphrase for key '/home/alice/.ssh/id_ed25519': ", "", "secret"),
+        ("alice@login's password: ", "", "secret"),
+        ("Password: ", "", "secret"),
+        ("One-time password (OATH) for `alice': ", "", "secret"),
+        ("Enter PIN for ED25519-SK key /home/alice/.ssh/id: ", "", "secret"),
+        ("(alice@login) Verification code: ", "", "text"),
+        ("Passcode or option (1-3): ", "", "text"),
+        ("Username: ", "", "text"),
+        ("Something else: ", "", "secret"),
+        (
+            "The authenticity of host 'login (10.0.0.1)' can't be established.\n"
+            "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
+            "",
+            "confirm",
+        ),
+        ("Allow use of key /home/alice/.ssh/id?", "confirm", "confirm"),
+        ("Confirm user presence for key ED25519-SK SHA256:x", "none", "notice"),
+    ],
+)
+def test_kinds_of_questions(prompt: str, hint: str, expected: str) -> None:
+    assert kind(prompt, hint) == expected
+
+
+def test_an_ssh_that_asks_nobody() -> None:
+    environment = without({"SSH_ASKPASS": "/usr/bin/ask", "HOME": "/home/alice"})
+    assert environment == {"HOME": "/home/alice", "SSH_ASKPASS_REQUIRE": "never"}
+
+
+def test_a_long_or_odd_folder_is_not_used(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ssh_paths.control_folder(short) == short
+    fallback = Path(f"/tmp/eagleray-{os.getuid()}")
+    for odd in (short / ("x" * 80), short / "per%cent", short / "${HOME}", short / "a b"):
+        assert ssh_paths.control_folder(odd) == fallback
+    # The longest that fits is bound with 17 characters more.
+    length = ssh_paths.LONGEST_SOCKET_PATH - 17 - len("/m-4194304-99999")
+    longest = Path("/" + "x" * (length - 1))
+    assert ssh_paths.control_folder(longest) == longest
+    assert ssh_paths.control_folder(Path(f"{longest}x")) == fallback
+
+
+def test_sockets_of_killed_masters_are_removed(short: Path) -> None:
+    def bound(name: str, listens: bool, is_old: bool) -> socket.socket:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.bind(str(short / name))
+        if listens:
+            sock.listen()
+        if is_old:
+            os.utime(short / name, (0, 0))
+        return sock
+
+    (short / "m-9-9").write_text("no socket")
+    os.utime(short / "m-9-9", (0, 0))
+    with (
+        bound("m-1-1", False, True),
+        bound("m-1-2", True, True),
+        bound("m-1-3", False, False),
+        bound("adapter.sock", False, True),
+    ):
+        ssh_paths.remove_stale(short)
+    left = {path.name for path in short.iterdir()}
+    assert left == {"m-1-2", "m-1-3", "m-9-9", "adapter.sock"}
+    assert ssh_paths.new_control_path(short) != ssh_paths.new_control_path(short)
+
+
+def test_a_sleep_is_seen_once() -> None:
+    monotonic, wall = 100.0, 1000.0
+    watch = SleepWatch(lambda: monotonic, lambda: wall)
+    monotonic, wall = 101.0, 1001.0
+    assert not watch.has_slept()
+    monotonic, wall = 102.0, 4000.0
+    assert watch.has_slept()
+    assert not watch.has_slept()
+    # Stopped, while both clocks ran on.
+    monotonic, wall = 110.0, 4008.0
+    assert watch.has_slept()
+    # The clock was set back.
+    wall = 1000.0
+    assert not watch.has_slept()
