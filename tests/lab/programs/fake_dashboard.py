@@ -1,4 +1,7 @@
-"""The dashboard of a cluster with very many paused workers: `many_rows.py ADDRESS < {node address: [ports]}`."""
+"""The dashboard of a cluster that a test invents: `fake_dashboard.py ADDRESS [TOKEN] < {node address: [ports]}`.
+
+Each port is a paused worker.  It ends when its standard input does, and each further line is its new token.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +23,21 @@ def filled(ports: dict[str, list[int]]) -> FakeDashboard:
             {**node, "node_id": node_id, "node_ip": address, "is_head_node": number == 0}
         )
         fake.rows["workers"] += [
-            {
-                **worker,
-                "worker_id": f"{number:028x}{port:028x}",
-                "node_id": node_id,
-                "ip": address,
-                "pid": port,
-            }
-            | {"debugger_port": port}
+            {**worker, "worker_id": f"{number:028x}{port:028x}", "node_id": node_id}
+            | {"ip": address, "pid": port, "debugger_port": port}
             for port in its
         ]
     return fake
 
 
-async def main(address: str) -> None:
-    await filled(json.load(sys.stdin)).start(8265, address)
+async def main(address: str, token: str = "") -> None:
+    fake = filled(json.loads(sys.stdin.readline()))
+    fake.token = token
+    await fake.start(8265, address)
     print("ready", flush=True)
-    await asyncio.Event().wait()
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        fake.token = line.strip()
+        print("changed", flush=True)
 
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main(*sys.argv[1:]))
