@@ -136,6 +136,22 @@ def start_ray(site: Site, nodes: Sequence[str], *, dashboard_host: str = "") -> 
             end_ray(site, node)
 
 
+@contextlib.contextmanager
+def restarted_head(ray: LabRay) -> Iterator[None]:
+    """The head's Ray is killed and started anew, as another session without the old nodes."""
+    end_ray(ray.site, ray.head)
+    wait_for("the end of the head", lambda: not ray.answers())
+    words = ["--head", f"--dashboard-host={node_address(ray.head)}", "--include-dashboard=true"]
+    process = _start(ray.site, ray.head, words)
+    try:
+        wait_for("the head", lambda: _runs(process) and ray.answers(), patience_s=150)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        end_ray(ray.site, ray.head)
+
+
 def _start(site: Site, node: str, words: list[str]) -> subprocess.Popen[bytes]:
     command = [*START, *SIZE, f"--node-ip-address={node_address(node)}", *words]
     with (site.folder / "run" / f"ray-{node}.log").open("ab") as log:
