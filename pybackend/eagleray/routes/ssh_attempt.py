@@ -130,6 +130,7 @@ class Attempt:
             self.took_s = limit_s - left
         except BaseException:
             process.stop()
+            await process.wait()
             raise
         return process
 
@@ -139,6 +140,7 @@ class Attempt:
             await asyncio.wait_for(ssh_mux.check(process.control_path), _REUSE_S)
         except (OSError, ssh_mux.MuxError, asyncio.TimeoutError) as error:
             process.stop()
+            await process.wait()
             problem, _ = process.words.why(self._target.destination)
             raise Failed(problem, False, str(error)) from error
         return process

@@ -189,9 +189,10 @@ class SshMaster:
 
     def _judge(self) -> None:
         """Whether the current connection is there and answers."""
-        for old in [old for old in self._old if old.has_ended or not old.carried]:
-            self._old.discard(old)
-            old.stop()
+        self._old = {old for old in self._old if not old.has_ended}
+        for old in self._old:
+            if not old.carried:
+                old.stop()
         current = self._current
         if current is None:
             return

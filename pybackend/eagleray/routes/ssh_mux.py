@@ -21,9 +21,7 @@ VERSION = 4
 
 _HELLO = 0x00000001
 _ALIVE_CHECK = 0x10000004
-_TERMINATE = 0x10000005
 _NEW_STDIO_FORWARD = 0x10000008
-_OK = 0x80000001
 _PERMISSION_DENIED = 0x80000002
 _FAILURE = 0x80000003
 _ALIVE = 0x80000005
@@ -71,15 +69,6 @@ async def check(path: Path) -> int:
         if answer.kind != _ALIVE:
             raise MuxError(f"no answer to a check but {answer.kind:#x}")
         return answer.number(1)
-    finally:
-        sock.close()
-
-
-async def terminate(path: Path) -> None:
-    """Ends a master, and with it all that it carries."""
-    sock = await _connected(path)
-    try:
-        await _asked(sock, _TERMINATE, b"")
     finally:
         sock.close()
 

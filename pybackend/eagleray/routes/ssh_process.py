@@ -24,6 +24,7 @@ PROBE_S = 1.5
 # A start file of the shell at the far end may have eaten what was sent before.
 _PROBE_AGAIN_S = 3.0
 _KILL_S = 2.0
+_LATE_S = 1.0
 _LONGEST_LINE = 2**16
 
 
@@ -31,7 +32,7 @@ class Carried:
     """One TCP connection that ssh carries.
 
     `ended` is set when ssh is done with it, for whatever reason.  `lost` is set when the ssh process that
-    carries it has died; it stays clear when the far end closes the connection in good order.
+    carries it has died, up to a second later; it stays clear when one of its two ends closes it.
     """
 
     def __init__(self, close: Callable[[], None]) -> None:
@@ -59,6 +60,7 @@ class SshProcess:
         self.has_ended = False
         self.last_answer = time.monotonic()
         self.carried: set[Carried] = set()
+        self._just_ended: set[Carried] = set()
         self._changed = changed
         self._news = asyncio.Event()
         self._token = f"eagleray-{secrets.token_hex(8)}".encode()
@@ -67,6 +69,7 @@ class SshProcess:
         self._sent_at = 0.0
         self._heard = 0
         self._opening = 0
+        self._is_stopping = False
         self._stdin = -1
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -153,6 +156,9 @@ class SshProcess:
                     is_over = True
                 if is_over:
                     end()
+                    # The end of ssh itself is seen a little later than that of its sockets.
+                    self._just_ended.add(carried)
+                    loop.call_later(_LATE_S, self._just_ended.discard, carried)
 
         carried = Carried(end)
         self.carried.add(carried)
@@ -161,6 +167,9 @@ class SshProcess:
 
     def stop(self) -> None:
         """Ends the process and all that it carries."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if self.is_ready:
@@ -224,7 +233,7 @@ class SshProcess:
                 # A master that was killed leaves its socket behind.
                 self.control_path.unlink(missing_ok=True)
             self.has_ended = True
-            for carried in list(self.carried):
+            for carried in [*self.carried, *self._just_ended]:
                 carried.lost.set()
                 carried.close()
             self._tell()

@@ -1,0 +1,347 @@
+"""How the first connection comes about, what is asked for it, and why it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import ssh_master, ssh_mux
+from eagleray.routes.ssh_master import SshMaster
+
+from tests.fakes.echo import Echo
+from tests.routes.ssh_fixtures import Masters, echoes, opened, until
+from tests.routes.ssh_server import PATIENCE_S, SshServer
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(autouse=True)
+async def _running(sshd: SshServer) -> None:
+    sshd.start()
+    await sshd.listens()
+
+
+async def refusal(master: SshMaster) -> EaglerayError:
+    """Why there is no connection."""
+    with pytest.raises(EaglerayError) as raised:
+        await master.argv(["true"], PATIENCE_S)
+    assert master.health.state == "lost"
+    assert master.health.reason == str(raised.value)
+    return raised.value
+
+
+async def works(master: SshMaster) -> bool:
+    with Echo() as echo:
+        return await echoes(await opened(master, "127.0.0.1", echo.port))
+
+
+async def test_a_key_that_is_refused(sshd: SshServer, masters: Masters) -> None:
+    master = masters.make(sshd.configure())
+    (sshd.folder / "authorized_keys").write_text("")
+    error = await refusal(master)
+    assert error.code == "ssh-key-refused"
+    assert "Permission denied" in master.health.message
+    # Until the person acts it is not tried again: that would only lock them out.
+    tried = sshd.log.count("Connection closed by authenticating user")
+    assert (await refusal(master)).code == "ssh-key-refused"
+    assert sshd.log.count("Connection closed by authenticating user") == tried
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    master.reconnect()
+    assert await works(master)
+
+
+async def test_a_changed_host_key_is_never_accepted(sshd: SshServer, masters: Masters) -> None:
+    sshd.stop()
+    sshd.new_key("host_key")
+    sshd.start()
+    await sshd.listens()
+    known = (sshd.folder / "known_hosts").read_text()
+    masters.person.answers = ["yes"] * 5
+    error = await refusal(masters.make(sshd.configure(checking="ask")))
+    assert error.code == "ssh-host-key-changed"
+    assert "listening" in error.message
+    assert masters.person.asked == []
+    assert (sshd.folder / "known_hosts").read_text() == known
+
+
+async def test_an_unknown_host_key_is_asked_for(sshd: SshServer, masters: Masters) -> None:
+    (sshd.folder / "known_hosts").write_text("")
+    masters.person.answers = ["yes"]
+    master = masters.make(sshd.configure(checking="ask"))
+    assert await works(master)
+    ((prompt, kind),) = masters.person.asked
+    assert kind == "confirm"
+    assert "SHA256:" in prompt and "continue connecting" in prompt
+    assert (sshd.folder / "known_hosts").read_text()
+
+
+async def test_an_unknown_host_key_is_declined(sshd: SshServer, masters: Masters) -> None:
+    (sshd.folder / "known_hosts").write_text("")
+    masters.person.answers = [None]
+    error = await refusal(masters.make(sshd.configure(checking="ask")))
+    assert error.code == "ssh-cancelled"
+    assert (sshd.folder / "known_hosts").read_text() == ""
+
+
+@pytest.mark.parametrize("script", ["", "unset SSH_ASKPASS_REQUIRE"], ids=["new", "like 8.0"])
+async def test_a_passphrase_is_asked_for_once(
+    sshd: SshServer, masters: Masters, script: str
+) -> None:
+    """Before 8.4 ssh knows no SSH_ASKPASS_REQUIRE: it wants a display and no terminal."""
+    sshd.new_key("key", "s3cret words")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    masters.person.answers = ["s3cret words"]
+    master = masters.make(sshd.configure(script=script))
+    assert await works(master)
+    ((prompt, kind),) = masters.person.asked
+    assert (kind, "passphrase" in prompt) == ("secret", True)
+    assert "s3cret" not in everything_written(masters.folder)
+
+
+async def test_many_who_need_it_ask_once(sshd: SshServer, masters: Masters) -> None:
+    sshd.new_key("key", "s3cret")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    masters.person.answers = ["s3cret"]
+    master = masters.make(sshd.configure())
+    assert all(await asyncio.gather(*(works(master) for _ in range(5))))
+    assert len(masters.person.asked) == 1
+
+
+async def test_a_wrong_answer_and_a_cancelled_one(sshd: SshServer, masters: Masters) -> None:
+    sshd.new_key("key", "s3cret")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    master = masters.make(sshd.configure())
+    masters.person.answers = ["wrong", "still wrong", "wrong to the last"]
+    assert (await refusal(master)).code == "ssh-answer-refused"
+    masters.person.answers = [None, None, None]
+    master.reconnect()
+    assert (await refusal(master)).code == "ssh-cancelled"
+
+
+async def test_time_to_answer_is_not_counted_and_a_closed_route_withdraws_the_question(
+    sshd: SshServer, masters: Masters
+) -> None:
+    sshd.new_key("key", "s3cret")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    master = masters.make(sshd.configure())
+    # Long enough to be asked, and over long before anybody answers.
+    waiting = asyncio.ensure_future(master.argv(["true"], PATIENCE_S))
+    await until(lambda: masters.person.asked, "the question is put")
+    await until(lambda: master.health.reason == "ssh waits for your answer.", "the row says so")
+    impatient = asyncio.ensure_future(master.argv(["true"], 0.3))
+    done, _ = await asyncio.wait({impatient}, timeout=1.0)
+    assert not done
+    await master.close()
+    await until(lambda: masters.person.withdrawn, "the question is withdrawn")
+    for call in (waiting, impatient):
+        with pytest.raises(EaglerayError, match="lost"):
+            await call
+
+
+async def test_what_cannot_be_reached(sshd: SshServer, masters: Masters) -> None:
+    sshd.configure()
+    config = sshd.folder / "config"
+    config.write_text("Host nowhere\n  HostName no-such-host.invalid\n" + config.read_text())
+    assert (await refusal(masters.make(sshd.program, host="nowhere"))).code == "ssh-host-unknown"
+    sshd.stop()
+    master = masters.make(sshd.program)
+    error = await refusal(master)
+    assert error.code == "ssh-unreachable"
+    assert "Connection refused" in error.message
+    # It is tried again when somebody needs it.
+    sshd.start()
+    await sshd.listens()
+    await until_it_works(master)
+
+
+async def test_no_ssh_at_all(masters: Masters) -> None:
+    error = await refusal(masters.make("no-such-ssh"))
+    assert error.code == "ssh-missing"
+
+
+async def test_too_many_connections_at_the_server(sshd: SshServer, masters: Masters) -> None:
+    sshd.stop()
+    sshd.start("MaxStartups 1:100:1")
+    await sshd.listens()
+    greeting = b""
+    while not greeting.startswith(b"SSH-"):
+        # The one that saw that sshd listens may still count.
+        reader, waiting = await asyncio.open_connection("127.0.0.1", sshd.port)
+        with contextlib.suppress(ConnectionError):
+            greeting = await reader.readline()
+    master = masters.make(sshd.configure())
+    assert (await refusal(master)).code == "ssh-too-many-connections"
+    waiting.close()
+    await until_it_works(master)
+
+
+async def test_a_session_that_ends_at_once(sshd: SshServer, masters: Masters) -> None:
+    sshd.stop()
+    sshd.start("ForceCommand echo no shells here >&2; exit 1")
+    await sshd.listens()
+    error = await refusal(masters.make(sshd.configure()))
+    assert error.code == "ssh-no-shell"
+    assert "no shells here" in error.message
+
+
+async def test_what_start_files_write_and_read_does_no_harm(
+    sshd: SshServer, masters: Masters
+) -> None:
+    sshd.stop()
+    noise = (
+        "echo welcome; printf 'no end of line '; read swallowed; echo; eval $SSH_ORIGINAL_COMMAND"
+    )
+    sshd.start(f"ForceCommand {noise}")
+    await sshd.listens()
+    assert await works(masters.make(sshd.configure()))
+
+
+async def test_a_config_full_of_habits(sshd: SshServer, masters: Masters) -> None:
+    """What a person has set for their terminal does not catch our connection, or run anything."""
+    folder = sshd.folder
+    with Echo() as taken:
+        program = sshd.configure(
+            "ControlMaster auto",
+            f"ControlPath {folder}/theirs",
+            "ControlPersist 1",
+            f"LocalForward {taken.port} 127.0.0.1:1",
+            "ExitOnForwardFailure yes",
+            "RemoteCommand tmux attach",
+            "RequestTTY force",
+            "PermitLocalCommand yes",
+            f"LocalCommand touch {folder}/ran",
+            "ForwardX11 yes",
+            "ForwardAgent yes",
+            "LogLevel QUIET",
+            "VisualHostKey yes",
+        )
+        master = masters.make(program)
+        assert await works(master)
+    assert not (folder / "theirs").exists()
+    assert not (folder / "ran").exists()
+    ended = await asyncio.create_subprocess_exec(
+        *await master.argv(["sh", "-c", 'test -z "$SSH_TTY$SSH_AUTH_SOCK$DISPLAY"'], PATIENCE_S)
+    )
+    assert await ended.wait() == 0
+
+
+@pytest.fixture
+async def their_master(sshd: SshServer) -> AsyncIterator[Path]:
+    """A connection that the person has open in a terminal of theirs."""
+    path = sshd.folder / "theirs"
+    program = sshd.configure("ControlMaster auto", f"ControlPath {path}")
+    process = await asyncio.create_subprocess_exec(
+        str(program), "-N", "there", stdin=asyncio.subprocess.DEVNULL
+    )
+    await until(path.exists, "their connection stands")
+    yield path
+    if process.returncode is None:
+        process.terminate()
+        await process.wait()
+
+
+async def test_a_live_connection_of_the_person_is_used_and_left(
+    sshd: SshServer, masters: Masters, their_master: Path
+) -> None:
+    pid = await ssh_mux.check(their_master)
+    # They would have to type a second factor for another one.
+    (sshd.folder / "authorized_keys").write_text("")
+    master = masters.make(sshd.program, reuse=True)
+    assert await works(master)
+    assert (await run(await master.argv(["echo", "over it"], PATIENCE_S))).strip() == "over it"
+    assert sshd.log.count("Accepted publickey") == 1
+    await master.close()
+    assert await ssh_mux.check(their_master) == pid
+
+
+async def test_when_the_persons_connection_ends_ours_takes_over(
+    sshd: SshServer, masters: Masters, their_master: Path
+) -> None:
+    master = masters.make(sshd.program, reuse=True)
+    assert await works(master)
+    os.kill(await ssh_mux.check(their_master), signal.SIGTERM)
+    await until(lambda: "reconnecting" in masters.states, "its end is seen")
+    assert await works(master)
+    assert sshd.log.count("Accepted publickey") == 2
+
+
+async def test_a_live_connection_is_not_used_unless_allowed(
+    sshd: SshServer, masters: Masters, their_master: Path
+) -> None:
+    assert await works(masters.make(sshd.program, reuse=False))
+    assert sshd.log.count("Accepted publickey") == 2
+
+
+async def test_a_dead_connection_of_the_person_is_passed_by(
+    sshd: SshServer, masters: Masters, their_master: Path
+) -> None:
+    os.kill(await ssh_mux.check(their_master), signal.SIGKILL)
+    assert await works(masters.make(sshd.program, reuse=True))
+    assert sshd.log.count("Accepted publickey") == 2
+
+
+OURS = """
+import asyncio, sys
+from pathlib import Path
+from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_master import SshMaster
+
+async def main(folder, program):
+    async def ask(prompt, kind):
+        return None
+    master = SshMaster("there", Path(folder), ask, lambda: None, SshOptions(program, False))
+    await master.argv(["true"], 60.0)
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_ssh_dies_with_us_and_its_socket_is_cleared_away(
+    sshd: SshServer, masters: Masters
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        OURS,
+        str(masters.folder),
+        str(sshd.configure()),
+        stdout=asyncio.subprocess.PIPE,
+        env={"PYTHONPATH": str(Path(ssh_master.__file__).parents[2]), "PATH": "/usr/bin:/bin"},
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    (path,) = (one for one in masters.folder.iterdir() if one.is_socket())
+    process.kill()
+    await process.wait()
+    await until(lambda: not path.exists(), "ssh has ended and taken its socket with it")
+
+
+def everything_written(folder: Path) -> str:
+    return "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+
+
+async def run(argv: list[str]) -> str:
+    process = await asyncio.create_subprocess_exec(*argv, stdout=subprocess.PIPE)
+    stdout, _ = await process.communicate()
+    return stdout.decode()
+
+
+async def until_it_works(master: SshMaster) -> None:
+    for _ in range(round(PATIENCE_S / 0.2)):
+        try:
+            assert await works(master)
+        except EaglerayError:
+            await asyncio.sleep(0.2)
+        else:
+            return
+    raise AssertionError(master.health)

@@ -1,0 +1,246 @@
+"""Connections that break: what is shown, and how they come back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import ssh_master, ssh_mux
+from eagleray.routes.ssh_master import SshMaster
+
+from tests.fakes.echo import Echo
+from tests.routes.ssh_fixtures import Masters, echoes, opened, until
+from tests.routes.ssh_server import PATIENCE_S, SshServer, Wire
+
+pytestmark = pytest.mark.lab
+
+
+async def connected(sshd: SshServer, wire: Wire, masters: Masters) -> SshMaster:
+    master = masters.make(sshd.configure(port=wire.port))
+    await master.argv(["true"], PATIENCE_S)
+    return master
+
+
+async def pid_of(masters: Masters) -> int:
+    """The ssh that has a control socket; there is only one."""
+    (path,) = (one for one in masters.folder.iterdir() if one.is_socket())
+    return await ssh_mux.check(path)
+
+
+def in_state(master: SshMaster, *states: str) -> bool:
+    return master.health.state in states
+
+
+async def test_a_cut_is_shown_and_a_new_connection_takes_over(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    with Echo() as echo:
+        old = await opened(master, "127.0.0.1", echo.port)
+        wire.cut()
+        await until(lambda: in_state(master, "degraded"), "the silence is seen")
+        assert "does not answer" in master.health.reason
+        await until(lambda: in_state(master, "reconnecting"), "the old one is given up")
+        # Whoever needs it waits for the new one, and nothing is believed of the old.
+        waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
+        wire.mend()
+        assert await echoes(await waiting)
+        assert in_state(master, "ready")
+        assert master.health.reason == ""
+        # What the old one carries is not taken from it, for its link may come back.
+        assert not old[2].ended.is_set()
+    assert masters.states == ["ready", "degraded", "reconnecting", "ready"]
+    assert not masters.person.asked
+
+
+async def test_a_short_cut_leaves_the_old_connection(
+    sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers before a new one is ready, which is then not needed."""
+    monkeypatch.setattr("eagleray.routes.ssh_trying._PACES", ((float("inf"), 600.0),))
+    master = await connected(sshd, wire, masters)
+    with Echo() as echo:
+        stream = await opened(master, "127.0.0.1", echo.port)
+        wire.cut()
+        await until(lambda: in_state(master, "degraded"), "the silence is seen")
+        wire.mend(revive=True)
+        await until(lambda: in_state(master, "ready"), "it answers again")
+        assert await echoes(stream)
+        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    assert sshd.log.count("Accepted publickey") == 1
+
+
+async def test_the_old_connection_ends_when_it_carries_nothing(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    old_pid = await pid_of(masters)
+    with Echo() as echo:
+        _, writer, carried = await opened(master, "127.0.0.1", echo.port)
+        wire.cut()
+        await until(lambda: not in_state(master, "ready"), "the cut is seen")
+        wire.mend()
+        await until(lambda: in_state(master, "ready"), "a new one is there")
+        os.kill(old_pid, 0)
+        carried.close()
+        writer.close()
+        await until(lambda: is_gone(old_pid), "the old one has ended")
+        assert await pid_of(masters) != old_pid
+
+
+async def test_a_killed_ssh_is_replaced_and_its_streams_are_lost(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    with Echo() as echo:
+        reader, _, carried = await opened(master, "127.0.0.1", echo.port)
+        os.kill(await pid_of(masters), signal.SIGKILL)
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+        await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
+        await asyncio.wait_for(carried.lost.wait(), PATIENCE_S)
+        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    assert "reconnecting" in masters.states
+    assert not masters.person.asked
+
+
+async def test_a_server_that_restarts(sshd: SshServer, wire: Wire, masters: Masters) -> None:
+    master = await connected(sshd, wire, masters)
+    sshd.stop()
+    os.kill(await pid_of(masters), signal.SIGKILL)
+    await until(lambda: "Connection" in master.health.message, "ssh says why it fails")
+    assert in_state(master, "reconnecting")
+    sshd.start()
+    await until(lambda: in_state(master, "ready"), "it is connected again")
+
+
+async def test_what_goes_on_by_itself_asks_nothing(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    sshd.new_key("key", "s3cret")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    masters.person.answers = ["s3cret"]
+    master = await connected(sshd, wire, masters)
+    sshd.stop()
+    # A server that would take a password, as most do.
+    sshd.start("PasswordAuthentication yes")
+    os.kill(await pid_of(masters), signal.SIGKILL)
+    await until(lambda: in_state(master, "lost"), "it is given up")
+    assert "asks for your password. Click to reconnect." in master.health.reason
+    with pytest.raises(EaglerayError) as raised:
+        await master.argv(["true"], PATIENCE_S)
+    assert raised.value.code == "ssh-asks"
+    assert len(masters.person.asked) == 1
+    # The person acts.
+    masters.person.answers = ["s3cret"]
+    master.reconnect()
+    await until(lambda: in_state(master, "ready"), "it is connected again")
+    assert len(masters.person.asked) == 2
+    assert masters.states[-3:] == ["lost", "reconnecting", "ready"]
+
+
+async def test_a_host_key_that_changes_in_between_stops_it(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    sshd.stop()
+    sshd.new_key("host_key")
+    sshd.start()
+    os.kill(await pid_of(masters), signal.SIGKILL)
+    await until(lambda: in_state(master, "lost"), "it is given up")
+    assert "has changed" in master.health.reason
+
+
+async def test_a_person_may_have_a_working_connection_made_anew(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    before = await pid_of(masters)
+    with Echo() as echo:
+        stream = await opened(master, "127.0.0.1", echo.port)
+        master.reconnect()
+        await until(lambda: masters.states[-2:] == ["reconnecting", "ready"], "it is made anew")
+        assert await echoes(stream)
+        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+        stream[2].close()
+        await until(lambda: is_gone(before), "the one before has ended")
+    assert sshd.log.count("Accepted publickey") == 2
+
+
+async def test_after_a_sleep_a_new_connection_is_tried_at_once(
+    sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = [False]
+
+    class Slept:
+        def has_slept(self) -> bool:
+            was, slept[0] = slept[0], False
+            return was
+
+    monkeypatch.setattr(ssh_master, "SleepWatch", Slept)
+    monkeypatch.setattr(ssh_master, "DEGRADED_S", 1e9)
+    master = await connected(sshd, wire, masters)
+    slept[0] = True
+    await until(lambda: masters.states[-2:] == ["degraded", "ready"], "the old one answers")
+    # Its address has changed meanwhile: nothing of the old connection gets through.
+    wire.cut()
+    wire.mend()
+    slept[0] = True
+    await until(lambda: sshd.log.count("Accepted publickey") >= 2, "a new one is made")
+    await until(lambda: in_state(master, "ready"), "it takes over")
+    with Echo() as echo:
+        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+
+
+async def test_nothing_is_left_when_it_is_closed_while_it_tries(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    wire.cut()
+    await until(lambda: not in_state(master, "ready"), "the cut is seen")
+    await master.close()
+    assert processes_with(str(sshd.folder / "config")) == []
+    assert in_state(master, "lost")
+
+
+async def test_attempts_through_a_jump_host_leave_nothing(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    """The ssh of a jump host goes on connecting when its parent is gone, unless it is ended."""
+    program = sshd.configure(port=wire.port)
+    config = sshd.folder / "config"
+    behind = f"Host behind\n  HostName 127.0.0.1\n  Port {sshd.port}\n  ProxyJump there\n"
+    config.write_text(behind + config.read_text().replace("Host there", "Host there behind"))
+    master = masters.make(program, host="behind")
+    await master.argv(["true"], PATIENCE_S)
+    wire.cut()
+    await until(lambda: in_state(master, "reconnecting"), "several were tried")
+    wire.mend()
+    await until(lambda: in_state(master, "ready"), "it is connected again")
+    config_words = str(config)
+    await until(lambda: len(processes_with(config_words)) == 2, "one ssh and its jump are left")
+    await master.close()
+    await until(lambda: processes_with(config_words) == [], "nothing is left")
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def processes_with(word: str) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words:
+            found.append(path.parent.name)
+    return found
