@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -169,6 +170,7 @@ def around(
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
+        await asyncio.sleep(0.01)
 
     commands = Commands(site.run, {"PATH": ""})
     slurm, tokens = Slurm(commands), TokenRules({}, folder=folder)

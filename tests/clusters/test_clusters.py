@@ -338,7 +338,7 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
 async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.ways)
-    handlers = Handlers(clusters, world.jobs, world.ways, terminals, FakeAnswers())
+    handlers = Handlers(clusters, world.jobs, world.reaching, terminals, FakeAnswers())
     assert await handlers.list() == wire.Clusters([], [], [], [])
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", [])

@@ -50,9 +50,14 @@ async def _run(asked: argparse.Namespace) -> int:
 
 async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
     if asked.cluster:
-        known = AllKnown((await parts.clusters.look_at(asked.cluster, say),), ())
+        wanted = await parts.clusters.look_at(asked.cluster, say)
+        await parts.jobs.look_at_clusters()
+        every = parts.clusters.known().clusters
+        known = AllKnown(tuple(one for one in every if one.id == wanted), ())
     else:
-        known = await parts.clusters.refresh()
+        await parts.clusters.refresh()
+        await parts.jobs.look_at_clusters()
+        known = parts.clusters.known()
     if asked.json:
         printing.print_json([printing.cluster(one) for one in known.clusters])
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -201,13 +201,6 @@ class Clusters:
         await self._watch.refresh(cluster)
         return self._known(self._watch.seen(cluster))
 
-    async def reconnect(self, cluster: str, anew: Callable[[str], Awaitable[None]]) -> None:
-        """Has the way to a cluster made anew, and asks through it at once."""
-        if cluster not in self._wanted():
-            raise unknown_cluster(cluster)
-        await anew(cluster)
-        self._watch.reset(cluster)
-
     async def named(self, written: str, say: Say = lambda _: None) -> str:
         """The id of the cluster that a person named by its address; it is watched, but not stored.
 
@@ -227,14 +220,14 @@ class Clusters:
             raise
         return cluster
 
-    async def look_at(self, written: str, say: Say = lambda _: None) -> Known:
+    async def look_at(self, written: str, say: Say = lambda _: None) -> str:
         """Like `named`, for one that is to be shown whether it answers or not."""
         cluster = self._as_watched(written)
         with contextlib.suppress(EaglerayError):
             await self._name(cluster, say)
         await self._watch.refresh(cluster)
         await self._examiner.examine_all()
-        return self._known(self._watch.seen(cluster))
+        return cluster
 
     async def _name(self, cluster: str, say: Say) -> None:
         if cluster in self._wanted():

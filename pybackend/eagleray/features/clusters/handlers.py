@@ -12,9 +12,8 @@ from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.jobs import Jobs, SeenHost, SeenJob
 from eagleray.features.clusters.known import AllKnown, Known
 from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.reaching import Reach
+from eagleray.features.clusters.reaching import Reach, Reaching
 from eagleray.features.clusters.terminals import Terminals
-from eagleray.features.clusters.ways import Ways
 
 if TYPE_CHECKING:
     from eagleray.adapter.protocol import Question
@@ -29,7 +28,7 @@ class Answers(Protocol):
 
 
 def register(server: Requests, parts: Parts) -> None:
-    handlers = Handlers(parts.clusters, parts.jobs, parts.ways, parts.terminals, parts.adapters)
+    handlers = Handlers(parts.clusters, parts.jobs, parts.reaching, parts.terminals, parts.adapters)
     server.answer_plain(wire.LIST, handlers.list)
     server.answer_reporting(wire.ADD, wire.AddCluster, handlers.add)
     server.answer(wire.REMOVE, wire.ClusterRef, handlers.remove)
@@ -61,11 +60,16 @@ class Handlers:
     """One method per request."""
 
     def __init__(
-        self, clusters: Clusters, jobs: Jobs, ways: Ways, terminals: Terminals, answers: Answers
+        self,
+        clusters: Clusters,
+        jobs: Jobs,
+        reaching: Reaching,
+        terminals: Terminals,
+        answers: Answers,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
-        self._ways = ways
+        self._reaching = reaching
         self._terminals = terminals
         self._answers = answers
 
@@ -116,7 +120,7 @@ class Handlers:
         return self.all()
 
     async def reconnect(self, asked: wire.ClusterRef) -> None:
-        await self._clusters.reconnect(asked.cluster, self._ways.reconnect)
+        await self._reaching.reconnect(asked.cluster)
 
     async def terminal(self, asked: wire.TerminalRef) -> wire.Terminal:
         made = await self._terminals.on(asked.cluster, asked.node_id)

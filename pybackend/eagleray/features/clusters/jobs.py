@@ -117,6 +117,11 @@ class Jobs:
                 raise seen.error
         return [seen for seen in self.all() if seen.host in self._named]
 
+    async def look_at_clusters(self) -> None:
+        """Asks for the jobs that are clusters."""
+        hosts = dict.fromkeys(host for host, _ in self._also())
+        await asyncio.gather(*(self.look(host) for host in hosts))
+
     async def look_everywhere(self) -> None:
         """Asks all hosts now; failures stand in `hosts()`."""
         await asyncio.gather(*(self.look(host) for host in self._wanted()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.clients.seen import Seen, State
 from eagleray.features.clusters.addresses import place
@@ -40,6 +40,8 @@ class AllKnown:
 
 def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...], reach: Reach) -> Known:
     """What was seen, with the problems that were found by examining, and how it is reached."""
+    if reach.is_pending:
+        seen = evolve(seen, state="connecting", paused=())
     failure = [of_failure(seen.error)] if seen.error and not _is_waiting(seen) else []
     of_job = [reach.problem] if reach.problem else []
     return Known(

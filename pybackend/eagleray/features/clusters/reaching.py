@@ -28,7 +28,8 @@ BACK = frozenset({"lost", "reconnecting"})
 class Reach:
     """How a cluster is reached, in what is shown; nothing for one that this machine reaches by itself.
 
-    `waits_for` says what is being waited for on the way to it.
+    `waits_for` says what is being waited for on the way to it.  `is_pending`: its job has no nodes, whatever was
+    seen before.
     """
 
     route: RouteState | None = None
@@ -39,6 +40,7 @@ class Reach:
     time_left_s: float | None = None
     time_warning: str = ""
     waits_for: str = ""
+    is_pending: bool = False
     problem: Problem | None = None
 
 
@@ -138,6 +140,12 @@ class Reaching:
         others = [seen.cluster for seen in self._watch.all_seen() if seen.cluster != cluster]
         await self._ways.leave(cluster, others, [seen.host for seen in self._jobs.hosts()])
 
+    async def reconnect(self, cluster: str) -> None:
+        """Makes the connection anew and asks through it at once; raises `unknown-cluster`."""
+        self._watch.seen(cluster)
+        await self._ways.reconnect(cluster)
+        self._watch.reset(cluster)
+
     def of(self, cluster: str) -> Reach:
         where = place(cluster)
         if where.is_direct:
@@ -154,6 +162,7 @@ class Reaching:
             time_left_s=left,
             time_warning=self._warning(cluster, where.job, left),
             waits_for=self._ways.said(cluster) or _waits(seen),
+            is_pending=seen is not None and seen.job.state == "pending",
             problem=_problem(seen),
         )
 

@@ -75,7 +75,7 @@ class Ways:
         self._heads = heads
         self._access = access
         self._reached: dict[str, Reached] = {}
-        self._prepared: dict[str, Way] = {}
+        self._prepared: dict[str, list[Way]] = {}
         self._said: dict[str, str] = {}
 
     def find_way(self, cluster: str) -> FindWay:
@@ -85,8 +85,9 @@ class Ways:
             return self._access.find_way(where.url)
 
         async def find() -> Way:
-            prepared = self._prepared.pop(cluster, None)
-            return prepared or await self._find(where, lambda said: self._say(cluster, said))
+            if prepared := self._prepared.get(cluster, []):
+                return prepared.pop()
+            return await self._find(where, lambda said: self._say(cluster, said))
 
         return find
 
@@ -94,7 +95,8 @@ class Ways:
         """Finds the way to a cluster that is about to be added, however long its job waits if `wait`."""
         where = place(cluster)
         if not where.is_direct:
-            self._prepared[cluster] = await self._find(where, say, wait=wait)
+            # Once for the question who is there, once for the watch.
+            self._prepared[cluster] = [await self._find(where, say, wait=wait)] * 2
 
     def forget(self, cluster: str) -> None:
         """The cluster is left, or where it was found before is of no more use."""

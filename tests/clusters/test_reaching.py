@@ -1,0 +1,294 @@
+"""Clusters beyond ssh and in jobs: added, followed over a requeue and a lost link, and what is said of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters import messages as wire
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.discovery import Machine
+from eagleray.features.clusters.handlers import Handlers
+from eagleray.features.clusters.known import Known
+from eagleray.features.clusters.terminals import Terminals
+from eagleray.routes.spec import RouteSpec
+
+from tests.clusters.fake_site import Around, FakeJob, around, ray
+from tests.fakes.dashboard import FakeDashboard, dashboard
+
+LOGIN = RouteSpec(ssh="login")
+JOB = "ssh://login/slurm://12"
+
+
+class Relay:
+    """A Unix socket that leads to a fake dashboard, as the adapter's does; `fake` None: to nobody."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.fake: FakeDashboard | None = None
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, self.path)
+
+    async def stop(self) -> None:
+        if self._server:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.fake is None:
+            writer.close()
+            return
+        there, here = await asyncio.open_connection("127.0.0.1", self.fake.port)
+        for one in (_pump(reader, here), _pump(there, writer)):
+            self._tasks.add(asyncio.create_task(one))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(2**16):
+            writer.write(data)
+    finally:
+        writer.close()
+
+
+@frozen
+class World:
+    around: Around
+    watch: ClusterWatch
+    clusters: Clusters
+    handlers: Handlers
+    relay: Relay
+    standing: list[int]
+
+    async def known(self) -> Known:
+        (one,) = (await self.clusters.refresh()).clusters
+        return one
+
+    async def until(self, is_so: Callable[[Known], bool]) -> Known:
+        """What is known once it is so, asked again whenever something changed."""
+        changed = asyncio.Event()
+        end = self.clusters.on_change(changed.set)
+        try:
+            while not is_so(one := self.clusters.known().clusters[0]):
+                changed.clear()
+                await asyncio.wait_for(changed.wait(), 30)
+            return one
+        finally:
+            end()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    watch, standing = ClusterWatch(), [0]
+    made = around(tmp_path, watch, lambda _: standing[0])
+    clusters = Clusters(
+        watch,
+        {},
+        "off",
+        folder=tmp_path,
+        machine=Machine(list, list, 0),
+        make_dashboard=partial(Dashboard, quick_s=5.0),
+        tokens=made.tokens,
+        reaches=made.reaching,
+    )
+    made.reaching.on_change(clusters.changed)
+    made.reaching.follow_routes()
+    handlers = Handlers(
+        clusters, made.jobs, made.reaching, Terminals(watch, made.ways), NobodyAnswers()
+    )
+    made.site.jobs = [FakeJob()]
+    made.site.nodes = {"node-10": ray("node-10", "node-9")}
+    async with dashboard() as fake:
+        relay = Relay(tmp_path / "s")
+        await relay.start()
+        relay.fake = fake
+        made.routes.reachable = {(LOGIN, "node-10", 8265): relay.path}
+        yield World(made, watch, clusters, handlers, relay, standing)
+        made.reaching.close()
+        await clusters.close()
+        await watch.close()
+        await relay.stop()
+
+
+class NobodyAnswers:
+    async def answer(self, question_id: int, text: str | None) -> None:
+        raise AssertionError
+
+
+def say(_: str, percentage: int | None = None) -> None:
+    """Nobody listens."""
+
+
+async def test_a_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
+    world.around.routes.become(LOGIN, "ready")
+    added = await world.handlers.add(wire.AddCluster("ssh://login/slurm://12"), say)
+    assert (added.id, added.state, added.origin) == (JOB, "connected", "added")
+    assert (added.job, added.host, added.name) == ("12", "login", "job 12")
+    assert added.route is not None
+    assert (added.route.kind, added.route.via, added.route.state) == ("ssh", "login", "ready")
+    assert '"ssh://login/slurm://12"' in (tmp_path / "clusters.json").read_text()
+    await world.around.jobs.look_at_clusters()
+    (shown,) = (await world.handlers.list()).clusters
+    assert (shown.name, shown.time_left_s) == ("ray-cluster (job 12)", pytest.approx(3600, abs=60))
+    assert (shown.sentence, shown.time_warning) == (added.sentence, "")
+
+
+async def test_jobs_with_a_plus(world: World) -> None:
+    shown = await world.handlers.look_at(wire.HostRef("login"), say)
+    assert [(job.address, job.ray, job.nodes) for job in shown.jobs] == [(JOB, "live", 2)]
+    assert [(host.host, host.state) for host in shown.hosts] == [("login", "ok")]
+    await world.handlers.add(wire.AddCluster(shown.jobs[0].address), say)
+    shown = await world.handlers.list()
+    assert (len(shown.clusters), shown.jobs) == (1, [])
+    found = await world.handlers.choices()
+    assert [job.address for job in found.jobs] == [JOB]
+    assert (await world.handlers.forget_host(wire.HostRef("login"))).hosts == []
+
+
+async def test_a_pending_job_is_waited_for_and_can_be_given_up(world: World) -> None:
+    world.around.site.change(word="PENDING", nodelist="", reason="Priority")
+    said: list[str] = []
+    waits = asyncio.Event()
+
+    def report(message: str, percentage: int | None = None) -> None:
+        said.append(message)
+        waits.set()
+
+    adding = asyncio.create_task(world.handlers.add(wire.AddCluster(JOB), report))
+    await asyncio.wait_for(waits.wait(), 20)
+    adding.cancel()
+    await asyncio.gather(adding, return_exceptions=True)
+    assert said[0] == "Job 12 waits for its nodes (Priority)."
+    assert (await world.handlers.list()).clusters == []
+
+
+async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_path: Path) -> None:
+    world.around.site.change(word="CANCELLED")
+    with pytest.raises(EaglerayError, match="Job 12 was cancelled"):
+        await world.handlers.add(wire.AddCluster(JOB), say)
+    assert not (tmp_path / "clusters.json").exists()
+    assert world.around.routes.left == [LOGIN]
+
+
+async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
+    await world.clusters.add(JOB)
+    await world.around.jobs.look_at_clusters()
+    fake, world.relay.fake = world.relay.fake, None
+    world.around.site.change(word="PENDING", nodelist="", reason="BeginTime", left="0:00")
+    world.watch.poll()
+    await world.around.jobs.look_at_clusters()
+    waiting = await world.until(lambda one: one.state == "connecting")
+    assert waiting.sentence == "Job 12 waits for its nodes (BeginTime)."
+    assert waiting.problems == ()
+    world.relay.fake = fake
+    world.around.site.change(
+        word="RUNNING", nodelist="node-[9-10]", reason="None", started="1800009999"
+    )
+    await world.around.jobs.look_at_clusters()
+    found = await world.until(lambda one: one.state == "connected")
+    assert found.id == JOB
+
+
+async def test_the_end_of_a_job_is_said_whatever_its_ray_says(world: World) -> None:
+    """Ray's daemons can outlive their job."""
+    await world.clusters.add(JOB)
+    world.around.site.change(word="TIMEOUT")
+    await world.around.jobs.look_at_clusters()
+    (known,) = world.clusters.known().clusters
+    assert [problem.message for problem in known.problems][:1] == ["Job 12 ran out of time."]
+
+
+async def test_a_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Path) -> None:
+    (tmp_path / "clusters.json").write_text(f'{{"clusters": [{{"address": "{JOB}"}}]}}')
+    world.around.site.jobs = []
+    await world.clusters.discover()
+    assert len(world.clusters.known().clusters) == 1
+    await world.around.jobs.look_at_clusters()
+    await world.clusters.discover()
+    assert world.clusters.known().clusters == ()
+    assert JOB not in (tmp_path / "clusters.json").read_text()
+
+
+async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:
+    await world.clusters.add(JOB)
+    world.around.routes.become(LOGIN, "ready")
+    world.around.routes.become(LOGIN, "lost", "No answer for 3 s.")
+    (known,) = world.clusters.known().clusters
+    assert known.reach.route is not None
+    assert (known.reach.route.state, known.reach.route.reason) == ("lost", "No answer for 3 s.")
+    assert world.relay.fake is not None
+    before = len(world.relay.fake.requests)
+    world.watch.poll()
+    await world.until(lambda one: True)
+    world.around.routes.become(LOGIN, "ready")
+    await world.watch.refresh()
+    assert len(world.relay.fake.requests) > before
+
+
+async def test_time_that_is_nearly_up(world: World) -> None:
+    world.around.site.change(left="9:00")
+    await world.clusters.add(JOB)
+    await world.around.jobs.look_at_clusters()
+    assert (await world.known()).reach.time_warning == ""
+    world.standing[0] = 2
+    warning = (await world.known()).reach.time_warning
+    assert warning == "Job 12 ends in 9 minutes while 2 workers stand at a breakpoint."
+    world.around.site.change(left="0:20")
+    world.standing[0] = 1
+    await world.around.jobs.look_at_clusters()
+    warning = (await world.known()).reach.time_warning
+    assert warning == "Job 12 ends in 1 minute while a worker stands at a breakpoint."
+
+
+async def test_named_on_the_command_line(world: World) -> None:
+    assert await world.clusters.named("ssh://login/slurm://12") == JOB
+    assert (await world.known()).state == "connected"
+    world.around.site.change(word="PENDING", nodelist="")
+    with pytest.raises(EaglerayError, match="waits for its nodes"):
+        await world.clusters.named("ssh://other/slurm://12")
+
+
+async def test_looked_at_whether_it_answers_or_not(world: World) -> None:
+    world.around.site.change(word="CANCELLED")
+    assert await world.clusters.look_at(JOB) == JOB
+    (known,) = world.clusters.known().clusters
+    assert (known.state, known.sentence) == ("unreachable", "Job 12 was cancelled.")
+
+
+async def test_reconnecting(world: World) -> None:
+    await world.clusters.add(JOB)
+    await world.handlers.reconnect(wire.ClusterRef(JOB))
+    assert world.around.routes.reconnected == [LOGIN]
+    with pytest.raises(EaglerayError, match="no cluster"):
+        await world.handlers.reconnect(wire.ClusterRef("http://nobody:1"))
+
+
+async def test_two_clusters_behind_one_host(world: World) -> None:
+    async with dashboard() as other:
+        second = Relay(Path(world.relay.path + "2"))
+        await second.start()
+        second.fake = other
+        other.version["session_name"] = "session_2"
+        world.around.routes.reachable[(LOGIN, "node-1", 8265)] = second.path
+        await world.clusters.add(JOB)
+        beyond = await world.clusters.add("ssh://login/node-1:8265")
+        await world.clusters.refresh()
+        known = world.clusters.known().clusters
+        assert {one.session for one in known} == {"session_2", beyond.session, known[0].session}
+        assert [one.name for one in known] == ["job 12", "node-1:8265"]
+        await world.clusters.remove(JOB)
+        # The other one still needs the connection.
+        assert LOGIN not in world.around.routes.left
+        await second.stop()
