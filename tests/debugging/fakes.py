@@ -29,6 +29,7 @@ class Row:
     session: str = "session_1"
     rank: int | None = None
     node_ip: str = "10.0.0.1"
+    held_on: str = ""
     port: int = 7000
 
     @property

@@ -46,6 +46,7 @@ function worker(id: string, more: Partial<PausedWorker> = {}): PausedWorker {
     threads: 1,
     attempt: 0,
     children: [],
+    held_on: "",
     ...more,
   };
 }

@@ -34,6 +34,7 @@ function worker(id: string, state: PausedWorker["state"], rank: number | null): 
     threads: 1,
     attempt: 0,
     children: [],
+    held_on: "",
   };
 }
 

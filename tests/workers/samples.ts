@@ -21,6 +21,7 @@ export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker 
     threads: 1,
     attempt: 0,
     children: [],
+    held_on: "",
     ...changes,
   };
 }

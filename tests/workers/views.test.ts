@@ -117,6 +117,18 @@ test("a worker whose node is gone is marked, not counted, and has no menu for de
   assert.deepEqual([stale.contextValue, stale.command], ["worker.gone", undefined]);
 });
 
+test("a worker that is held on another login node says where, and has no menu for debugging", () => {
+  paused(pausedWorker({ state: "held", held_on: "login2" }));
+  assert.deepEqual(rows("pausedWorkers"), [
+    "server-process: PolicyWorker.train | 1 held",
+    "  lock: policy_0 | held on login2 · rank 0 · 12 s · 10.0.0.1 · pid 123",
+  ]);
+  const { provider } = view("pausedWorkers");
+  const [group] = provider.getChildren();
+  const row = provider.getTreeItem(provider.getChildren(group)[0]);
+  assert.equal(row.contextValue, "worker.elsewhere");
+});
+
 test("hostile names stay one line of plain text", () => {
   const hostile = "evil\n[x](command:y) $(trash) \u001b[31m\u202e";
   paused(

@@ -28,7 +28,10 @@ export interface Location {
  * editor or our adapter is connected and the worker runs; "gone" Ray lists it still, but its node
  * is dead:
  * there is nothing to attach to.
- * `exception` is "ValueError: …" of a post-mortem where it is known, else "".
+ * `exception` is "ValueError: …" of a post-mortem where it is known, else "".  `held_on`: the
+ * other machine
+ * with the same home whose adapter is connected to it, where alone it can be debugged; "" for this
+ * one.
  */
 export interface PausedWorker {
   readonly cluster: string;
@@ -46,6 +49,7 @@ export interface PausedWorker {
   readonly threads: number;
   readonly attempt: number;
   readonly children: readonly PausedWorker[];
+  readonly held_on: string;
 }
 
 /** Paused workers that run the same thing: `title` is "PolicyWorker.train". */

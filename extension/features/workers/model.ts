@@ -113,7 +113,7 @@ export function tally(workers: readonly PausedWorker[]): string {
 
 export function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
   const name = plain(worker.name);
-  const state = STATES[worker.state];
+  const state = stateText(worker);
   const rank = worker.rank === null ? "" : `rank ${worker.rank}`;
   const why = plain(reason(worker));
   const place = worker.location === null ? "" : plain(shortPlace(worker.location));
@@ -139,9 +139,15 @@ export function workerTexts(worker: PausedWorker, age_s: number): RowTexts {
     ),
     icon: postMortem ? "error" : icon,
     color: postMortem ? "list.errorForeground" : color,
-    context: `${ROWS.worker}.${worker.state}`,
+    context: `${ROWS.worker}.${worker.held_on === "" ? worker.state : "elsewhere"}`,
     children: worker.children.length > 0 ? "collapsed" : "none",
   };
+}
+
+/** "held", "held on login2"; a click there says what to do. */
+function stateText(worker: PausedWorker): string {
+  const state = STATES[worker.state];
+  return worker.held_on === "" ? state : `${state} on ${plain(worker.held_on)}`;
 }
 
 /** Why it waits, where that is more than an ordinary breakpoint(). */
@@ -160,7 +166,7 @@ function shortPlace(location: Location): string {
 
 function tooltip(worker: PausedWorker, waits: string): string {
   const { location } = worker;
-  const state = STATES[worker.state] || worker.state;
+  const state = stateText(worker) || worker.state;
   return lines(
     worker.name,
     worker.rank === null ? "" : `Rank ${worker.rank}`,

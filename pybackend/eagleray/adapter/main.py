@@ -12,15 +12,17 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from eagleray import __version__
 from eagleray.adapter import lifetime
 from eagleray.adapter.control import Clients, Control
+from eagleray.adapter.held_record import HeldRecord
 from eagleray.adapter.operations import Parts
 from eagleray.adapter.protocol import MAX_LINE
 from eagleray.adapter.questions import Questions
 from eagleray.adapter.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.clock import SystemClock
-from eagleray.common.paths import adapter_socket, run_folder
+from eagleray.common.paths import adapter_socket, held_folder, host_name, run_folder
 from eagleray.routes.making import Making
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes
@@ -57,6 +59,9 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    record = HeldRecord(held_folder(), host_name(), __version__)
+    parts.registry.listeners.append(record.changed)
+    recording = asyncio.create_task(record.run())
     server = await private_socket.serve(socket_path, control.serve, limit=MAX_LINE)
     log.info("serving %s as process %d", socket_path, os.getpid())
     try:
@@ -67,7 +72,8 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
         private_socket.stop(server, socket_path)
         parts.registry.close()
         parts.relays.close()
-        await parts.routes.close()
+        recording.cancel()
+        await asyncio.gather(recording, parts.routes.close(), return_exceptions=True)
         log.info("ending")
 
 

@@ -22,6 +22,8 @@ from eagleray.routes.spec import DIRECT, RouteSpec
 PROTOCOL = 1
 MAX_LINE = 4 * 2**20
 MAX_ANSWER = 64 * 2**20
+# How often an adapter says anew, in a file of the home, what it holds.
+HELD_REFRESH_S = 20.0
 
 HELLO = "hello"  # {} -> Hello
 ATTACH = "attach"  # AttachParams -> AttachResult
@@ -115,7 +117,8 @@ class WorkerState:
 
     `editor`: an editor is connected now.  `held_s`: seconds since the worker stands with no editor, 0.0
     otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: nobody has
-    attached at the place where it stands or looked at it there, as at its first breakpoint().
+    attached at the place where it stands or looked at it there, as at its first breakpoint().  `host`: the
+    machine whose adapter has it, "" for this one.
     """
 
     session: str
@@ -130,6 +133,7 @@ class WorkerState:
     stop: Stop | None
     socket: str
     seen: bool = True
+    host: str = ""
 
 
 @dataclass(frozen=True)

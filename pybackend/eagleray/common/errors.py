@@ -386,6 +386,14 @@ def worker_busy(worker: str) -> EaglerayError:
     )
 
 
+def worker_elsewhere(worker: str, host: str) -> EaglerayError:
+    return EaglerayError(
+        "worker-elsewhere",
+        f"{printable(worker)} is held by Eagleray on {printable(host)}.",
+        "Attach from a window there, or release it there: `eagleray release`.",
+    )
+
+
 def worker_taken(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-taken",

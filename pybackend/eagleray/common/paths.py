@@ -48,6 +48,11 @@ def home() -> Path:
     return folder
 
 
+def held_folder() -> Path:
+    """Where the adapters of all machines with this home say what they hold; made by the first that does."""
+    return home() / "held"
+
+
 def run_folder() -> Path:
     """The folder of our sockets, made if it is missing and checked every time.
 
@@ -58,7 +63,7 @@ def run_folder() -> Path:
     if os.environ.get("EAGLERAY_HOME"):
         _check_not_writable_by_others(home())
         private_folder(home() / "run")
-        return private_folder(home() / "run" / _host())
+        return private_folder(home() / "run" / host_name())
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and _is_private(Path(runtime)) and not is_network_folder(Path(runtime)):
         return private_folder(Path(runtime) / "eagleray")
@@ -135,6 +140,7 @@ def _check_not_writable_by_others(path: Path) -> None:
         raise unsafe_folder(str(path), "other users can write in it")
 
 
-def _host() -> str:
+def host_name() -> str:
+    """The name of this machine, fit for a file's name."""
     name = socket.gethostname()
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)[:40].lstrip(".") or "host"

@@ -12,6 +12,7 @@ from eagleray.adapter.protocol import SshSettings
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
+from eagleray.clients.held_elsewhere import held_elsewhere
 from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
@@ -123,7 +124,12 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         clock=clock,
     )
     workers = PausedWorkers(
-        watch, adapters, clock=clock, to_local=source_mapping.local, is_near=ways.is_near
+        watch,
+        adapters,
+        clock=clock,
+        to_local=source_mapping.local,
+        is_near=ways.is_near,
+        elsewhere=held_elsewhere,
     )
     reaching = Reaching(ways, jobs, watch, standing, adapters.listen_routes)
     clusters = Clusters(

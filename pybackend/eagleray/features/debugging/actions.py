@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from attrs import frozen
 
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import EaglerayError, not_at_breakpoint, worker_ran_on
+from eagleray.common.errors import EaglerayError, not_at_breakpoint, worker_elsewhere, worker_ran_on
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.features.debugging.needs import Find, ListTargets, Target
@@ -58,7 +58,7 @@ class Actions:
     async def continue_others(self, cluster: str, left: list[str]) -> Result:
         """Lets all workers of the cluster run on that wait, except those `left`."""
         targets = await self._targets(cluster)
-        waiting = [t for t in targets if t.state not in ("running", "gone")]
+        waiting = [t for t in targets if t.state not in ("running", "gone") and not t.held_on]
         others = [t for t in waiting if t.worker_id not in left]
         return await _gathered((t.worker_id, t.name, self._continue(t)) for t in others)
 
@@ -79,11 +79,13 @@ class Actions:
         return await _gathered((w, w[:8], one(w)) for w in worker_ids)
 
     async def _continue(self, target: Target) -> None:
+        _must_be_here(target)
         if target.state in ("paused", "gone"):
             await self._attaching.connect(target)
         await self._adapters.continue_(target.session, target.worker_id)
 
     async def _release(self, target: Target) -> None:
+        _must_be_here(target)
         await self._adapters.release(target.session, target.worker_id)
 
     async def _ignore(self, target: Target) -> None:
@@ -96,6 +98,11 @@ class Actions:
         await self._ignoring.ignore(
             Rule(target.cluster, target.session, stop.path, stop.line, seen)
         )
+
+
+def _must_be_here(target: Target) -> None:
+    if target.held_on:
+        raise worker_elsewhere(target.name, target.held_on)
 
 
 async def _gathered(jobs: Iterable[tuple[str, str, Awaitable[None]]]) -> Result:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import AttachParams, AttachResult
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import node_gone, worker_ran_on, worker_taken
+from eagleray.common.errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
 from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
 
 Say = Callable[[str], None]
@@ -78,6 +78,8 @@ class Attaching:
 
     async def connect(self, target: Target, unless_taken: bool = False) -> AttachResult:
         """The adapter's connection to a worker, which it has already or makes now."""
+        if target.held_on:
+            raise worker_elsewhere(target.name, target.held_on)
         if target.state == "gone":
             raise node_gone(target.name, target.node_ip)
         return await self._adapters.attach(

@@ -19,7 +19,10 @@ class Place(Protocol):
 
 
 class Target(Protocol):
-    """A paused or held worker.  `port` is 0 when only the adapter still knows it."""
+    """A paused or held worker.  `port` is 0 when only the adapter still knows it.
+
+    `held_on` is the machine whose adapter has it, "" for this one.
+    """
 
     @property
     def cluster(self) -> str: ...
@@ -37,6 +40,8 @@ class Target(Protocol):
     def port(self) -> int: ...
     @property
     def state(self) -> str: ...
+    @property
+    def held_on(self) -> str: ...
     @property
     def place(self) -> Place | None: ...
 

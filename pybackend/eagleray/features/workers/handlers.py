@@ -183,6 +183,7 @@ def wire_paused(worker: Paused) -> messages.PausedWorker:
         threads=worker.threads,
         attempt=worker.attempt,
         children=[wire_paused(child) for child in worker.children],
+        held_on=worker.held_on,
     )
 
 

@@ -97,6 +97,7 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
         attempt=facts.attempt,
         task_ids=facts.task_ids,
         parent_ids=facts.parent_ids,
+        held_on=state.host if state else "",
     )
 
 
@@ -108,7 +109,7 @@ def _state(state: WorkerState | None, listed: Listed | None) -> State:
         return "running"
     if state.editor:
         return "attached"
-    return "held" if state.seen else "paused"
+    return "held" if state.seen or state.host else "paused"
 
 
 def _stand(key: Key, state: WorkerState | None, known: Known) -> Stand:

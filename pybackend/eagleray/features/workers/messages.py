@@ -39,7 +39,8 @@ class PausedWorker:
     adapter holds its stop and no editor looks at it; "attached" an editor looks at it; "running" an
     editor or our adapter is connected and the worker runs; "gone" Ray lists it still, but its node is dead:
     there is nothing to attach to.
-    `exception` is "ValueError: …" of a post-mortem where it is known, else "".
+    `exception` is "ValueError: …" of a post-mortem where it is known, else "".  `held_on`: the other machine
+    with the same home whose adapter is connected to it, where alone it can be debugged; "" for this one.
     """
 
     cluster: str
@@ -57,6 +58,7 @@ class PausedWorker:
     threads: int
     attempt: int
     children: list[PausedWorker]
+    held_on: str = ""
 
 
 @frozen

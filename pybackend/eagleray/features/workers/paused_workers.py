@@ -27,6 +27,8 @@ from eagleray.features.workers.rows import Key, Paused, PausedGroup, everyone
 from eagleray.features.workers.waits import Waits
 
 FACTS_LIMIT_S = 10.0
+# How often the home is looked at for what is held on other machines.
+ELSEWHERE_S = 5.0
 
 
 class HeldWorkers(Protocol):
@@ -56,10 +58,14 @@ class PausedWorkers:
         clock: Clock | None = None,
         to_local: Callable[[str, str], str] = local_file,
         is_near: Callable[[str], bool] = lambda cluster: True,
+        elsewhere: Callable[[], list[WorkerState]] = list,
     ) -> None:
         self._watch = watch
         self._adapters = adapters
         self._to_local = to_local
+        self._elsewhere = elsewhere
+        self._said: list[WorkerState] = []
+        self._said_elsewhere: list[WorkerState] = []
         self._states: list[WorkerState] = []
         self._waits = Waits(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
@@ -85,16 +91,27 @@ class PausedWorkers:
         looking = self._locator.is_looking
         return [w for w in everyone(self.groups()) if not looking((w.session, w.worker_id))]
 
-    def _adopt(self, states: list[WorkerState]) -> None:
-        """Keeps what the adapters said; a cluster may have been attached to under another address."""
+    def _adopt(self) -> None:
+        """Keeps what the adapters said; a cluster may have been attached to under another address.
+
+        What other machines' adapters wrote down counts only in a cluster that is watched here, and is
+        older than Ray's list.
+        """
         seen = self._watch.all_seen()
         ids = {one.cluster for one in seen}
         sessions = {one.session: one.cluster for one in seen if one.session}
+        here = {(state.session, state.worker_id) for state in self._said}
+        here |= {(entry.session, entry.row.worker_id) for entry in self._listed()}
+        there = [
+            state
+            for state in self._said_elsewhere
+            if state.session in sessions and (state.session, state.worker_id) not in here
+        ]
         self._states = [
             state
             if state.cluster in ids
             else replace(state, cluster=sessions.get(state.session, state.cluster))
-            for state in states
+            for state in [*self._said, *there]
         ]
 
     async def refresh(
@@ -102,11 +119,12 @@ class PausedWorkers:
     ) -> tuple[PausedGroup, ...]:
         """Asks everything anew; lines of paused workers are waited for at most `locate_s`."""
         asked = [None] if clusters is None else list(clusters)
-        _, states = await asyncio.gather(
+        _, self._said, self._said_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
             self._adapters.workers(),
+            asyncio.to_thread(self._elsewhere),
         )
-        self._adopt(states)
+        self._adopt()
         self._update()
         await self.described(FACTS_LIMIT_S)
         if locate_s > 0:
@@ -140,19 +158,33 @@ class PausedWorkers:
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
         end = self._watch.listen(self._seen)
+        looking = asyncio.create_task(self._look_elsewhere())
         try:
             self._update()
             async for states in self._adapters.watch():
-                self._adopt(states)
+                self._said = states
+                self._adopt()
                 self._update()
         finally:
+            looking.cancel()
             end()
+
+    async def _look_elsewhere(self) -> None:
+        """Reads beside the loop, since the home may lie on a slow file system."""
+        while True:
+            said = await asyncio.to_thread(self._elsewhere)
+            if said != self._said_elsewhere:
+                self._said_elsewhere = said
+                self._adopt()
+                self._update()
+            await asyncio.sleep(ELSEWHERE_S)
 
     async def close(self) -> None:
         await self._describer.close()
         await self._locator.close()
 
     def _seen(self, _seen: Seen) -> None:
+        self._adopt()
         self._update()
 
     def _listed(self, clusters: Collection[str] | None = None) -> list[Listed]:

@@ -58,6 +58,7 @@ class Paused:
 
     `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
     workers that only relay its error.  `state` "gone": its node is dead, Ray only goes on listing it.
+    `held_on` is the machine whose adapter has it, "" for this one.
     """
 
     cluster: str
@@ -80,6 +81,7 @@ class Paused:
     task_ids: frozenset[str] = field(default=frozenset(), repr=False)
     parent_ids: frozenset[str] = field(default=frozenset(), repr=False)
     children: tuple[Paused, ...] = ()
+    held_on: str = ""
 
     @property
     def key(self) -> Key:

@@ -1,0 +1,76 @@
+"""What this adapter holds, written where the person's other login nodes see it: their homes are often one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from eagleray.adapter.protocol import HELD_REFRESH_S, WorkerState, to_json
+
+log = logging.getLogger(__name__)
+
+# Many changes at once, as of a group that is attached, are one text.
+_REST_S = 0.5
+_END_S = 2.0
+
+
+class HeldRecord:
+    """Owns one file per host and version, which is there exactly while workers are attached or held.
+
+    It is written beside the loop, since a home that does not answer must not stop the debugging.
+    """
+
+    def __init__(self, folder: Path, host: str, version: str) -> None:
+        self._path = folder / f"{host}-{version}.json"
+        self._host = host
+        self._states: list[WorkerState] = []
+        self._news = asyncio.Event()
+        # What a killed process of this version left here is not ours.
+        self._news.set()
+
+    def changed(self, states: list[WorkerState]) -> None:
+        self._states = [state for state in states if state.state != "gone"]
+        self._news.set()
+
+    async def run(self) -> None:
+        """Keeps the file up to date until it is cancelled, then removes it."""
+        try:
+            while True:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), HELD_REFRESH_S)
+                if self._states or self._news.is_set():
+                    self._news.clear()
+                    await asyncio.to_thread(self._write, self._states)
+                    await asyncio.sleep(_REST_S)
+        finally:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.to_thread(self._write, []), _END_S)
+
+    def _write(self, states: list[WorkerState]) -> None:
+        try:
+            if not states:
+                self._path.unlink(missing_ok=True)
+                return
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            beside = self._path.with_suffix(f".{os.getpid()}.new")
+            beside.touch(mode=0o600)
+            beside.write_text(json.dumps(self._text(states)))
+            beside.replace(self._path)
+        except OSError as error:
+            log.info("the record of what is held: %s", error)
+
+    def _text(self, states: list[WorkerState]) -> dict[str, object]:
+        workers = [to_json(_without_values(state)) for state in states]
+        return {"host": self._host, "written": time.time(), "workers": workers}
+
+
+def _without_values(state: WorkerState) -> WorkerState:
+    """Without the text of an exception, which may hold a value of the program."""
+    stop = state.stop
+    return state if stop is None else replace(state, stop=replace(stop, exception=""))

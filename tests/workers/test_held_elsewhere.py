@@ -1,0 +1,113 @@
+"""Workers that Eagleray holds on another login node with the same home."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.held_record import HeldRecord
+from eagleray.clients.held_elsewhere import BELIEVED_S, held_elsewhere
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
+from eagleray.features.debugging.attaching import Attaching
+
+from tests.debugging.fakes import Row
+from tests.workers.fakes import until
+from tests.workers.rows import SESSION, stop, worker_row, worker_state
+from tests.workers.test_paused_workers import Setting
+
+
+async def recorded(folder: Path, host: str = "login2") -> asyncio.Task[None]:
+    record = HeldRecord(folder, host, "1.0")
+    running = asyncio.create_task(record.run())
+    record.changed([replace(worker_state(), stop=stop(exception="ValueError: secret"))])
+    await until(lambda: any(folder.glob("*.json")))
+    return running
+
+
+async def test_a_record_is_there_while_something_is_held(tmp_path: Path) -> None:
+    folder = tmp_path / "held"
+    running = await recorded(folder)
+    [state] = held_elsewhere(folder)
+    assert (state.session, state.host, state.socket) == (SESSION, "login2", "")
+    [path] = folder.iterdir()
+    assert path.stat().st_mode & 0o077 == 0
+    assert "secret" not in path.read_text()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert list(folder.iterdir()) == []
+    assert held_elsewhere(folder) == []
+
+
+async def test_what_is_released_is_removed(tmp_path: Path) -> None:
+    record = HeldRecord(tmp_path, "login2", "1.0")
+    running = asyncio.create_task(record.run())
+    record.changed([worker_state()])
+    await until(lambda: any(tmp_path.glob("*.json")))
+    record.changed([worker_state(state="gone")])
+    await until(lambda: not any(tmp_path.glob("*.json")))
+    running.cancel()
+
+
+async def test_our_own_record_and_a_stale_one_are_not_believed(tmp_path: Path) -> None:
+    for folder, host in ((tmp_path / "ours", host_name()), (tmp_path / "theirs", "login2")):
+        running = await recorded(folder, host)
+        now = time.time()
+        assert len(held_elsewhere(folder, now)) == (host != host_name())
+        assert held_elsewhere(folder, now + BELIEVED_S) == []
+        assert held_elsewhere(folder, now - 3600) == []
+        running.cancel()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"host": "x", "written": "soon", "workers": []}',
+        '{"host": "x", "written": 1}',
+    ],
+)
+def test_what_is_no_record_is_left_out(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    assert held_elsewhere(tmp_path) == []
+
+
+def test_a_record_of_another_version(tmp_path: Path) -> None:
+    worker = {**worker_state().__dict__, "grown": 1, "stop": None}
+    record = {"host": "login2", "written": time.time(), "workers": [worker], "grown": 2}
+    (tmp_path / "x.json").write_text(json.dumps(record))
+    assert [state.host for state in held_elsewhere(tmp_path)] == ["login2"]
+
+
+async def test_its_row_says_where() -> None:
+    on = Setting()
+    there = [
+        replace(worker_state(), host="login2"),
+        replace(worker_state(), session="of a cluster that nobody watches here", host="login2"),
+    ]
+    on.workers = type(on.workers)(
+        on.watch, on.adapters, on.spy, on.clock, lambda *_: "", elsewhere=lambda: there
+    )
+    await on.workers.refresh()
+    assert [(row.state, row.held_on) for row in on.rows()] == [("held", "login2")]
+    # Ray lists it as paused again: the record is older.
+    on.watch.show([worker_row()])
+    await on.workers.refresh()
+    assert [(row.state, row.held_on) for row in on.rows()] == [("paused", "")]
+    await on.workers.close()
+
+
+async def test_it_is_attached_to_there_alone() -> None:
+    async def find(cluster: str, worker: str) -> Row:
+        return Row("w1", held_on="login2", state="held")
+
+    attaching = Attaching(None, find, None)  # type: ignore[arg-type]
+    with pytest.raises(EaglerayError, match="held by Eagleray on login2") as error:
+        await attaching.attach("c", "w1", [], lambda _: None)
+    assert error.value.code == "worker-elsewhere"
