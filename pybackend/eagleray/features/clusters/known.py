@@ -9,7 +9,6 @@ from attrs import frozen
 from eagleray.clients.cluster_watch import Seen, State
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.problems import Problem
-from eagleray.features.clusters.reasons import of_failure
 
 
 @frozen
@@ -37,7 +36,7 @@ class AllKnown:
 def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...]) -> Known:
     """What was seen, with the problems that were found by examining."""
     host, port = host_and_port(seen.cluster)
-    failure = [of_failure(seen.error)] if seen.error else []
+    failure = [Problem.of(seen.error)] if seen.error else []
     return Known(
         id=seen.cluster,
         name=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
