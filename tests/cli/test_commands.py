@@ -157,6 +157,10 @@ async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
     done = await eagleray("paused")
     assert done.code == 1
     assert "500" in done.err
+    dashboard.fault = "protobuf"
+    done = await eagleray("paused")
+    assert done.code == 1
+    assert "pip install 'protobuf<4.26'" in done.err
 
 
 @pytest.mark.parametrize(

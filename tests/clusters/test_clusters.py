@@ -332,7 +332,9 @@ async def test_the_protobuf_that_breaks_the_lists_is_said(make: Make, fake: Fake
     fake.fault = "protobuf"
     added = await make().add(fake.address)
     assert added.state == "failing"
-    assert [problem.code for problem in added.problems] == ["protobuf-breaks-api"]
+    (problem,) = added.problems
+    assert problem.code == "protobuf-breaks-api"
+    assert "protobuf<4.26" in problem.next_step
 
 
 async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eagleray.clients.worker_processes import WorkerEnvironment
-from eagleray.common.errors import dashboard_failed
-from eagleray.features.clusters.reasons import Evidence, of_failure, reasons
+from eagleray.features.clusters.reasons import Evidence, reasons
 
 NO_DEBUGPY = "ERROR: Module 'debugpy>=1.8.0' cannot be loaded. Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."
 LEGACY = "RemotePdb session open at localhost:46821, use 'ray debug' to connect..."
@@ -58,11 +57,3 @@ def test_the_environment_is_named_once_with_its_workers() -> None:
 def test_what_a_cluster_says_is_printable() -> None:
     (problem,) = reasons(Evidence("2.60.0", settings=({"RAY_DEBUG": "\x1b[31m\nred"},)))
     assert problem.message.isprintable()
-
-
-def test_the_protobuf_that_breaks_the_api_is_named_with_its_pins() -> None:
-    said = "MessageToDict() got an unexpected keyword argument 'including_default_value_fields'"
-    problem = of_failure(dashboard_failed("http://h:1", 500, said))
-    assert problem.code == "protobuf-breaks-api"
-    assert "protobuf<4.26" in problem.next_step
-    assert of_failure(dashboard_failed("http://h:1", 500, "other")).code == "dashboard-failed"

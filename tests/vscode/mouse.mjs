@@ -41,19 +41,12 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
   });
 
   await test("a breakpoint set in the gutter stops", async () => {
-    const number = page.locator(".margin-view-overlays .line-numbers", {
-      hasText: new RegExp(`^${line("return")}$`),
-    });
-    const dot = page.locator(".codicon-debug-breakpoint");
-    await window.gesture(
-      async () => {
-        const box = await number.first().boundingBox();
-        await page.mouse.click(box.x - 8, box.y + box.height / 2);
-      },
-      () => dot.first().isVisible(),
-      "the gutter shows a breakpoint",
+    await window.breakpoint(line("return"));
+    await window.click(
+      window.button("Continue"),
+      () => window.isAt(line("return")),
+      "it stopped there",
     );
-    await window.click(button("Continue"), () => window.isAt(line("return")), "it stopped there");
     await window.shot("gutter-breakpoint");
   });
 
@@ -107,17 +100,18 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
       "a session has begun again",
     );
     await window.standsAt(line("after"));
-    await window.sees(
-      page.locator(".codicon-debug-breakpoint"),
-      "the breakpoint from before the reload",
+    await window.sees(window.breakpoints(), "the breakpoint from before the reload");
+    await window.click(
+      window.button("Continue"),
+      () => window.isAt(line("return")),
+      "it stopped there",
     );
-    await window.click(button("Continue"), () => window.isAt(line("return")), "it stopped there");
     await window.shot("back");
   });
 
   await test("Disconnect lets the worker run on", async () => {
     await window.click(
-      button("Disconnect"),
+      window.button("Disconnect"),
       () => calls[1].now() !== undefined,
       "the worker has finished",
     );
@@ -132,10 +126,6 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
     await window.sees(page.getByText(/none paused/), "an empty list");
     await window.shot("all-gone");
   });
-
-  function button(name) {
-    return page.locator(`.debug-toolbar .action-label[aria-label^="${name}"]`);
-  }
 
   function sessionRow(name) {
     return page.locator(".debug-call-stack .monaco-list-row", { hasText: name }).first();

@@ -4,8 +4,7 @@
  *     node tests/vscode/panel.mjs [--vscode 1.139|1.105]
  */
 
-import * as fs from "node:fs";
-import { marked } from "./harness/processes.mjs";
+import { markedWith } from "./harness/processes.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
 
@@ -107,6 +106,28 @@ await browserRun(
       await window.shot("log");
     });
 
+    await test("a log that is followed shows what the worker writes from then on", async () => {
+      const written = page.locator(".part.panel .view-line");
+      await fromMenu(
+        window.row(/p2.*ALIVE/),
+        "Follow Log",
+        () => page.locator(".part.panel").isVisible(),
+        "the panel with the log is open",
+      );
+      for (const words of ["first-line-since", "second-line-since"]) {
+        await driver.call("p2", "say", words).result();
+        await window.sees(written.filter({ hasText: words }), `${words} in the log`);
+      }
+      await window.shot("followed");
+      await window.command("Eagleray: Stop Following Log", () =>
+        written.filter({ hasText: "not followed any more" }).first().isVisible(),
+      );
+      await window.command(
+        "View: Toggle Panel Visibility",
+        async () => !(await page.locator(".part.panel").isVisible()),
+      );
+    });
+
     await test("the logs of a group are searched", async () => {
       await fromMenu(
         window.row(/Policy.*3 workers/),
@@ -121,7 +142,7 @@ await browserRun(
     });
 
     await test("the sidecar is killed and comes back, and nothing is lost", async () => {
-      const sidecars = () => marked("EAGLERAY_HOME", stage.home).filter(isSidecar);
+      const sidecars = () => markedWith("EAGLERAY_HOME", stage.home, "sidecar");
       const [old] = sidecars();
       process.kill(old, "SIGKILL");
       await until(() => sidecars().some((pid) => pid !== old), "another one runs", 60_000);
@@ -132,11 +153,3 @@ await browserRun(
   },
   { env: { RAY_API_SERVER_ADDRESS: "" } },
 );
-
-function isSidecar(pid) {
-  try {
-    return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0sidecar\0");
-  } catch {
-    return false;
-  }
-}

@@ -21,8 +21,7 @@ await browserRun(
   "proof",
   async ({ stage, window, test }) => {
     const { page } = window;
-    const button = (name) =>
-      page.locator(`.debug-toolbar:visible .action-label[aria-label^="${name}"]`);
+    const button = (name) => window.button(name);
     const crumbs = page.locator(".breadcrumbs-control");
     const gone = async () => !(await window.toolbar().isVisible());
     /** One click on a row, and one stands at that line of that file with these variables. */

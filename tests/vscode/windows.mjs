@@ -1,5 +1,6 @@
 /**
- * Windows that are not the usual one: untrusted with a trap in it, without a folder, two at once, killed.
+ * Windows that are not the usual one: untrusted with a trap in it, without a folder, two at once, closed; and
+ * what they show when files differ, a worker is forgotten, or a process of theirs is killed.
  *
  *     node tests/vscode/windows.mjs [--vscode 1.139|1.105]
  */
@@ -7,14 +8,26 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { openPage } from "./harness/browser.mjs";
+import { markedWith } from "./harness/processes.mjs";
 import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { writeSettings } from "./harness/server.mjs";
 import { until } from "./harness/until.mjs";
 import { Window } from "./harness/window.mjs";
 
-await browserRun("windows", async ({ stage, server, browser, window, driver, test }) => {
-  const after = lineOf(path.join(stage.workspace, "policy.py"), "after");
+/** How long a worker of this story may be held before one is reminded of it. */
+const REMIND_S = "60";
+
+await browserRun("windows", story, {
+  linked: true,
+  uploads: true,
+  env: { EAGLERAY_REMIND_S: REMIND_S },
+});
+
+async function story({ stage, server, browser, window, driver, test }) {
+  const [after, atReturn] = ["after", "return"].map((mark) =>
+    lineOf(path.join(stage.workspace, "policy.py"), mark),
+  );
   const call = driver.call("p0", "train", 0);
   const open = async (folder) => {
     const page = await openPage(browser, server.url(folder));
@@ -23,8 +36,11 @@ await browserRun("windows", async ({ stage, server, browser, window, driver, tes
     await other.ready();
     return other;
   };
-  const attach = (where) =>
-    where.attach(where.row("p0"), () => where.toolbar().isVisible(), "a session has begun");
+  const attach = (where, name = "p0") =>
+    where.attach(where.row(name), () => where.toolbar().isVisible(), "a session has begun");
+  const disconnect = (where, left) =>
+    where.click(where.button("Disconnect"), () => left.now(), "the worker has run on");
+  const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
 
   await test("a closed window holds the worker", async () => {
     await window.openPanel();
@@ -75,8 +91,124 @@ await browserRun("windows", async ({ stage, server, browser, window, driver, tes
     await untrusted.shot("untrusted");
     await until(() => !fs.existsSync(trap.sprung), "the trap was not sprung", 1000);
     await page.context().close();
+    writeSettings(server.folders, stage.settings);
   });
-});
+
+  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
+    const steps = path.join(stage.workspace, "steps.py");
+    const text = fs.readFileSync(steps, "utf8");
+    fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
+    const differing = driver.call("p2", "train_in_library", 0);
+    const usual = await open(stage.workspace);
+    await usual.openPanel();
+    await attach(usual, "p2");
+    await usual.standsAt(lineOf(steps, "advances"));
+    const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
+    await usual.answer(
+      "another version of steps.py",
+      "Show Difference",
+      () => tab.first().isVisible(),
+      "that the files differ",
+    );
+    await usual.sees(
+      usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
+      "what differs",
+    );
+    await usual.shot("difference");
+    await disconnect(usual, differing);
+    await usual.page.context().close();
+    fs.writeFileSync(steps, text);
+  });
+
+  let usual;
+  await test("of two windows that attach by themselves one does", async () => {
+    writeSettings(server.folders, { ...stage.settings, "eagleray.autoAttach": "first" });
+    const both = [await open(stage.workspace), await open(stage.workspace)];
+    for (const one of both) {
+      await one.openPanel();
+      await one.sees(one.row(/p0.*held/), "the worker that was left on purpose");
+    }
+    const calls = [driver.call("p1", "train", 1)];
+    for (const rank of [1, 2]) {
+      const one = await until(() => seeing(both, rank), `a session in p${rank} began by itself`);
+      const other = both.find((each) => each !== one);
+      await other.openPanel();
+      await other.sees(other.row(new RegExp(`p${rank}.*attached`)), "the worker as attached");
+      if (rank === 1) {
+        calls.push(driver.call("p2", "train", 2));
+        await other.sees(other.row(/p2(?!.*attached)/), "the next one as paused");
+      }
+      // Had the other window wanted to attach as well, it would have asked before this.
+      await other.command("Eagleray: Refresh", () => other.row(`p${rank}`).first().isVisible());
+      if (await other.toolbar().isVisible()) throw new Error("both windows have a session");
+      await other.shot(`left-to-another-${rank}`);
+      await disconnect(one, calls[rank - 1]);
+    }
+    writeSettings(server.folders, stage.settings);
+    await both[1].page.context().close();
+    [usual] = both;
+  });
+
+  await test("one is reminded of what is held for long, and can let it run on", async () => {
+    await until(() => call.now() === undefined, "it still waits", 1000);
+    await usual.openPanel();
+    await usual.sees(usual.row(/p0.*held/), "the worker as held");
+    await usual.answer(
+      /p0 has been held for \d+ minute/,
+      "Let It Run On",
+      () => call.now() !== undefined,
+      "that it is held for long",
+    );
+    await usual.clearMessages();
+  });
+
+  let standing;
+  await test("an extension host that is killed holds the worker, and a click is back", async () => {
+    standing = driver.call("p1", "train", 0);
+    await usual.openPanel();
+    await attach(usual, "p1");
+    await usual.standsAt(after);
+    await usual.breakpoint(atReturn);
+    for (const pid of ours("--type=extensionHost")) process.kill(pid, "SIGKILL");
+    await usual.seesNot(usual.toolbar(), "the session");
+    await usual.openPanel();
+    await usual.sees(usual.row(/p1.*held/), "the worker as held");
+    await usual.shot("after-the-extension-host");
+    await attach(usual, "p1");
+    await usual.standsAt(after);
+    await usual.sees(usual.breakpoints(), "the breakpoint from before");
+    await usual.click(
+      usual.button("Continue"),
+      () => usual.isAt(atReturn),
+      "it stopped at the breakpoint from before",
+    );
+  });
+
+  await test("an adapter that is killed is told, and the worker has run on", async () => {
+    await usual.clearMessages();
+    for (const pid of ours("adapter")) process.kill(pid, "SIGKILL");
+    await usual.told(/debug adapter ended.*have run on/, "that the adapter ended");
+    await usual.seesNot(usual.toolbar(), "the session");
+    await usual.shot("without-the-adapter");
+    if ((await standing.result()).value !== 5) throw new Error("the worker did not run on");
+    const next = driver.call("p1", "train", 0);
+    await usual.openPanel();
+    await attach(usual, "p1");
+    await usual.standsAt(after);
+    await disconnect(usual, next);
+  });
+}
+
+/** The window that has a session in the worker whose call was given this step. */
+async function seeing(windows, step) {
+  for (const one of windows) {
+    const state = one.page.locator(".debug-variables .monaco-list-row", {
+      hasText: `'step': ${step},`,
+    });
+    if (await state.first().isVisible()) return one;
+  }
+  return undefined;
+}
 
 /** A workspace whose Pythons say so when they are run. */
 function layTrap(stage) {

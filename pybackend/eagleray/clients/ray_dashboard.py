@@ -227,7 +227,11 @@ class Dashboard:
             raise errors.not_ray(self.address, f"no JSON: {printable(reply.text)}") from error
 
     def _failed(self, reply: Reply) -> errors.EaglerayError:
-        return errors.dashboard_failed(self.address, reply.status, printable(reply.text, 2000))
+        said = printable(reply.text, 2000)
+        # Protobuf 5 took this argument away from what Ray before 2.10 calls for every list.
+        if "including_default_value_fields" in said:
+            return errors.protobuf_breaks_api(self.address, said)
+        return errors.dashboard_failed(self.address, reply.status, said)
 
     def _no_log(self, reply: Reply, filename: str) -> errors.EaglerayError:
         if reply.status in (404, 500) and "not found" in reply.text:

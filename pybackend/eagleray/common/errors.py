@@ -186,6 +186,16 @@ def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayErr
     )
 
 
+def protobuf_breaks_api(address: str, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "protobuf-breaks-api",
+        f"{printable(address)} cannot list its workers: the protobuf installed on its head is too new for its Ray.",
+        "On the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63'"
+        " 'proto-plus<1.24', then start Ray again.",
+        detail,
+    )
+
+
 def dashboard_busy(address: str) -> EaglerayError:
     return EaglerayError(
         "dashboard-busy",

@@ -24,6 +24,17 @@ export function marked(name, value) {
   );
 }
 
+/** Those of them that have `word` among the words of their command line. */
+export function markedWith(name, value, word) {
+  return marked(name, value).filter((pid) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(word);
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** Ends them: adapters outlive their window on purpose. */
 export function endMarked(name, value) {
   for (const pid of marked(name, value)) {

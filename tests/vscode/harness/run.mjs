@@ -11,7 +11,8 @@ import { Window } from "./window.mjs";
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a
  * story follow one another, so the first that fails ends it.  `driver: false` is for a story that starts
- * programs of its own.
+ * programs of its own; with `uploads` the workers run a copy of the workspace that Ray has uploaded.
+ * `linked`: the extension is installed, since in development mode the editor does not mend its own crashes.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -23,7 +24,7 @@ export async function browserRun(name, story, more = {}) {
     endWithRun(() => stage.stop());
     const server = await start({
       version,
-      extensionDir: ROOT,
+      [more.linked ? "linkedDir" : "extensionDir"]: ROOT,
       folder: stage.workspace,
       settings: { ...stage.settings, ...more.settings },
       env: { ...stage.env, ...more.env },
@@ -31,7 +32,7 @@ export async function browserRun(name, story, more = {}) {
     });
     endWithRun(() => server.stop());
     endWithRun(() => results.failures > 0 && console.log(server.logs()));
-    const driver = more.driver === false ? undefined : await withActors(stage, more.actors);
+    const driver = more.driver === false ? undefined : await withActors(stage, more);
     const browser = await launch();
     endWithRun(() => browser.close());
     window = new Window(await openPage(browser, server.url()), shots, name);
@@ -41,8 +42,7 @@ export async function browserRun(name, story, more = {}) {
       try {
         await work();
       } catch (error) {
-        await window.shot("failed").catch(() => undefined);
-        results.failed(title, `${error.stack}\n${await window.seen()}`);
+        results.failed(title, `${error.stack}\n${await lastSeen(browser, shots, name)}`);
         throw new Ended();
       }
       results.passed(title, Date.now() - since);
@@ -58,8 +58,24 @@ export async function browserRun(name, story, more = {}) {
   results.end();
 }
 
-async function withActors(stage, actors = { p0: 0, p1: 1, p2: 2 }) {
-  const driver = await startDriver(stage.cluster, stage.workspace);
+/** Pictures of all windows that are open, and what stands in each. */
+async function lastSeen(browser, shots, name) {
+  const texts = [];
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const one = new Window(page, shots, name);
+    one.shots = 90 + texts.length;
+    await one.shot("failed").catch(() => undefined);
+    texts.push(await one.seen());
+  }
+  return texts.join("\n");
+}
+
+async function withActors(stage, { actors = { p0: 0, p1: 1, p2: 2 }, uploads = false }) {
+  const driver = await startDriver(
+    stage.cluster,
+    stage.workspace,
+    ...(uploads ? [stage.workspace] : []),
+  );
   await driver.actors(actors);
   return driver;
 }

@@ -32,7 +32,7 @@ const QUIET = {
  * Starts the editor and returns `{ url(folder, options), port, token, folders, logs(), stop() }`.
  *
  * `version`: a key of VERSIONS.  `extensionDir`: the extension is run from that folder (development mode);
- * `vsix`: it is installed from that file.  `folder`: what the window opens.  `settings` are added to the
+ * `linkedDir`: that folder is an installed extension; `vsix`: it is installed from that file.  `folder`: what the window opens.  `settings` are added to the
  * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
  * out the random token that the address otherwise carries.  `home` keeps the editor's folders, else they
  * are temporary and go with `stop()`.
@@ -41,6 +41,7 @@ export async function start(options = {}) {
   const {
     version = NEWEST,
     extensionDir,
+    linkedDir,
     vsix,
     folder,
     settings = {},
@@ -55,6 +56,7 @@ export async function start(options = {}) {
   const port = options.port ?? (await freePort());
   const childEnv = { ...process.env, ...env };
   delete childEnv.NODE_OPTIONS;
+  if (linkedDir) linkExtension(folders, linkedDir);
   if (vsix) await installExtension(found, folders, vsix, childEnv);
   const child = spawn(found.node, serverArgs(found, folders, port, token), {
     cwd: folders.home,
@@ -138,6 +140,13 @@ function serverArgs(found, folders, port, token) {
     ...["--accept-server-license-terms", "--telemetry-level", "off", "--enable-smoke-test-driver"],
     ...dirs(folders),
   ];
+}
+
+/** The editor's first start takes up what lies in the folder of extensions. */
+function linkExtension(folders, dir) {
+  const manifest = JSON.parse(fs.readFileSync(path.join(dir, "package.json"), "utf8"));
+  const { publisher, name, version } = manifest;
+  fs.symlinkSync(dir, path.join(folders.extensions, `${publisher}.${name}-${version}`));
 }
 
 async function installExtension(found, folders, vsix, env) {

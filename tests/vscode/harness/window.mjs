@@ -97,7 +97,28 @@ export class Window {
 
   /** A click on a worker's row, repeated only late: what opens in the panel's place must not catch it. */
   async attach(row, effect, what) {
-    await this.click(row, effect, what, { effectMs: 15_000 });
+    await this.gesture(
+      async () => {
+        await this.rest();
+        await this.unfoldGroups();
+        // Not forced: it waits until the row stands still, for a row that moves lets the click fall on its group.
+        await row.first().click({ timeout: EFFECT_MS });
+        await this.rest();
+      },
+      effect,
+      what,
+      15_000,
+    );
+  }
+
+  /** Unfolds the groups of paused workers. */
+  async unfoldGroups() {
+    const folded = this.page.locator('.pane-body .monaco-list-row[aria-expanded="false"]', {
+      hasText: /\d (paused|held|attached|running)/,
+    });
+    for (let left = await folded.count(); left > 0; left -= 1) {
+      await folded.first().locator(".monaco-tl-twistie").click({ timeout: EFFECT_MS });
+    }
   }
 
   async key(keys, effect, what) {
@@ -151,6 +172,31 @@ export class Window {
     return this.page.locator(".debug-toolbar:visible");
   }
 
+  /** A button of the toolbar of the session in front. */
+  button(name) {
+    return this.page.locator(`.debug-toolbar:visible .action-label[aria-label^="${name}"]`);
+  }
+
+  /** The breakpoints that the gutter of the editor shows. */
+  breakpoints() {
+    return this.page.locator(".codicon-debug-breakpoint");
+  }
+
+  /** Sets the editor's first breakpoint, by a click in its gutter. */
+  async breakpoint(line) {
+    const number = this.page.locator(".margin-view-overlays .line-numbers", {
+      hasText: new RegExp(`^${line}$`),
+    });
+    await this.gesture(
+      async () => {
+        const box = await number.first().boundingBox();
+        await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
+      },
+      () => this.breakpoints().first().isVisible(),
+      "the gutter shows a breakpoint",
+    );
+  }
+
   /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
   async stoppedLines() {
     const marks = await boxes(this.page.locator(".debug-top-stack-frame-line"));
@@ -187,6 +233,21 @@ export class Window {
     const message = this.notification(words);
     await this.click(bell, () => message.first().isVisible(), `one is told ${what}`);
     return message.first();
+  }
+
+  /** Waits for a message and presses a button of it, until that has its effect. */
+  async answer(words, title, effect, what) {
+    await this.told(words, what);
+    const pressed = this.notification(words).locator(".monaco-button", { hasText: title });
+    const bell = this.page.locator('[id="status.notifications"] a');
+    await this.gesture(
+      async () => {
+        if (!(await pressed.first().isVisible())) await bell.click({ timeout: EFFECT_MS });
+        await pressed.first().click({ timeout: EFFECT_MS });
+      },
+      effect,
+      `“${title}” has its effect`,
+    );
   }
 
   /** Puts all messages away. */

@@ -53,5 +53,24 @@ export function around() {
       assert.ok(document.uri.path.startsWith("/p0 "), document.uri.path);
       assert.ok(document.getText().length > 0);
     });
+
+    it("a line that a search found opens in its log", async () => {
+      const { row } = await lab.pause("p0", "train", 0);
+      const { cluster, worker_id } = row;
+      const query = JSON.stringify({ cluster, worker_id, stream: "err", lines: 50_000 });
+      const path = "/p0 found.log";
+      const line = vscode.Uri.from({ scheme: "eagleray-log", path, query, fragment: "L2" });
+      await vscode.commands.executeCommand("vscode.open", line);
+      const { document } = await until(
+        () =>
+          vscode.window.visibleTextEditors.find(
+            (one) => one.document.uri.path === path && one.selection.active.line === 1,
+          ),
+        "the log is open at the line",
+        LIMIT,
+        openCommon,
+      );
+      assert.ok(document.lineCount > 2, document.getText());
+    });
   });
 }

@@ -17,6 +17,10 @@ class Policy:
     def ping(self) -> str:
         return "pong"
 
+    def say(self, words: str) -> None:
+        """Writes a line to its log."""
+        print(words, flush=True)
+
     def train(self, step: int) -> int:
         """Stands at its breakpoint() and then goes round five times."""
         rewards = [1.0, 2.0, 3.0]

@@ -12,7 +12,6 @@ from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reaching import Reach
-from eagleray.features.clusters.reasons import of_failure
 
 
 @frozen
@@ -42,7 +41,7 @@ def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...], reach: Reac
     """What was seen, with the problems that were found by examining, and how it is reached."""
     if reach.is_pending:
         seen = evolve(seen, state="connecting", paused=())
-    failure = [of_failure(seen.error)] if seen.error and not _is_waiting(seen) else []
+    failure = [Problem.of(seen.error)] if seen.error and not _is_waiting(seen) else []
     of_job = [reach.problem] if reach.problem else []
     return Known(
         id=seen.cluster,

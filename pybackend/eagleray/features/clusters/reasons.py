@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from eagleray.clients.worker_processes import WorkerEnvironment
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import printable
 from eagleray.features.clusters.problems import Problem
 
 OLDEST_RAY = (2, 9)
@@ -46,18 +46,6 @@ def reasons(evidence: Evidence) -> list[Problem]:
         return [_too_old(evidence.ray_version)]
     found = [_debugger_switched(evidence, version), *_without_debugpy(evidence)]
     return [problem for problem in found if problem is not None]
-
-
-def of_failure(error: EaglerayError) -> Problem:
-    """An error of the dashboard as a problem, with the fix where its cause is known."""
-    if "including_default_value_fields" in error.detail:
-        return Problem(
-            "protobuf-breaks-api",
-            "This cluster cannot list its workers: the protobuf installed on its head is too new for its Ray.",
-            "On the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63'"
-            " 'proto-plus<1.24', then start Ray again.",
-        )
-    return Problem.of(error)
 
 
 def _too_old(ray_version: str) -> Problem:
