@@ -1,0 +1,175 @@
+"""Who keeps a route alive, who shares it, and which route is tried first."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from eagleray.common.errors import EaglerayError, port_refused
+from eagleray.routes.carried import Carried, Carrier
+from eagleray.routes.direct import Direct
+from eagleray.routes.health import Health
+from eagleray.routes.relay import Relays
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+from tests.fakes.echo import Echo
+from tests.routes.ssh_fixtures import until
+
+LOGIN = RouteSpec(ssh="login")
+OTHER = RouteSpec(ssh="other")
+JOB = RouteSpec(ssh="login", job="7", node="node-1")
+
+
+class FakeCarrier:
+    """Carries as the direct route does, unless it is told to refuse."""
+
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> None:
+        self.spec = spec
+        self.health = Health("ready")
+        self.beneath = beneath
+        self.closed = False
+        self.refuses = False
+        self.carried: list[Carried] = []
+        self.reconnects = 0
+
+    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+        if self.refuses:
+            raise port_refused(host, port, "no", self.spec.text)
+        self.carried.append(await Direct().carry(client, host, port, limit_s))
+        return self.carried[-1]
+
+    async def argv(self, far: list[str]) -> list[str]:
+        return ["env", *far]
+
+    def reconnect(self) -> None:
+        self.reconnects += 1
+
+    async def close(self) -> None:
+        for carried in self.carried:
+            carried.close()
+        self.closed = True
+
+
+class World:
+    """Routes on fake carriers."""
+
+    def __init__(self) -> None:
+        self.made: list[FakeCarrier] = []
+        self.routes = Routes(self._make, linger_s=0.0)
+
+    def _make(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> FakeCarrier:
+        self.made.append(FakeCarrier(spec, changed, beneath))
+        return self.made[-1]
+
+    def specs(self) -> list[RouteSpec]:
+        return [spec for spec, _ in self.routes.states()]
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    yield made
+    await made.routes.close()
+    assert all(carrier.closed for carrier in made.made)
+
+
+async def test_a_route_is_shared_and_ends_with_its_last_holder(world: World) -> None:
+    first = world.routes.hold("a", LOGIN)
+    assert world.routes.hold("b", LOGIN) is first
+    world.routes.let_go("a")
+    world.routes.let_go("a", LOGIN)
+    await asyncio.sleep(0.01)
+    assert world.specs() == [LOGIN]
+    world.routes.let_go("b", LOGIN)
+    await until(lambda: world.specs() == [])
+    assert world.made[0].closed
+    assert world.routes.hold("c", LOGIN) is not first
+    assert world.routes.hold("c", DIRECT).health.state == "ready"
+    assert world.specs() == [LOGIN]
+
+
+async def test_a_stream_holds_its_route_until_it_ends(world: World) -> None:
+    with Echo() as echo:
+        reader, writer = await world.routes.open_stream(LOGIN, "127.0.0.1", echo.port, 60)
+        writer.write(b"hello")
+        assert await reader.readexactly(5) == b"hello"
+        assert world.specs() == [LOGIN]
+        writer.close()
+        await until(lambda: world.specs() == [])
+
+
+async def test_what_runs_beneath_a_step_is_held_by_it(world: World) -> None:
+    world.routes.hold("a", JOB)
+    assert world.specs() == [LOGIN, JOB]
+    by_step = next(carrier for carrier in world.made if carrier.spec == JOB)
+    assert by_step.beneath is next(carrier for carrier in world.made if carrier.spec == LOGIN)
+    world.routes.let_go("a")
+    await until(lambda: world.specs() == [])
+
+
+async def test_the_loss_of_the_route_comes_out_of_the_reader(world: World) -> None:
+    with Echo() as echo:
+        reader, _ = await world.routes.open_stream(LOGIN, "127.0.0.1", echo.port, 60)
+        world.made[0].carried[0].lose(EaglerayError("link-lost", "gone"))
+        with pytest.raises(EaglerayError, match="gone"):
+            await reader.read()
+
+
+async def test_unconfirmed_streams_return_at_once(world: World) -> None:
+    world.routes.hold("a", LOGIN)
+    world.made[0].refuses = True
+    reader, _ = await world.routes.open_stream(LOGIN, "127.0.0.1", 1, 60, confirmed=False)
+    with pytest.raises(EaglerayError) as refused:
+        await reader.read()
+    assert refused.value.code == "port-refused"
+    with pytest.raises(EaglerayError):
+        await world.routes.open_stream(LOGIN, "127.0.0.1", 1, 60)
+
+
+async def test_commands_and_reconnects_go_to_the_carrier(world: World) -> None:
+    ended = await world.routes.run("login", ["printf", "%s", "a b"], b"", 60)
+    assert (ended.code, ended.stdout) == (0, b"a b")
+    world.routes.hold("a", LOGIN)
+    world.routes.reconnect(LOGIN)
+    world.routes.reconnect(OTHER)
+    assert world.made[-1].reconnects == 1
+
+
+async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
+    world: World, short: object
+) -> None:
+    relays = Relays(world.routes, short)  # type: ignore[arg-type]
+    specs = [LOGIN, OTHER]
+    world.routes.hold("a", LOGIN)
+    world.made[0].refuses = True
+    with Echo() as echo:
+        path, route = await relays.open("client", specs, "127.0.0.1", echo.port, None)
+        assert route == OTHER
+        assert world.routes.in_order(specs) == [OTHER, LOGIN]
+        for word in (b"one", b"two"):
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(word)
+            assert await reader.readexactly(3) == word
+            writer.close()
+        world.made[1].refuses = True
+        with pytest.raises(EaglerayError) as refused:
+            await relays.open("client", specs, "127.0.0.1", echo.port, None)
+        assert refused.value.code == "port-refused"
+        relays.leave("client", [LOGIN])
+        assert await relays_path_is(path, True)
+        relays.leave("client", specs)
+        assert await relays_path_is(path, False)
+    world.routes.let_go("a")
+    await until(lambda: world.specs() == [])
+
+
+async def relays_path_is(path: str, there: bool) -> bool:
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        return not there
+    writer.close()
+    return there
