@@ -11,7 +11,7 @@ import { Window } from "./window.mjs";
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a
  * story follow one another, so the first that fails ends it.  `driver: false` is for a story that starts
- * programs of its own.
+ * programs of its own; `stage` makes another stage than the usual one, and `server` is for `start`.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -19,7 +19,7 @@ export async function browserRun(name, story, more = {}) {
   const shots = shotsFolder(version);
   let window;
   try {
-    const stage = await setStage(more);
+    const stage = await (more.stage ?? setStage)(more);
     endWithRun(() => stage.stop());
     const server = await start({
       version,
@@ -28,6 +28,7 @@ export async function browserRun(name, story, more = {}) {
       settings: { ...stage.settings, ...more.settings },
       env: { ...stage.env, ...more.env },
       say: console.log,
+      ...more.server,
     });
     endWithRun(() => server.stop());
     endWithRun(() => results.failures > 0 && console.log(server.logs()));

@@ -32,7 +32,8 @@ const QUIET = {
  * Starts the editor and returns `{ url(folder, options), port, token, folders, logs(), stop() }`.
  *
  * `version`: a key of VERSIONS.  `extensionDir`: the extension is run from that folder (development mode);
- * `vsix`: it is installed from that file.  `folder`: what the window opens.  `settings` are added to the
+ * `vsix`: it is installed from that file; `linked`: it is installed by a link to `extensionDir`, and the
+ * editor is as people use it, without the driver for tests, under which it shows no dialog.  `folder`: what the window opens.  `settings` are added to the
  * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
  * out the random token that the address otherwise carries.  `home` keeps the editor's folders, else they
  * are temporary and go with `stop()`.
@@ -42,6 +43,7 @@ export async function start(options = {}) {
     version = NEWEST,
     extensionDir,
     vsix,
+    linked = false,
     folder,
     settings = {},
     env = {},
@@ -56,7 +58,8 @@ export async function start(options = {}) {
   const childEnv = { ...process.env, ...env };
   delete childEnv.NODE_OPTIONS;
   if (vsix) await installExtension(found, folders, vsix, childEnv);
-  const child = spawn(found.node, serverArgs(found, folders, port, token), {
+  if (linked) linkExtension(folders, extensionDir);
+  const child = spawn(found.node, serverArgs(found, folders, port, token, linked), {
     cwd: folders.home,
     env: childEnv,
     detached: true,
@@ -68,7 +71,8 @@ export async function start(options = {}) {
     token,
     folders,
     pid: child.pid,
-    url: (opened = folder, more = {}) => address({ port, token, extensionDir, ...more }, opened),
+    url: (opened = folder, more = {}) =>
+      address({ port, token, extensionDir: linked ? undefined : extensionDir, ...more }, opened),
     logs: () => collectLogs(folders),
     stop: async () => {
       await endGroup(child);
@@ -126,7 +130,7 @@ function dirs(folders) {
   ];
 }
 
-function serverArgs(found, folders, port, token) {
+function serverArgs(found, folders, port, token, linked) {
   // The token stands in a file, since arguments can be read by every user of the machine.
   if (token) fs.writeFileSync(folders.token, token, { mode: 0o600 });
   const access = token
@@ -135,9 +139,24 @@ function serverArgs(found, folders, port, token) {
   return [
     path.join(found.server, "out", "server-main.js"),
     ...["--host", "127.0.0.1", "--port", String(port), ...access],
-    ...["--accept-server-license-terms", "--telemetry-level", "off", "--enable-smoke-test-driver"],
+    ...["--accept-server-license-terms", "--telemetry-level", "off"],
+    ...(linked ? [] : ["--enable-smoke-test-driver"]),
     ...dirs(folders),
   ];
+}
+
+function linkExtension(folders, extensionDir) {
+  const manifest = JSON.parse(fs.readFileSync(path.join(extensionDir, "package.json"), "utf8"));
+  const { publisher, name, version } = manifest;
+  const link = path.join(folders.extensions, `${publisher}.${name}-${version}`);
+  fs.symlinkSync(extensionDir, link);
+  const entry = {
+    identifier: { id: `${publisher}.${name}` },
+    version,
+    location: { $mid: 1, path: link, scheme: "file" },
+    relativeLocation: path.basename(link),
+  };
+  fs.writeFileSync(path.join(folders.extensions, "extensions.json"), JSON.stringify([entry]));
 }
 
 async function installExtension(found, folders, vsix, env) {
