@@ -88,19 +88,23 @@ class SshMaster:
         from `read_fd` when it raises.  They must not be the same socket: the far end's EOF is told by closing
         `write_fd` alone.
         """
-        process, left = await self._connection(limit_s)
         address = f"{host}:{port}"
-        try:
-            return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
-        except ssh_mux.Refused as error:
-            raise far_error(address, self.destination, str(error)) from error
-        except asyncio.TimeoutError as error:
-            if self._suspect_since is not None:
-                raise ssh_errors.ssh_lost(self.destination) from error
-            raise ssh_errors.far_slow(address, self.destination, limit_s) from error
-        except (OSError, ssh_mux.MuxError) as error:
-            # Its process is about to end; who asks again gets a new connection.
-            raise ssh_errors.ssh_lost(self.destination) from error
+        for _ in range(2):
+            process, left = await self._connection(limit_s)
+            try:
+                return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
+            except ssh_mux.Refused as error:
+                raise far_error(address, self.destination, str(error)) from error
+            except asyncio.TimeoutError as error:
+                if self._suspect_since is not None:
+                    raise ssh_errors.ssh_lost(self.destination) from error
+                raise ssh_errors.far_slow(address, self.destination, limit_s) from error
+            except (FileNotFoundError, ConnectionError, ssh_mux.MuxError) as error:
+                log.info("the control socket to %s: %r", self.destination, error)
+                self._set_aside(process)
+            except OSError as error:
+                raise ssh_errors.ssh_failed(self.destination, str(error)) from error
+        raise ssh_errors.ssh_lost(self.destination)
 
     async def argv(self, remote: Sequence[str], limit_s: float) -> list[str]:
         """The local command that runs `remote` on the destination over this connection, without a terminal.
@@ -186,6 +190,14 @@ class SshMaster:
         if self._current is not None:
             self._current.probe()
         self._wake.set()
+
+    def _set_aside(self, process: SshProcess) -> None:
+        """It takes no more streams: it is about to end, or somebody has removed its socket."""
+        if self._current is process:
+            self._current = None
+            self._old.add(process)
+            self._say_how_it_is()
+            self._wake.set()
 
     def _judge(self) -> None:
         """Whether the current connection is there and answers."""
