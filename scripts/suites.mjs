@@ -75,6 +75,7 @@ export const suites = [
   ]),
   editor("panel", NEWEST),
   editor("windows", NEWEST),
+  editor("site", NEWEST, ["lab"]),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     lane: "python",
     minutes: 10,
@@ -89,10 +90,10 @@ export const suites = [
   pytest("proofs", ["python", "proofs"], "proofs", { lane: "python", minutes: 10, real: true }),
 ];
 
-function editor(suite, version) {
+function editor(suite, version, more = []) {
   return script(
     `${suite} ${version}`,
-    ["python", "bundle", "browser", `editor ${version}`],
+    ["python", "bundle", "browser", `editor ${version}`, ...more],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
     { lane: "editor", minutes: 15, real: true },
   );
