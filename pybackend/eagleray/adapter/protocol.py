@@ -252,10 +252,14 @@ class RouteState:
 
 @dataclass(frozen=True)
 class SshSettings:
-    """The person's ssh ("": the one in PATH), and whether a live ControlMaster of theirs may be used."""
+    """The person's ssh, whether a live ControlMaster of theirs may be used, and where their agent and tickets are.
+
+    What is empty or None leaves the adapter with what it was told before, or with what it began with.
+    """
 
     program: str = ""
-    reuse: bool = True
+    reuse: bool | None = None
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

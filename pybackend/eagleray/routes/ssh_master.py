@@ -52,7 +52,7 @@ class SshMaster:
         folder: Path,
         ask: Ask,
         changed: Callable[[], None],
-        options: SshOptions = SshOptions(),  # noqa: B008 (frozen)
+        options: Callable[[], SshOptions] = SshOptions,
     ) -> None:
         self.destination = destination
         self.health = Health("connecting", f"Connecting to {destination}.")
@@ -112,7 +112,7 @@ class SshMaster:
         Waits as `connect` does.  Quoting for the shell at the far end is done here.  It asks the person nothing.
         """
         process, _ = await self._connection(limit_s)
-        ssh = ssh_command.program(self._target.options)
+        ssh = ssh_command.program(self._target.options())
         return ssh_command.client(ssh, self.destination, process.control_path, remote)
 
     def reconnect(self) -> None:
