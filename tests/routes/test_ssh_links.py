@@ -92,6 +92,7 @@ async def test_the_old_connection_ends_when_it_carries_nothing(
         wire.mend()
         await until(lambda: in_state(master, "ready"), "a new one is there")
         os.kill(old_pid, 0)
+        wire.mend(revive=True)
         carried.close()
         writer.close()
         await until(lambda: is_gone(old_pid), "the old one has ended")

@@ -185,7 +185,9 @@ def workers_json(states: list[WorkerState]) -> Json:
 def routes_json(routes: Routes) -> Json:
     now = time.monotonic()
     states = [
-        RouteState(route, health.state, health.reason, health.message, now - health.since)
+        RouteState(
+            route, health.state, health.reason, health.message, now - health.since, health.control
+        )
         for route, health in routes.states()
     ]
     return {"routes": [to_json(state) for state in states]}

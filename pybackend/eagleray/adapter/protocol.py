@@ -240,7 +240,8 @@ class RouteState:
     """What is known of a connection that is owned here.
 
     `degraded`: no answer for 3 s.  `reason` is a sentence for the person, `message` the last words of ssh
-    or srun, `since_s` how long it has been in this state.
+    or srun, `since_s` how long it has been in this state.  `control`: the control path of a ready ssh, over
+    which a terminal of the person needs no second factor; "" if there is none.
     """
 
     route: RouteSpec
@@ -248,6 +249,7 @@ class RouteState:
     reason: str
     message: str
     since_s: float
+    control: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ GIVEN_UP_S = 8.0
 _TICK_S = 0.2
 # A person who asks again and again, or a window that does, need not wait for the network each time.
 _REST_S = 2.0
+# A process that still serves a terminal is not waited for.
+_RETIRED_S = 2.0
 
 
 class SshMaster:
@@ -123,7 +125,7 @@ class SshMaster:
         self._begin()
 
     async def close(self) -> None:
-        """Ends all processes and with them all that they carry."""
+        """Ends all that is carried, and all processes that carry nothing for anybody else."""
         self._is_closed = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -131,8 +133,13 @@ class SshMaster:
         await self._trying.end()
         processes = [*self._old, *([self._current] if self._current else [])]
         for process in processes:
-            process.stop()
-        await asyncio.gather(*(process.wait() for process in processes))
+            for carried in list(process.carried):
+                carried.close()
+            if process.silent_s < DEGRADED_S:
+                process.retire()
+            else:
+                process.stop()
+        await asyncio.gather(*(process.wait(_RETIRED_S) for process in processes))
         self._say("lost", f"The connection to {self.destination} was closed.")
 
     async def _connection(self, limit_s: float) -> tuple[SshProcess, float]:
@@ -204,7 +211,7 @@ class SshMaster:
         self._old = {old for old in self._old if not old.has_ended}
         for old in self._old:
             if not old.carried:
-                old.stop()
+                old.retire()
         current = self._current
         if current is None:
             return
@@ -279,7 +286,8 @@ class SshMaster:
     def _say(self, state: State, reason: str = "") -> None:
         seen = self.health
         since = seen.since if seen.state == state else time.monotonic()
-        self.health = Health(state, reason, self._message, since)
+        control = str(self._current.control_path) if state == "ready" and self._current else ""
+        self.health = Health(state, reason, self._message, since, control)
         if self.health != seen:
             self._news.set()
             self._news = asyncio.Event()

@@ -26,6 +26,8 @@ PROBE_S = 1.5
 _PROBE_AGAIN_S = 3.0
 _KILL_S = 2.0
 _LATE_S = 1.0
+# It is killed before that.
+_GONE_S = 10.0
 
 
 class Carried:
@@ -165,6 +167,15 @@ class SshProcess:
         loop.add_reader(sock, hear)
         return carried
 
+    def retire(self) -> None:
+        """Ends once nobody uses it any longer: a terminal of the person's may."""
+        if not self.is_ready:
+            self.stop()
+            return
+        if self._owns_path:
+            self.control_path.unlink(missing_ok=True)
+        self._close_stdin()
+
     def stop(self) -> None:
         """Ends the process and all that it carries."""
         if self._is_stopping:
@@ -184,9 +195,10 @@ class SshProcess:
             self.has_ended = True
         self._close_stdin()
 
-    async def wait(self) -> None:
-        """Until the process is gone."""
-        await asyncio.gather(*self._tasks[1:], return_exceptions=True)
+    async def wait(self, limit_s: float = _GONE_S) -> None:
+        """Until the process is gone, or the time is over."""
+        if self._tasks:
+            await asyncio.wait(self._tasks[1:], timeout=limit_s)
 
     def _refusal(self) -> str:
         """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
