@@ -76,6 +76,7 @@ export const suites = [
   editor("panel", NEWEST),
   editor("windows", NEWEST),
   editor("proofs", NEWEST, ["proofs"]),
+  editor("site", NEWEST, ["lab"]),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     lane: "python",
     minutes: 10,

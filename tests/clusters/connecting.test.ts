@@ -53,10 +53,11 @@ function spinning(): string[] {
 
 test("“Add Cluster…” is busy until all is there, and keeps the line that one stands on", async () => {
   const known = job({ job: "7", address: "slurm://7", name: "known" });
-  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [known] }));
-  fake.sidecar.on(CHOICES, () => ({ ...CHOICE, jobs: [job(), known] }));
+  const other = job({ job: "8", address: "slurm://8", name: "other" });
+  fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [other, known] }));
+  fake.sidecar.on(CHOICES, () => ({ ...CHOICE, jobs: [job(), other, known] }));
   const added = editor.run("eagleray.addCluster");
-  assert.deepEqual([list().busy, list().lines[1]], [true, "known"]);
+  assert.deepEqual([list().busy, list().lines[2]], [true, "known"]);
   list().activeItems = list().items.filter(({ label }) => label === "known");
   await settled();
   assert.equal(list().busy, false);

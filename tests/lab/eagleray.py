@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -86,6 +88,11 @@ class Eagleray:
         """The adapter and the routes that it owns."""
         if self.home:
             end_processes("EAGLERAY_HOME", self.home)
+            return
+        for folder in self.site.processes(self.host):
+            with contextlib.suppress(OSError):
+                if b"adapter" in (folder / "cmdline").read_bytes().split(b"\0"):
+                    os.kill(int(folder.name), signal.SIGKILL)
 
 
 @contextlib.contextmanager

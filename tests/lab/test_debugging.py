@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
-from tests.dap_client import DapClient
 from tests.lab.eagleray import Eagleray, eagleray_on
 from tests.lab.hosts import node_address
 from tests.lab.ray import PROGRAMS, LabRay
@@ -30,20 +30,36 @@ def driver(ray_site: LabRay) -> Iterator[Program]:
     program.end()
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A session whose link stayed cut: its worker, the step at which it stood, what the person was told."""
+
+    worker: str
+    step: int
+    said: str
+
+
+@pytest.fixture(scope="module")
+def cut(driver: Program, site: Site) -> Iterator[Cut]:
+    """Made before other tests and looked at again at the end, since a dead connection takes its time to be seen."""
+    with eagleray_on(site, "laptop") as laptop:
+        row = laptop.wait_row(CLUSTER, state="paused", **on("node-2"))
+        with laptop.editor(CLUSTER, row["worker_id"]) as client:
+            frame = stand(client)
+            step = int(client.evaluate("step", frame["id"]))
+            with site.cut_off("laptop"):
+                client.wait_closed()
+            said = " ".join(event["body"]["output"] for event in client.events("output"))
+        yield Cut(row["worker_id"], step, said)
+
+
 def on(node: str) -> dict[str, str]:
     return {"node_ip": node_address(node)}
 
 
-def goes_on(client: DapClient) -> int:
-    """Continues and waits for the next stop; the answer is the worker's step."""
-    before = stand_of(client)
-    client.request("continue", threadId=before["thread"])
-    return int(client.evaluate("step", stand(client)["id"]))
-
-
-def stand_of(client: DapClient) -> dict[str, int]:
-    thread = client.request("threads")["threads"][0]["id"]
-    return {"thread": thread}
+def test_a_session_ends_with_its_link(cut: Cut) -> None:
+    """After so long a cut the worker runs on by itself, which is what the person is told."""
+    assert "run on" in cut.said
 
 
 def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
@@ -66,7 +82,7 @@ def test_a_stop_held_on_the_other_login_node(driver: Program, site: Site) -> Non
     """Both have one home; the row says where the worker is held, in place of being nowhere."""
     first, second = Eagleray(site, "login"), Eagleray(site, "login2")
     try:
-        row = first.wait_row("node-1:8265", state="paused")
+        row = first.wait_row("node-1:8265", state="paused", **on("node-1"))
         with first.editor("node-1:8265", row["worker_id"]) as client:
             stand(client)
         held = second.wait_row("node-1:8265", worker_id=row["worker_id"])
@@ -80,7 +96,7 @@ def test_a_stop_held_on_the_other_login_node(driver: Program, site: Site) -> Non
 
 
 def test_a_session_goes_on_after_8_s(driver: Program, site: Site, laptop: Eagleray) -> None:
-    row = laptop.wait_row(CLUSTER, state="paused")
+    row = laptop.wait_row(CLUSTER, state="paused", **on("node-3"))
     with laptop.editor(CLUSTER, row["worker_id"]) as client:
         frame = stand(client)
         with site.cut_off("laptop"):
@@ -92,17 +108,8 @@ def test_a_session_goes_on_after_8_s(driver: Program, site: Site, laptop: Eagler
         assert stand(client)["line"] == LINE
 
 
-def test_a_session_ends_with_its_link(driver: Program, site: Site, laptop: Eagleray) -> None:
-    """After so long a cut the worker has run on by itself, which is what the person is told."""
-    row = laptop.wait_row(CLUSTER, state="paused")
-    with laptop.editor(CLUSTER, row["worker_id"]) as client:
-        frame = stand(client)
-        step = int(client.evaluate("step", frame["id"]))
-        with site.cut_off("laptop"):
-            client.wait_closed()
-        said = " ".join(event["body"]["output"] for event in client.events("output"))
-        assert "run on" in said
-    # It stops again at its next breakpoint(), and the route is there by itself.
-    again = laptop.wait_row(CLUSTER, worker_id=row["worker_id"], state="paused")
-    with laptop.editor(CLUSTER, again["worker_id"]) as client:
-        assert int(client.evaluate("step", stand(client)["id"])) > step
+def test_the_worker_has_run_on(cut: Cut, laptop: Eagleray) -> None:
+    """It stops again at its next breakpoint(), and can be debugged as before."""
+    laptop.wait_row(CLUSTER, worker_id=cut.worker, state="paused")
+    with laptop.editor(CLUSTER, cut.worker) as client:
+        assert int(client.evaluate("step", stand(client)["id"])) > cut.step

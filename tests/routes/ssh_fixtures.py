@@ -8,8 +8,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -60,13 +61,19 @@ class Masters:
         self.states: list[str] = []
         self._made: list[SshMaster] = []
 
-    def make(self, program: Path | str, reuse: bool = False, host: str = HOST) -> SshMaster:
+    def make(
+        self,
+        program: Path | str,
+        reuse: bool = False,
+        host: str = HOST,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> SshMaster:
         def changed() -> None:
             if self.states[-1:] != [master.health.state]:
                 self.states.append(master.health.state)
 
-        options = SshOptions(str(program), reuse)
-        master = SshMaster(host, self.folder, self.person.ask, changed, options)
+        options = SshOptions(str(program), reuse, environment)
+        master = SshMaster(host, self.folder, self.person.ask, changed, lambda: options)
         self._made.append(master)
         return master
 

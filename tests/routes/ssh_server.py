@@ -27,6 +27,7 @@ KbdInteractiveAuthentication no
 """
 _PERSON = """
 Host there
+{more}
   HostName 127.0.0.1
   HostKeyAlias there
   Port {port}
@@ -36,7 +37,6 @@ Host there
   UserKnownHostsFile {folder}/known_hosts
   GlobalKnownHostsFile none
   StrictHostKeyChecking {checking}
-{more}
 """
 
 

@@ -106,6 +106,36 @@ async def test_a_passphrase_is_asked_for_once(
     assert "s3cret" not in everything_written(masters.folder)
 
 
+async def test_an_agent_that_came_later_is_used(sshd: SshServer, masters: Masters) -> None:
+    """A process that outlives windows was started with the agent of another one."""
+    sshd.new_key("key", "s3cret")
+    (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
+    socket_path = str(sshd.folder / "agent")
+    agent = await asyncio.create_subprocess_exec(
+        "ssh-agent", "-D", "-a", socket_path, stdout=subprocess.DEVNULL
+    )
+    try:
+        await until(Path(socket_path).exists, "the agent listens")
+        (sshd.folder / "say").write_text("#!/bin/sh\necho s3cret\n")
+        (sshd.folder / "say").chmod(0o700)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "SSH_AUTH_SOCK": socket_path,
+            "SSH_ASKPASS": str(sshd.folder / "say"),
+            "SSH_ASKPASS_REQUIRE": "force",
+        }
+        adding = await asyncio.create_subprocess_exec(
+            "ssh-add", "-q", str(sshd.folder / "key"), env=environment
+        )
+        assert await adding.wait() == 0
+        program = sshd.configure("IdentityAgent SSH_AUTH_SOCK")
+        assert await works(masters.make(program, environment={"SSH_AUTH_SOCK": socket_path}))
+    finally:
+        agent.terminate()
+        await agent.wait()
+    assert masters.person.asked == []
+
+
 async def test_many_who_need_it_ask_once(sshd: SshServer, masters: Masters) -> None:
     sshd.new_key("key", "s3cret")
     (sshd.folder / "authorized_keys").write_text((sshd.folder / "key.pub").read_text())
@@ -297,7 +327,7 @@ from eagleray.routes.ssh_master import SshMaster
 async def main(folder, program):
     async def ask(prompt, kind):
         return None
-    master = SshMaster("there", Path(folder), ask, lambda: None, SshOptions(program, False))
+    master = SshMaster("there", Path(folder), ask, lambda: None, lambda: SshOptions(program, False))
     await master.argv(["true"], 60.0)
     print("ready", flush=True)
     await asyncio.Event().wait()

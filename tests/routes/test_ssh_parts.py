@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.routes import ssh_command, ssh_paths
+from eagleray.routes.asking import Kind
+from eagleray.routes.making import Making
 from eagleray.routes.ssh_askpass import kind, without
 from eagleray.routes.ssh_command import SshOptions
 from eagleray.routes.ssh_sleep import SleepWatch
@@ -83,6 +85,21 @@ def test_no_ssh_is_said() -> None:
 )
 def test_kinds_of_questions(prompt: str, hint: str, expected: str) -> None:
     assert kind(prompt, hint) == expected
+
+
+def test_settings_that_were_not_said_stay(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal has no settings of the editor, and a new window may have another agent."""
+    monkeypatch.setenv("EAGLERAY_SSH", "/opt/ssh")
+    making = Making(short, ask_for=lambda _: nobody)
+    assert making.ssh() == SshOptions("/opt/ssh", True, {})
+    making.set_ssh("/usr/bin/ssh", False, {"SSH_AUTH_SOCK": "/a", "LD_PRELOAD": "/evil.so"})
+    making.set_ssh("", None, {"KRB5CCNAME": "/k"})
+    said = {"SSH_AUTH_SOCK": "/a", "KRB5CCNAME": "/k"}
+    assert making.ssh() == SshOptions("/usr/bin/ssh", False, said)
+
+
+async def nobody(prompt: str, how: Kind) -> str | None:
+    return None
 
 
 def test_an_ssh_that_asks_nobody() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
@@ -184,6 +185,35 @@ async def test_the_master_answers_a_check_and_ends_at_the_end(
     await until(lambda: not is_running(pid), "ssh has ended")
     with pytest.raises(EaglerayError, match="lost"):
         await master.argv(["true"], PATIENCE_S)
+
+
+async def test_a_terminal_of_the_person_outlives_the_route(
+    master: SshMaster, sshd: SshServer
+) -> None:
+    """It goes over our connection, so that no second factor is asked for."""
+    await master.argv(["true"], PATIENCE_S)
+    options = ["-o", "ControlMaster=no", "-o", f"ControlPath={master.health.control}"]
+    terminal = await asyncio.create_subprocess_exec(
+        str(sshd.program),
+        *options,
+        *("--", "there", "cat"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert terminal.stdin is not None and terminal.stdout is not None
+    terminal.stdin.write(b"typed\n")
+    assert await terminal.stdout.readline() == b"typed\n"
+    pid = await ssh_mux.check(Path(master.health.control))
+    control = master.health.control
+    await master.close()
+    assert master.health.control == ""
+    assert not Path(control).exists()
+    terminal.stdin.write(b"and more\n")
+    assert await terminal.stdout.readline() == b"and more\n"
+    terminal.stdin.close()
+    assert await terminal.wait() == 0
+    await until(lambda: not is_running(pid), "ssh has ended with it")
+    assert sshd.log.count("Accepted publickey") == 1
 
 
 async def test_no_master_is_told_from_one(short_server: asyncio.Server) -> None:

@@ -12,7 +12,7 @@ import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, type FakeTreeView } from "../fakes/vscode";
-import { anyWorker, cluster, clustersOf, pausedWorker, snapshotOf } from "./samples";
+import { anyWorker, cluster, clustersOf, pausedWorker, route, snapshotOf } from "./samples";
 
 let fake: FakeParts;
 let owned: readonly Disposable[];
@@ -55,6 +55,15 @@ function clusters(...list: Cluster[]): void {
 function paused(...workers: PausedWorker[]): void {
   fake.sidecar.notify(CHANGED, snapshotOf(workers));
 }
+
+test("a way to the listed workers that does not do well is said above them", () => {
+  const sentence = "login does not answer; a new connection is being made.";
+  paused(pausedWorker());
+  clusters(cluster({ name: "train", route: route({ state: "degraded", sentence }) }));
+  assert.equal(view("pausedWorkers").message, `train: ${sentence}`);
+  clusters(cluster({ name: "train", route: route() }));
+  assert.equal(view("pausedWorkers").message, "");
+});
 
 const AT = { path: "/app/policy.py", line: 42, function: "train", local: "" };
 

@@ -67,14 +67,20 @@ async function load(
   pick.busy = false;
 }
 
-/** The person may stand on a line already; by itself the editor would go back to the first one. */
+/** Who has gone to another line than the first stays on it; by itself the editor would go back. */
 function redraw(pick: vscode.QuickPick<Item>, items: readonly Item[]): void {
-  const before = pick.activeItems[0]?.label;
+  const before = pick.activeItems[0];
+  const hasMoved = before !== pick.items.find(canBeChosen);
   pick.items = items;
-  const same = items.find((item) => item.choice !== undefined && item.label === before);
-  if (same !== undefined) {
-    pick.activeItems = [same];
+  const same = items.find((item) => hasMoved && canBeChosen(item) && item.label === before?.label);
+  const active = same ?? items.find(canBeChosen);
+  if (active !== undefined) {
+    pick.activeItems = [active];
   }
+}
+
+function canBeChosen(item: Item): boolean {
+  return item.choice?.chosen !== undefined;
 }
 
 function itemsOf(sections: readonly Section[]): readonly Item[] {

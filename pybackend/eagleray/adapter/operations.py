@@ -40,7 +40,7 @@ class Parts:
     routes: Routes
     relays: Relays
     questions: Questions
-    set_ssh: Callable[[str, bool], None]
+    set_ssh: Callable[[str, bool | None, Json], None]
     shut_down: Callable[[], None]
 
 
@@ -160,7 +160,12 @@ class Operations:
         return routes_json(self._parts.routes)
 
     async def _ssh_options(self, params: Json) -> Json:
-        self._parts.set_ssh(str(params.get("program", "")), params.get("reuse") is not False)
+        reuse, environment = params.get("reuse"), params.get("environment")
+        self._parts.set_ssh(
+            str(params.get("program", "")),
+            reuse if isinstance(reuse, bool) else None,
+            environment if isinstance(environment, dict) else {},
+        )
         return {}
 
     async def _asks(self, params: Json) -> Json:
@@ -180,7 +185,9 @@ def workers_json(states: list[WorkerState]) -> Json:
 def routes_json(routes: Routes) -> Json:
     now = time.monotonic()
     states = [
-        RouteState(route, health.state, health.reason, health.message, now - health.since)
+        RouteState(
+            route, health.state, health.reason, health.message, now - health.since, health.control
+        )
         for route, health in routes.states()
     ]
     return {"routes": [to_json(state) for state in states]}

@@ -240,7 +240,8 @@ class RouteState:
     """What is known of a connection that is owned here.
 
     `degraded`: no answer for 3 s.  `reason` is a sentence for the person, `message` the last words of ssh
-    or srun, `since_s` how long it has been in this state.
+    or srun, `since_s` how long it has been in this state.  `control`: the control path of a ready ssh, over
+    which a terminal of the person needs no second factor; "" if there is none.
     """
 
     route: RouteSpec
@@ -248,14 +249,19 @@ class RouteState:
     reason: str
     message: str
     since_s: float
+    control: str = ""
 
 
 @dataclass(frozen=True)
 class SshSettings:
-    """The person's ssh ("": the one in PATH), and whether a live ControlMaster of theirs may be used."""
+    """The person's ssh, whether a live ControlMaster of theirs may be used, and where their agent and tickets are.
+
+    What is empty or None leaves the adapter with what it was told before, or with what it began with.
+    """
 
     program: str = ""
-    reuse: bool = True
+    reuse: bool | None = None
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

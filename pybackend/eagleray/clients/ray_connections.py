@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import aiohttp
 from attrs import field, frozen
 
-from eagleray.clients.ray_way import FindWay, HeaderSource, TokenSource, Way
+from eagleray.clients.ray_way import FindWay, TokenSource, Way
 from eagleray.clients.socket_connector import SocketConnector
 from eagleray.common import errors
 
-CheckListener = Callable[
+BeforeConnecting = Callable[
     [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
     Awaitable[None],
 ]
@@ -111,7 +111,7 @@ class Connections:
         secure = way.url.startswith("https:")
         context = await asyncio.to_thread(trusting, way.ca_file) if secure else None
         trace = aiohttp.TraceConfig()
-        trace.on_connection_create_start.append(self._check_listener(way.headers))
+        trace.on_connection_create_start.append(self._check_listener(way))
         return aiohttp.ClientSession(
             trace_configs=[trace],
             connector=SocketConnector(way.socket, context)
@@ -124,7 +124,7 @@ class Connections:
             trust_env=False,
         )
 
-    def _check_listener(self, headers: HeaderSource) -> CheckListener:
+    def _check_listener(self, way: Way) -> BeforeConnecting:
         async def check(
             session: aiohttp.ClientSession,
             request: SimpleNamespace,
@@ -133,8 +133,10 @@ class Connections:
             secrets: Secrets = request.trace_request_ctx
             if secrets.token is not None and self._token_source(True) != secrets.token:
                 raise errors.token_needed(self._address)
-            if secrets.headers and dict(headers(True)) != dict(secrets.headers):
+            if secrets.headers and dict(way.headers(True)) != dict(secrets.headers):
                 raise errors.headers_kept_back(self._address)
+            if secrets.token is not None or secrets.headers:
+                await way.check()
 
         return check
 

@@ -193,6 +193,8 @@ class RayHttp:
         token = self._token_source(True)
         if token is None:
             raise errors.token_needed(self.address)
+        # This connection was made when there was nothing to keep back.
+        await opened.way.check()
         self._token_wanted = True
         return token
 

@@ -13,8 +13,16 @@ TokenSource = Callable[[bool], str | None]
 HeaderSource = Callable[[bool], Mapping[str, str]]
 
 
+# Raises an error of the catalogue if who listens must not be sent secrets.
+CheckListener = Callable[[], Awaitable[None]]
+
+
 def no_headers(look: bool) -> Mapping[str, str]:
     return {}
+
+
+async def no_check() -> None:
+    """Nothing is known of who listens, or it is looked at by the sources themselves."""
 
 
 @frozen
@@ -24,12 +32,14 @@ class Way:
     `url` is `http(s)://host:port[/prefix]` as it is where the connection comes out.  `socket` is the path of
     a Unix socket each connection to which leads to that host and port; "" means TCP from this machine.
     `ca_file` holds certificates of authorities that are trusted besides those of the system.
+    `check` is asked before a connection is made for a request that carries secrets.
     """
 
     url: str
     socket: str = ""
     ca_file: str = ""
     headers: HeaderSource = field(default=no_headers, repr=False, eq=False)
+    check: CheckListener = field(default=no_check, repr=False, eq=False)
 
 
 # Finds the way, which may take as long as a person needs to type in a code.  It is asked before the first

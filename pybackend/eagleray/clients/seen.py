@@ -36,6 +36,7 @@ STATES: dict[str, State] = {
     "bad-ca-file": "unauthorized",
     "bad-access-file": "unauthorized",
     "headers-kept-back": "not-ray",
+    "stranger-listens": "not-ray",
     "not-ray": "not-ray",
     "redirected": "not-ray",
     "bad-address": "not-ray",

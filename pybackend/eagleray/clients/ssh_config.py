@@ -12,8 +12,6 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.routes.spec import RouteSpec, checked
 
-# A file that includes itself must end somewhere.
-DEEPEST = 8
 MOST = 500
 LONGEST = 2**20
 
@@ -33,7 +31,7 @@ def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
     file = config or Path.home() / ".ssh" / "config"
     found: dict[str, dict[str, str]] = {}
     names: list[str] = []
-    for keyword, words in _lines(file, file.parent, 0):
+    for keyword, words in _lines(file, file.parent, frozenset()):
         if keyword in ("host", "match"):
             names = [name for name in words if keyword == "host" and _is_name(name)]
             for name in names[: MOST - len(found)]:
@@ -44,8 +42,13 @@ def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
     return [ConfiguredHost(name, _detail(name, said)) for name, said in found.items()]
 
 
-def _lines(file: Path, folder: Path, depth: int) -> Iterator[tuple[str, list[str]]]:
-    """Keyword and arguments of each line, with those of included files in their places."""
+def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple[str, list[str]]]:
+    """Keyword and arguments of each line, with those of included files in their places.
+
+    A file that includes itself, through others perhaps, is read once.
+    """
+    if file in reading:
+        return
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
             text = opened.read(LONGEST)
@@ -54,11 +57,11 @@ def _lines(file: Path, folder: Path, depth: int) -> Iterator[tuple[str, list[str
         return
     for line in text.splitlines():
         keyword, words = _words(line)
-        if keyword == "include" and depth < DEEPEST:
+        if keyword == "include":
             for pattern in words:
                 path = folder / Path(pattern).expanduser()
                 for included in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))):
-                    yield from _lines(included, folder, depth + 1)
+                    yield from _lines(included, folder, reading | {file})
         elif keyword:
             yield keyword, words
 

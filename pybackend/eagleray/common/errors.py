@@ -128,6 +128,14 @@ def headers_kept_back(address: str) -> EaglerayError:
     )
 
 
+def stranger_listens(cluster: str, port: int) -> EaglerayError:
+    return EaglerayError(
+        "stranger-listens",
+        f"Port {port}, where {printable(cluster)} was, belongs to another user there, who was sent no token.",
+        "Start your cluster's dashboard on another port, and add that address.",
+    )
+
+
 def ca_needed(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ca-needed",

@@ -40,7 +40,7 @@ class OverSsh:
         folder: Path,
         ask: Ask,
         changed: Callable[[], None],
-        options: SshOptions,
+        options: Callable[[], SshOptions],
     ) -> None:
         self._destination = destination
         self._master = SshMaster(destination, folder, ask, changed, options)

@@ -14,6 +14,11 @@ _AT_ONCE = 2**20
 # F_SETPIPE_SZ of Linux; a pipe has 64 KiB otherwise, and an unprivileged one at most 1 MiB.
 _SET_PIPE_SIZE = 1031
 _MOVE_NONBLOCK = 1 | 2
+# Who sends so much at once sends more: it is let gather for a moment, since each look costs more than a copy.
+_MUCH = 2**15
+_GATHER_S = 0.001
+# As far as the system lets it, so that what has gathered is taken at once.
+_SINK_BUFFER = 2**20
 
 
 def wide_pipe() -> tuple[int, int]:
@@ -36,7 +41,10 @@ class Pump:
         self._left = b""
         self._splices = hasattr(os, "splice")
         self._loop = asyncio.get_running_loop()
+        self._gathering: asyncio.TimerHandle | None = None
         os.set_blocking(pipe, False)
+        if sink.family == socket.AF_UNIX:
+            sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SINK_BUFFER)
         self._loop.add_reader(pipe, self._move)
 
     def close(self) -> None:
@@ -44,6 +52,8 @@ class Pump:
         if self._pipe >= 0:
             self._loop.remove_reader(self._pipe)
             self._loop.remove_writer(self._sink)
+            if self._gathering is not None:
+                self._gathering.cancel()
             os.close(self._pipe)
             self._pipe = -1
 
@@ -58,6 +68,9 @@ class Pump:
         if not count:
             self.close()
             self._done()
+        elif count >= _MUCH:
+            self._loop.remove_reader(self._pipe)
+            self._gathering = self._loop.call_later(_GATHER_S, self._gathered)
 
     def _spliced(self) -> int:
         try:
@@ -79,6 +92,10 @@ class Pump:
         if self._left:
             raise BlockingIOError
         return count
+
+    def _gathered(self) -> None:
+        self._gathering = None
+        self._loop.add_reader(self._pipe, self._move)
 
     def _wait_for_sink(self) -> None:
         """The pipe had something, so it is the socket that takes no more."""

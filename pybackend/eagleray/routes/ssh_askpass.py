@@ -125,7 +125,7 @@ def _shown(prompt: str) -> str:
 
 def _script(folder: Path) -> Path:
     """The helper as the one executable file that ssh wants; in the home where `folder` may run nothing."""
-    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
         folder = private_folder(home() / "run")
     path = folder / f"askpass-{__version__}"
     start = Path(__file__).resolve().parents[2] / "eagleray_start.py"

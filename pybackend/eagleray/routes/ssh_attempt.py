@@ -43,7 +43,7 @@ class Target:
 
     destination: str
     folder: Path
-    options: SshOptions
+    options: Callable[[], SshOptions]
 
 
 class Attempt:
@@ -71,9 +71,10 @@ class Attempt:
 
     async def run(self) -> SshProcess:
         """The process once it has echoed; raises Failed."""
+        options = self._target.options()
         try:
-            ssh = ssh_command.program(self._target.options)
-            if self.asks and self._target.options.reuse:
+            ssh = ssh_command.program(options)
+            if self.asks and options.reuse:
                 process = await self._reused(ssh)
                 if process is not None:
                     return process
@@ -93,7 +94,7 @@ class Attempt:
         process = SshProcess(path, False, self._changed)
         argv = ssh_command.client(ssh, target.destination, path, ECHO, alone=True)
         with contextlib.suppress(Failed):
-            return await self._started(process, argv, ssh_askpass.without(os.environ), _REUSE_S)
+            return await self._started(process, argv, self._environment(), _REUSE_S)
         return None
 
     async def _own(self, ssh: str) -> SshProcess:
@@ -101,7 +102,7 @@ class Attempt:
         path = ssh_paths.new_control_path(target.folder)
         process = SshProcess(path, True, self._changed)
         argv = ssh_command.master(ssh, target.destination, path, self._limit_s / 2, self.asks, ECHO)
-        environment = ssh_askpass.without(os.environ)
+        environment = self._environment()
         if self._ask is not None:
             self._askpass = Askpass(target.folder, f"{path.name}-ask", self._ask)
             environment.update(await self._askpass.start())
@@ -111,6 +112,10 @@ class Attempt:
             if self._askpass is not None:
                 self._askpass.close()
         return await self._multiplexing(process)
+
+    def _environment(self) -> dict[str, str]:
+        """That of an ssh which asks nobody."""
+        return {**ssh_askpass.without(os.environ), **self._target.options().environment}
 
     async def _started(
         self, process: SshProcess, argv: list[str], environment: dict[str, str], limit_s: float

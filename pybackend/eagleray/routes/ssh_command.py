@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from eagleray.common.ssh_errors import ssh_missing
@@ -26,13 +26,21 @@ _INSISTED = (
     "LogLevel=INFO",
 )
 
+# What leads ssh to an agent, a Kerberos ticket or a smart card of the person.
+OF_PERSON = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "KRB5CCNAME", "SSH_SK_PROVIDER", "GPG_AGENT_INFO")
+
 
 @dataclass(frozen=True)
 class SshOptions:
-    """What the person has set: the program, and whether a live ControlMaster of theirs may be used."""
+    """What the person has set: the program, and whether a live ControlMaster of theirs may be used.
+
+    `environment` names their agent and tickets as they are now: a process that outlives windows may have
+    been started with others.
+    """
 
     program: str = "ssh"
     reuse: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def program(options: SshOptions) -> str:

@@ -29,6 +29,8 @@ GIVEN_UP_S = 8.0
 _TICK_S = 0.2
 # A person who asks again and again, or a window that does, need not wait for the network each time.
 _REST_S = 2.0
+# A process that still serves a terminal is not waited for.
+_RETIRED_S = 2.0
 
 
 class SshMaster:
@@ -52,7 +54,7 @@ class SshMaster:
         folder: Path,
         ask: Ask,
         changed: Callable[[], None],
-        options: SshOptions = SshOptions(),  # noqa: B008 (frozen)
+        options: Callable[[], SshOptions] = SshOptions,
     ) -> None:
         self.destination = destination
         self.health = Health("connecting", f"Connecting to {destination}.")
@@ -88,19 +90,23 @@ class SshMaster:
         from `read_fd` when it raises.  They must not be the same socket: the far end's EOF is told by closing
         `write_fd` alone.
         """
-        process, left = await self._connection(limit_s)
         address = f"{host}:{port}"
-        try:
-            return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
-        except ssh_mux.Refused as error:
-            raise far_error(address, self.destination, str(error)) from error
-        except asyncio.TimeoutError as error:
-            if self._suspect_since is not None:
-                raise ssh_errors.ssh_lost(self.destination) from error
-            raise ssh_errors.far_slow(address, self.destination, limit_s) from error
-        except (OSError, ssh_mux.MuxError) as error:
-            # Its process is about to end; who asks again gets a new connection.
-            raise ssh_errors.ssh_lost(self.destination) from error
+        for _ in range(2):
+            process, left = await self._connection(limit_s)
+            try:
+                return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
+            except ssh_mux.Refused as error:
+                raise far_error(address, self.destination, str(error)) from error
+            except asyncio.TimeoutError as error:
+                if self._suspect_since is not None:
+                    raise ssh_errors.ssh_lost(self.destination) from error
+                raise ssh_errors.far_slow(address, self.destination, limit_s) from error
+            except (FileNotFoundError, ConnectionError, ssh_mux.MuxError) as error:
+                log.info("the control socket to %s: %r", self.destination, error)
+                self._set_aside(process)
+            except OSError as error:
+                raise ssh_errors.ssh_failed(self.destination, str(error)) from error
+        raise ssh_errors.ssh_lost(self.destination)
 
     async def argv(self, remote: Sequence[str], limit_s: float) -> list[str]:
         """The local command that runs `remote` on the destination over this connection, without a terminal.
@@ -108,7 +114,7 @@ class SshMaster:
         Waits as `connect` does.  Quoting for the shell at the far end is done here.  It asks the person nothing.
         """
         process, _ = await self._connection(limit_s)
-        ssh = ssh_command.program(self._target.options)
+        ssh = ssh_command.program(self._target.options())
         return ssh_command.client(ssh, self.destination, process.control_path, remote)
 
     def reconnect(self) -> None:
@@ -119,7 +125,7 @@ class SshMaster:
         self._begin()
 
     async def close(self) -> None:
-        """Ends all processes and with them all that they carry."""
+        """Ends all that is carried, and all processes that carry nothing for anybody else."""
         self._is_closed = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -127,8 +133,13 @@ class SshMaster:
         await self._trying.end()
         processes = [*self._old, *([self._current] if self._current else [])]
         for process in processes:
-            process.stop()
-        await asyncio.gather(*(process.wait() for process in processes))
+            for carried in list(process.carried):
+                carried.close()
+            if process.silent_s < DEGRADED_S:
+                process.retire()
+            else:
+                process.stop()
+        await asyncio.gather(*(process.wait(_RETIRED_S) for process in processes))
         self._say("lost", f"The connection to {self.destination} was closed.")
 
     async def _connection(self, limit_s: float) -> tuple[SshProcess, float]:
@@ -187,12 +198,20 @@ class SshMaster:
             self._current.probe()
         self._wake.set()
 
+    def _set_aside(self, process: SshProcess) -> None:
+        """It takes no more streams: it is about to end, or somebody has removed its socket."""
+        if self._current is process:
+            self._current = None
+            self._old.add(process)
+            self._say_how_it_is()
+            self._wake.set()
+
     def _judge(self) -> None:
         """Whether the current connection is there and answers."""
         self._old = {old for old in self._old if not old.has_ended}
         for old in self._old:
             if not old.carried:
-                old.stop()
+                old.retire()
         current = self._current
         if current is None:
             return
@@ -267,7 +286,8 @@ class SshMaster:
     def _say(self, state: State, reason: str = "") -> None:
         seen = self.health
         since = seen.since if seen.state == state else time.monotonic()
-        self.health = Health(state, reason, self._message, since)
+        control = str(self._current.control_path) if state == "ready" and self._current else ""
+        self.health = Health(state, reason, self._message, since, control)
         if self.health != seen:
             self._news.set()
             self._news = asyncio.Event()

@@ -15,6 +15,7 @@ from pathlib import Path
 from eagleray.common.ssh_errors import ssh_missing
 from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_mux
+from eagleray.routes.ssh_lines import Lines
 from eagleray.routes.ssh_words import Words
 
 # What the session runs; the login shell of the person makes a process of it, whatever shell that is.
@@ -25,7 +26,8 @@ PROBE_S = 1.5
 _PROBE_AGAIN_S = 3.0
 _KILL_S = 2.0
 _LATE_S = 1.0
-_LONGEST_LINE = 2**16
+# It is killed before that.
+_GONE_S = 10.0
 
 
 class Carried:
@@ -73,7 +75,7 @@ class SshProcess:
         self._stdin = -1
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._pipes: list[_Lines] = []
+        self._pipes: list[Lines] = []
 
     async def start(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         """Starts `argv`; raises `ssh-missing`."""
@@ -100,7 +102,7 @@ class SshProcess:
             for end in (stdin, stdout, stderr):
                 os.close(end)
         os.set_blocking(self._stdin, False)
-        self._pipes = [_Lines(out, self._take_answer), _Lines(err, self._take_words)]
+        self._pipes = [Lines(out, self._take_answer), Lines(err, self._take_words)]
         self._tasks = [asyncio.create_task(self._probing()), asyncio.create_task(self._ending())]
 
     @property
@@ -165,6 +167,15 @@ class SshProcess:
         loop.add_reader(sock, hear)
         return carried
 
+    def retire(self) -> None:
+        """Ends once nobody uses it any longer: a terminal of the person's may."""
+        if not self.is_ready:
+            self.stop()
+            return
+        if self._owns_path:
+            self.control_path.unlink(missing_ok=True)
+        self._close_stdin()
+
     def stop(self) -> None:
         """Ends the process and all that it carries."""
         if self._is_stopping:
@@ -184,9 +195,10 @@ class SshProcess:
             self.has_ended = True
         self._close_stdin()
 
-    async def wait(self) -> None:
-        """Until the process is gone."""
-        await asyncio.gather(*self._tasks[1:], return_exceptions=True)
+    async def wait(self, limit_s: float = _GONE_S) -> None:
+        """Until the process is gone, or the time is over."""
+        if self._tasks:
+            await asyncio.wait(self._tasks[1:], timeout=limit_s)
 
     def _refusal(self) -> str:
         """Why a stream was just refused: ssh writes it before it answers, so that it lies in the pipe already."""
@@ -246,42 +258,3 @@ class SshProcess:
         if self._stdin >= 0:
             os.close(self._stdin)
             self._stdin = -1
-
-
-class _Lines:
-    """Owns the reading end of a pipe and hands over its lines."""
-
-    def __init__(self, descriptor: int, take: Callable[[bytes], None]) -> None:
-        self._descriptor = descriptor
-        self._take = take
-        self._rest = b""
-        os.set_blocking(descriptor, False)
-        asyncio.get_running_loop().add_reader(descriptor, self.read)
-
-    def close(self) -> None:
-        """Takes what still lies in the pipe: what the process left behind may hold the other end open."""
-        while self._descriptor >= 0 and self.read():
-            pass
-        self._end()
-
-    def read(self) -> bool:
-        try:
-            data = os.read(self._descriptor, _LONGEST_LINE)
-        except OSError:
-            return False
-        if not data:
-            self._end()
-            return False
-        *lines, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[-_LONGEST_LINE:]
-        for line in lines:
-            self._take(line)
-        return True
-
-    def _end(self) -> None:
-        if self._descriptor >= 0:
-            asyncio.get_running_loop().remove_reader(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = -1
-            if self._rest:
-                self._take(self._rest)

@@ -11,12 +11,14 @@ from eagleray.routes.asking import Ask
 from eagleray.routes.ssh_attempt import Attempt, Failed, Target
 from eagleray.routes.ssh_process import SshProcess
 
-# For the person's own attempt; what they take to answer does not count.
-FIRST_S = 30.0
+# For the person's own attempt; what they take to answer does not count, but a telephone that they look for
+# does.  Servers wait for 120 s.
+FIRST_S = 90.0
 # A lost packet of a connection that begins is sent again after 1, 3 and 7 s, so that a fresh attempt is what
 # finds a link that has come back.  After a while that is not worth its noise at the far end.
 _PACES = ((30.0, 0.75), (300.0, 2.5), (math.inf, 7.5))
 AT_ONCE = 4
+_LONGEST_USUAL_S = 3.0
 
 
 class Trying:
@@ -27,7 +29,7 @@ class Trying:
         self._changed = changed
         self._running: dict[asyncio.Task[SshProcess], Attempt] = {}
         self._ending: set[asyncio.Task[SshProcess]] = set()
-        self._began = 0.0
+        self._began: float | None = None
         self._last = -math.inf
         # How long a connection takes here, jump hosts and all.
         self._usual_s = 0.0
@@ -46,7 +48,7 @@ class Trying:
     def go_on(self) -> None:
         """Begins another attempt if it is time for it."""
         now = time.monotonic()
-        if not self._running and now - self._last > _PACES[-1][1]:
+        if self._began is None:
             self._began = now
         tried_s = now - self._began
         pace_s = next(pace for until, pace in _PACES if tried_s < until)
@@ -63,7 +65,7 @@ class Trying:
             error = task.exception()
             if error is None and ready is None:
                 ready = task.result()
-                self._usual_s = attempt.took_s
+                self._usual_s = min(attempt.took_s, _LONGEST_USUAL_S)
             elif error is None:
                 task.result().stop()
             elif isinstance(error, Failed):
@@ -79,7 +81,7 @@ class Trying:
             self._ending.add(task)
             task.add_done_callback(self._ended)
         self._running.clear()
-        self._last = -math.inf
+        self._began, self._last = None, -math.inf
 
     async def end(self) -> None:
         """Ends all attempts and waits for their processes."""

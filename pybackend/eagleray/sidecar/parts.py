@@ -30,6 +30,7 @@ from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
+from eagleray.routes.ssh_command import OF_PERSON
 
 
 @frozen
@@ -61,13 +62,14 @@ class Settings:
 
 
 def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
-    """EAGLERAY_SSH wins; what is no setting counts as not set."""
+    """EAGLERAY_SSH wins; a terminal, which has no settings, leaves those of the editor as they are."""
+    of_person = {name: environ[name] for name in OF_PERSON if environ.get(name)}
     said = options.get("ssh")
-    said = said if isinstance(said, dict) else {}
+    if not isinstance(said, dict):
+        return SshSettings(environ.get("EAGLERAY_SSH", ""), None, of_person)
     path = environ.get("EAGLERAY_SSH") or said.get("path")
-    return SshSettings(
-        path if isinstance(path, str) else "", said.get("reuseControlMaster") is not False
-    )
+    program = path if isinstance(path, str) and path else "ssh"
+    return SshSettings(program, said.get("reuseControlMaster") is not False, of_person)
 
 
 @frozen

@@ -13,6 +13,7 @@ import { Window } from "./window.mjs";
  * story follow one another, so the first that fails ends it.  `driver: false` is for a story that starts
  * programs of its own; with `uploads` the workers run a copy of the workspace that Ray has uploaded.
  * `linked`: the extension is installed, since in development mode the editor does not mend its own crashes.
+ * `stage` makes another stage than the usual one, and `server` is for `start`.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -20,7 +21,7 @@ export async function browserRun(name, story, more = {}) {
   const shots = shotsFolder(version);
   let window;
   try {
-    const stage = await setStage(more);
+    const stage = await (more.stage ?? setStage)(more);
     endWithRun(() => stage.stop());
     const server = await start({
       version,
@@ -29,6 +30,7 @@ export async function browserRun(name, story, more = {}) {
       settings: { ...stage.settings, ...more.settings },
       env: { ...stage.env, ...more.env },
       say: console.log,
+      ...more.server,
     });
     endWithRun(() => server.stop());
     endWithRun(() => results.failures > 0 && console.log(server.logs()));

@@ -32,7 +32,9 @@ const QUIET = {
  * Starts the editor and returns `{ url(folder, options), port, token, folders, logs(), stop() }`.
  *
  * `version`: a key of VERSIONS.  `extensionDir`: the extension is run from that folder (development mode);
- * `linkedDir`: that folder is an installed extension; `vsix`: it is installed from that file.  `folder`: what the window opens.  `settings` are added to the
+ * `linkedDir`: that folder is an installed extension; `vsix`: it is installed from that file.  `folder`: what the
+ * window opens.  `driver: false` leaves out the editor's driver for tests, under which it shows no dialog and
+ * no message.  `settings` are added to the
  * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
  * out the random token that the address otherwise carries.  `home` keeps the editor's folders, else they
  * are temporary and go with `stop()`.
@@ -43,6 +45,7 @@ export async function start(options = {}) {
     extensionDir,
     linkedDir,
     vsix,
+    driver = true,
     folder,
     settings = {},
     env = {},
@@ -58,7 +61,7 @@ export async function start(options = {}) {
   delete childEnv.NODE_OPTIONS;
   if (linkedDir) linkExtension(folders, linkedDir);
   if (vsix) await installExtension(found, folders, vsix, childEnv);
-  const child = spawn(found.node, serverArgs(found, folders, port, token), {
+  const child = spawn(found.node, serverArgs(found, folders, port, token, driver), {
     cwd: folders.home,
     env: childEnv,
     detached: true,
@@ -70,7 +73,8 @@ export async function start(options = {}) {
     token,
     folders,
     pid: child.pid,
-    url: (opened = folder, more = {}) => address({ port, token, extensionDir, ...more }, opened),
+    url: (opened = folder, more = {}) =>
+      address({ port, token, extensionDir: linked ? undefined : extensionDir, ...more }, opened),
     logs: () => collectLogs(folders),
     stop: async () => {
       await endGroup(child);
@@ -128,7 +132,7 @@ function dirs(folders) {
   ];
 }
 
-function serverArgs(found, folders, port, token) {
+function serverArgs(found, folders, port, token, driver) {
   // The token stands in a file, since arguments can be read by every user of the machine.
   if (token) fs.writeFileSync(folders.token, token, { mode: 0o600 });
   const access = token
@@ -137,16 +141,25 @@ function serverArgs(found, folders, port, token) {
   return [
     path.join(found.server, "out", "server-main.js"),
     ...["--host", "127.0.0.1", "--port", String(port), ...access],
-    ...["--accept-server-license-terms", "--telemetry-level", "off", "--enable-smoke-test-driver"],
+    ...["--accept-server-license-terms", "--telemetry-level", "off"],
+    ...(driver ? ["--enable-smoke-test-driver"] : []),
     ...dirs(folders),
   ];
 }
 
-/** The editor's first start takes up what lies in the folder of extensions. */
+/** An installed extension that is a link to `dir`, listed as the editor lists what it has installed. */
 function linkExtension(folders, dir) {
   const manifest = JSON.parse(fs.readFileSync(path.join(dir, "package.json"), "utf8"));
   const { publisher, name, version } = manifest;
-  fs.symlinkSync(dir, path.join(folders.extensions, `${publisher}.${name}-${version}`));
+  const link = path.join(folders.extensions, `${publisher}.${name}-${version}`);
+  fs.symlinkSync(dir, link);
+  const entry = {
+    identifier: { id: `${publisher}.${name}` },
+    version,
+    location: { $mid: 1, path: link, scheme: "file" },
+    relativeLocation: path.basename(link),
+  };
+  fs.writeFileSync(path.join(folders.extensions, "extensions.json"), JSON.stringify([entry]));
 }
 
 async function installExtension(found, folders, vsix, env) {

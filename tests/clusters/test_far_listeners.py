@@ -1,0 +1,92 @@
+"""Whose port it is where a route ends, by what the kernel there says."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.far_listeners import ASKED, is_strangers, owner_check
+from eagleray.clients.ray_way import Way
+from eagleray.common.errors import EaglerayError
+
+from tests.fakes.dashboard import dashboard, patient
+from tests.fakes.relay import relay_to
+
+HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
+ME, BOB = 5001, 5002
+HERE, ANYWHERE = "0100007F", "00000000"
+HERE_6 = "00000000000000000000000001000000"
+
+
+def line(address: str, port: int, uid: int, state: str = "0A", far: str = "00000000:0000") -> str:
+    return f"   0: {address}:{port:04X} {far} {state} 00000000:00000000 00:00000000 00000000  {uid}        0 77 1"
+
+
+def tables(*lines: str, uid: int = ME) -> str:
+    status = f"Name:\tcat\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nGid:\t1\t1\t1\t1\n"
+    return "\n".join([status + HEAD, *lines, HEAD.replace("local", "local6"), ""])
+
+
+@pytest.mark.parametrize(
+    ("said", "strangers"),
+    [
+        (tables(line(HERE, 8265, ME)), False),
+        (tables(line(HERE, 8265, 0)), False),
+        (tables(line(HERE, 8265, BOB)), True),
+        (tables(line(ANYWHERE, 8265, BOB)), True),
+        (tables(line(HERE_6, 8265, BOB)), True),
+        (tables(line(HERE, 8265, ME), line(HERE_6, 8265, BOB)), True),
+        (tables(line(HERE, 8266, BOB)), False),
+        (tables(line(HERE, 8265, BOB, state="01")), False),
+        (tables(line(HERE, 8265, BOB), uid=BOB), False),
+        (tables(), False),
+        ("cat: /proc/self/status: No such file or directory\n", False),
+        ("", False),
+    ],
+)
+def test_whose_port_it_is(said: str, strangers: bool) -> None:
+    assert is_strangers(said, 8265) is strangers
+
+
+def test_this_kernel_speaks_like_that() -> None:
+    said = subprocess.run(ASKED, capture_output=True, text=True, check=False).stdout
+    assert "\nUid:" in said
+    assert not is_strangers(said, 1)
+
+
+async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
+    owner = [ME]
+    asked: list[str] = []
+
+    async def run(ssh: str, argv: Sequence[str]) -> Ran:
+        asked.append(ssh)
+        assert tuple(argv) == ASKED
+        return Ran(0, tables(line(HERE, 8265, owner[-1])), "")
+
+    async with dashboard() as fake, relay_to(fake.port) as relay:
+        check = owner_check(run, "login", 8265, "ssh://login/http://127.0.0.1:8265")
+
+        async def find() -> Way:
+            return Way("http://127.0.0.1:8265", relay.path, check=check)
+
+        client = patient("ssh://login/http://127.0.0.1:8265", lambda look: "secret", find)
+        await client.version()
+        assert asked == []
+        fake.token = "secret"
+        await client.version()
+        assert asked == ["login"]
+        relay.break_connections()
+        await client.version()
+        assert asked == ["login", "login"]
+        # It goes, and somebody else listens there who asks for the token just as Ray does.
+        owner.append(BOB)
+        sent = len(fake.sent_tokens())
+        relay.break_connections()
+        for _ in range(2):
+            with pytest.raises(EaglerayError) as failed:
+                await client.version()
+            assert failed.value.code == "stranger-listens"
+        assert len(fake.sent_tokens()) == sent
+        await client.close()

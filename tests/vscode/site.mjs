@@ -1,0 +1,137 @@
+/**
+ * A cluster behind ssh, in a real VS Code as people use it: from a host of the ssh config to a worker's line,
+ * with the host's key and the passphrase asked for, and over a cut of the link.
+ *
+ *     node tests/vscode/site.mjs [--vscode 1.139|1.105]
+ */
+
+import * as fs from "node:fs";
+import { browserRun } from "./harness/run.mjs";
+import { siteStage } from "./harness/site.mjs";
+
+await browserRun(
+  "site",
+  async ({ stage, window, test }) => {
+    const { page } = window;
+    const { site } = stage;
+    const list = page.locator(".quick-input-widget:visible");
+    const input = list.locator("input").first();
+    const choice = (words) => list.locator(".monaco-list-row", { hasText: words });
+    const dialog = page.locator(".monaco-dialog-box");
+    const source = fs.readFileSync(site.program, "utf8").split("\n");
+    const line = source.findIndex((text) => text.includes("# stands: pausing")) + 1;
+    const choose = (words, effect, what) =>
+      window.gesture(() => choice(words).first().click({ timeout: 4000 }), effect, what);
+
+    await test("the list offers the hosts of the ssh config, and says why there is no job", async () => {
+      await window.openPanel();
+      await window.command("Eagleray: Add Cluster", () => input.isVisible());
+      await window.sees(choice("alice@10.66.0.1"), "the login node with its address");
+      await window.shot("add-cluster");
+      await input.fill("node-1");
+      await window.sees(choice("Write a port (8265)"), "why that is no address");
+    });
+
+    await test("looking for jobs on a host asks whether its key is right, and for the passphrase", async () => {
+      await input.fill("");
+      await choose(
+        "Look for my jobs on another host",
+        () => choice("login2").first().isVisible(),
+        "hosts",
+      );
+      await input.fill("login");
+      await window.key("Enter", () => dialog.isVisible(), "ssh asks about the host's key");
+      await window.sees(dialog.getByText(/ED25519 key fingerprint is SHA256:/), "the fingerprint");
+      await window.shot("host-key");
+      await window.click(
+        dialog.locator(".monaco-button", { hasText: "Yes" }),
+        async () => !(await dialog.isVisible()),
+        "the dialog is answered",
+      );
+      await window.sees(list.getByText("Enter passphrase for key"), "the passphrase asked for");
+      await window.shot("passphrase");
+      await page.keyboard.type(site.passphrase);
+      await page.keyboard.press("Enter");
+      await window.sees(choice("train-policy"), "the job among the choices");
+      await window.shot("jobs");
+      await page.keyboard.press("Escape");
+    });
+
+    await test("the running job stands in the panel, and its + leads to its paused workers", async () => {
+      const job = window.row(/train-policy.*login/);
+      await window.sees(job, "the row of the job");
+      await window.shot("job");
+      await window.gesture(
+        async () => {
+          await job.first().hover();
+          await job
+            .first()
+            .locator('.action-label[aria-label^="Connect to Job"]')
+            .click({ timeout: 4000 });
+        },
+        () =>
+          window
+            .row(/through .*login/)
+            .first()
+            .isVisible(),
+        "the cluster of the job",
+        30_000,
+      );
+      await window.sees(window.row(/Pausing\.loop.*2 paused/), "the paused workers");
+      await window.shot("connected");
+    });
+
+    await test("one click stands at the line of a worker on a node of the job", async () => {
+      await window.attach(
+        window.row(/on-10\.77\.0\.19/),
+        () => window.toolbar().isVisible(),
+        "a session has begun",
+      );
+      await window.standsAt(line);
+      await window.shot("standing");
+    });
+
+    await test("a cut link shows within seconds, comes back by itself, and the worker stands where it stood", async () => {
+      await window.openPanel();
+      await site.cut("laptop", "silent");
+      const row = page.locator(".pane-body .monaco-list-row", { hasText: "through" });
+      await window.sees(
+        row.filter({ hasText: /does not answer|connection lost|reconnect/i }),
+        "that there is no answer",
+      );
+      await window.shot("cut");
+      await site.cut("laptop", "up");
+      await window.sees(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster again");
+      await window.sees(window.toolbar(), "the session still");
+      await window.click(
+        page.locator('.debug-toolbar .action-label[aria-label^="Step Over"]'),
+        () => window.isAt(line + 1),
+        "it steps",
+      );
+      await window.shot("after-the-cut");
+    });
+
+    await test("a terminal opens on the node of a worker", async () => {
+      await window.gesture(
+        async () => {
+          await window.rest();
+          await window
+            .row(/on-10\.77\.0\.20/)
+            .first()
+            .click({ button: "right", timeout: 4000 });
+          await page
+            .locator(".monaco-menu:visible .action-label", {
+              hasText: "Open Terminal on This Node",
+            })
+            .first()
+            .click({ timeout: 4000 });
+        },
+        () => page.locator(".terminal-tabs-entry, .single-terminal-tab").first().isVisible(),
+        "a terminal is open",
+        15_000,
+      );
+      await window.shot("terminal");
+    });
+  },
+  { stage: siteStage, driver: false, linked: true, server: { driver: false } },
+);
