@@ -13,7 +13,6 @@ from tests.lab.ray import LabRay, start_ray
 from tests.lab.site import NoSite, Site
 from tests.lab.slurm import Job, submitted
 
-
 WITH_RAY = {"ray_site", "slurm_job"}
 
 
