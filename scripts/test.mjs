@@ -33,7 +33,7 @@ const chosen = suites.filter(
 const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
 const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
 await runLane("first");
-await Promise.all(["python", "editor"].map(runLane));
+await Promise.all(["python", "editor", "lab"].map(runLane));
 await endLeftovers();
 close();
 

@@ -13,12 +13,15 @@ from tests.lab.ray import LabRay, start_ray
 from tests.lab.site import NoSite, Site
 from tests.lab.slurm import Job, submitted
 
+WITH_RAY = {"ray_site", "slurm_job"}
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for the site belongs to the suite “lab”."""
+    """Whatever asks for the site belongs to the suites “lab”, or “lab Ray” if Ray is to run in it."""
     for item in items:
-        if "site" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.lab)
+        asked = set(getattr(item, "fixturenames", ()))
+        if "site" in asked:
+            item.add_marker(pytest.mark.lab_ray if asked & WITH_RAY else pytest.mark.lab)
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +49,20 @@ def slurm_job(site: Site) -> Iterator[Job]:
     with submitted(site) as job:
         job.wait_ray()
         yield job
+
+
+@pytest.fixture(scope="session")
+def short_job(site: Site) -> Iterator[Job]:
+    """A job of one minute, the shortest that there is."""
+    with submitted(site, "sleep", "3000", nodes=1, limit="0:01:00") as job:
+        yield job
+
+
+@pytest.fixture(scope="session", autouse=True)
+def begun_early(request: pytest.FixtureRequest) -> None:
+    """That minute goes by while other tests run."""
+    if any("short_job" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("short_job")
 
 
 @pytest.fixture

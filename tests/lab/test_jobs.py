@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.lab.adapter import LabAdapter, greeting, srun, ssh
@@ -16,13 +14,6 @@ from tests.lab.sshd import no_sshd
 from tests.real_ray.command import stand
 
 pytestmark = pytest.mark.timeout(400)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_job(site: Site) -> Iterator[Job]:
-    """A job of one minute, which beside all others ends in the meantime."""
-    with submitted(site, "sleep", "3000", nodes=1, limit="0:01:00") as job:
-        yield job
 
 
 def cluster(job: Job) -> str:
@@ -99,11 +90,3 @@ def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
     over = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
     assert (over["state"], over["id"]) == ("unreachable", before["id"])
     assert "cancelled" in f"{over['sentence']} {over['problems']}"
-
-
-def test_out_of_time(short_job: Job, laptop: Eagleray) -> None:
-    """Begun before all others, since SLURM counts in minutes."""
-    short_job.wait_state("TIMEOUT", "")
-    over = laptop.json("clusters", "--cluster", cluster(short_job))[0]
-    assert over["state"] == "unreachable"
-    assert "time" in f"{over['sentence']} {over['problems']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,23 @@ from tests.sidecar.stdio_client import StdioClient
 
 pytestmark = pytest.mark.timeout(300)
 
+# It tells what it was sent, and ends with its standard input.
+ASKS_AS_RAY = """
+import http.server, json, sys, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        token = self.headers.get("Authorization", "")
+        print(token or "nothing")
+        is_mode = self.path == "/api/authentication_mode"
+        said = json.dumps({"authentication_mode": "token"}) if is_mode else "authentication token"
+        self.send_response(200 if is_mode else 403 if token else 401)
+        self.end_headers()
+        self.wfile.write(said.encode())
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8265), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print("ready")
+sys.stdin.read()
+"""
 ADDRESS = "ssh://login/node-5:8265"
 TOKEN = "the right token"
 
@@ -45,3 +63,26 @@ async def test_missing_wrong_right_and_expired(guarded: FakeCluster, laptop: Eag
         seen = await client.result(clusters.REFRESH)
         assert [p["code"] for p in seen["clusters"][0]["problems"]] == ["token-expired"]
         await client.end()
+
+
+@pytest.mark.parametrize(
+    ("user", "code"), [("bob", "stranger-listens"), ("alice", "token-refused")]
+)
+async def test_who_asks_as_ray_does_on_a_shared_login_node(
+    site: Site, laptop: Eagleray, user: str, code: str
+) -> None:
+    """A cluster that was added is over, and somebody listens at its port; only its owner is sent a token."""
+    command = ["python", "-u", "-c", ASKS_AS_RAY]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with site.popen("login", user, command, text=True, **pipes) as process:
+        assert process.stdin and process.stdout
+        assert process.stdout.readline() == "ready\n"
+        async with laptop.sidecar() as client:
+            await client.initialize()
+            asked = {"address": "ssh://login/8265", "token": TOKEN}
+            added = await client.result(clusters.ADD, asked)
+            assert [problem["code"] for problem in added["problems"]] == [code]
+            await client.end()
+        process.stdin.close()
+        told = process.stdout.read()
+    assert (TOKEN in told) is (user == "alice")

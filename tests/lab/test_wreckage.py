@@ -11,6 +11,7 @@ from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import node_address
 from tests.lab.ray import LabRay, restarted_head
 from tests.lab.site import Site
+from tests.lab.slurm import Job
 from tests.ray_cluster import Program, wait_for
 
 pytestmark = pytest.mark.timeout(400)
@@ -60,3 +61,11 @@ async def test_a_head_that_is_restarted(
             assert after != before
             assert laptop.paused(CLUSTER) == []
         await client.end()
+
+
+def test_out_of_time(short_job: Job, laptop: Eagleray) -> None:
+    """Begun before all others, since SLURM counts in minutes."""
+    short_job.wait_state("TIMEOUT", "")
+    over = laptop.json("clusters", "--cluster", f"ssh://login/slurm://{short_job.id}")[0]
+    assert over["state"] == "unreachable"
+    assert "time" in f"{over['sentence']} {over['problems']}"
