@@ -91,6 +91,8 @@ export interface ContextKeys {
     "idle" | "starting" | "ready" | "no-python" | "failed" | "unsupported";
   /** Some worker is paused or held: gives "Attach to Next Paused Worker" its key. */
   readonly "eagleray.hasPaused": boolean;
+  /** Some job holds a Ray that is not connected yet. */
+  readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
   readonly "eagleray.following": boolean;
   /** How the view All Workers is grouped. */
@@ -100,6 +102,7 @@ export interface ContextKeys {
 export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.sidecar",
   "eagleray.hasPaused",
+  "eagleray.hasJobs",
   "eagleray.following",
   "eagleray.allWorkersBy",
 ];

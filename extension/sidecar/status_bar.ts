@@ -36,6 +36,7 @@ export function statusBar(parts: Parts): Disposable {
     setContextKey("eagleray.sidecar", parts.sidecar.state.value);
     const { paused, held } = parts.paused.value;
     setContextKey("eagleray.hasPaused", paused + held > 0);
+    setContextKey("eagleray.hasJobs", parts.clusters.value.jobs.length > 0);
   };
   owned.add(parts.sidecar.state.onChanged(show));
   owned.add(parts.clusters.onChanged(show));

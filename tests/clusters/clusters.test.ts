@@ -170,13 +170,13 @@ test("Reconnect asks for a new connection; from the palette of the clusters that
 
 test("running jobs with a Ray in them and hosts of jobs stand there, each with its menu", () => {
   const hosts = [
-    { host: "login", state: "ok" as const, sentence: "2 jobs of yours" },
+    { host: "login", state: "ok" as const, sentence: "" },
     { host: "other", state: "failing" as const, sentence: "other refused the key." },
   ];
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [job()], hosts }));
   assert.deepEqual(shownRows(), [
     "train | job 12 · login · 3 nodes · Ray 2.60.0 · 1 h 20 min left | job",
-    "login | 2 jobs of yours | jobHost",
+    "login | your jobs are looked for there | jobHost",
     "other | other refused the key. | jobHost",
   ]);
 });

@@ -53,6 +53,7 @@ await browserRun(
       await page.keyboard.type(site.passphrase);
       await page.keyboard.press("Enter");
       await window.sees(choice("train-policy"), "the job among the choices");
+      await window.sees(choice("alice@10.66.0.3"), "the hosts again");
       await window.shot("jobs");
       await page.keyboard.press("Escape");
     });
@@ -92,6 +93,7 @@ await browserRun(
     });
 
     await test("a cut link shows within seconds, comes back by itself, and the worker stands where it stood", async () => {
+      await window.clearMessages();
       await window.openPanel();
       await site.cut("laptop", "silent");
       const row = page.locator(".pane-body .monaco-list-row", { hasText: "through" });
@@ -111,7 +113,7 @@ await browserRun(
       await window.shot("after-the-cut");
     });
 
-    await test("a terminal opens on the node of a worker", async () => {
+    await test("a terminal opens on the node of a worker, and nothing is asked again", async () => {
       await window.gesture(
         async () => {
           await window.rest();
@@ -130,6 +132,7 @@ await browserRun(
         "a terminal is open",
         15_000,
       );
+      await window.sees(page.locator(".xterm-rows", { hasText: "node-10" }), "its prompt");
       await window.shot("terminal");
     });
   },

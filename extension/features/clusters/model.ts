@@ -86,7 +86,8 @@ export function jobWords(job: Job): { label: string; where: string; nodes: strin
 
 function jobHostTexts(host: JobHost): RowTexts {
   const name = plain(host.host);
-  const sentence = plain(host.sentence, 500);
+  const words = host.state === "asking" ? "asking for your jobs" : "your jobs are looked for there";
+  const sentence = plain(host.sentence, 500) || words;
   return {
     id: `jobHost ${host.host}`,
     label: name,

@@ -13,9 +13,7 @@ export function attachRequest(
   unlessTaken: boolean,
 ): Promise<Attached> {
   const asked = { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken };
-  return longWork("Attaching", (options) =>
-    parts.sidecar.request(ATTACH, asked, options),
-  );
+  return longWork("Attaching", (options) => parts.sidecar.request(ATTACH, asked, options));
 }
 
 function workspaceFolders(): string[] {

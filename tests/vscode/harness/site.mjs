@@ -53,7 +53,12 @@ export async function siteStage() {
       RAY_API_SERVER_ADDRESS: "",
       RAY_ADDRESS: "",
     },
-    settings: { "eagleray.python": python(), "eagleray.ssh.path": site.ssh },
+    settings: {
+      "eagleray.python": python(),
+      "eagleray.ssh.path": site.ssh,
+      // Only then the text of a terminal stands in the page.
+      "terminal.integrated.gpuAcceleration": "off",
+    },
     stop: async () => {
       endMarked("EAGLERAY_HOME", home);
       await site.stop();
