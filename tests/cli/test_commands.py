@@ -174,6 +174,10 @@ async def test_a_cluster_that_fails(dashboard: FakeDashboard) -> None:
         ("logs", "w", "--lines", "0"),
         ("logs", "w", "--lines", "many"),
         ("logs", "w", "--follow", "--json"),
+        ("tunnel",),
+        ("tunnel", "8265", "nowhere"),
+        ("tunnel", "8265", "host:0"),
+        ("tunnel", "8265", "--port", "65536"),
     ],
 )
 def test_a_wrong_command_line(
@@ -192,7 +196,16 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
             main([option])
         assert ended.value.code == 0
     said = capsys.readouterr().out
-    for command in ("clusters", "paused", "attach", "continue", "release", "logs"):
+    for command in (
+        "clusters",
+        "slurm",
+        "tunnel",
+        "paused",
+        "attach",
+        "continue",
+        "release",
+        "logs",
+    ):
         assert command in said
     assert said.endswith(f"eagleray {__version__}\n")
 

@@ -45,6 +45,7 @@ class FakeAdapter:
         self.answers: dict[str, WorkerState | EaglerayError] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.protocol = protocol.PROTOCOL
+        self.ops: list[str] = []
         self.silent_about = ""
         self.kept_silent = asyncio.Event()
         self._subscribed: list[asyncio.StreamWriter] = []
@@ -87,7 +88,13 @@ class FakeAdapter:
         self, op: str, params: dict[str, Any], writer: asyncio.StreamWriter
     ) -> dict[str, Any]:
         if op == protocol.HELLO:
-            return {"protocol": self.protocol, "version": "x", "pid": 1, "grown": "later"}
+            return {
+                "protocol": self.protocol,
+                "version": "x",
+                "pid": 1,
+                "ops": self.ops,
+                "grown": "later",
+            }
         if op == protocol.WORKERS:
             return self._workers()
         self.asked.append((op, params))

@@ -1,7 +1,8 @@
 """A site for an editor of this machine: `python -m tests.lab.editor` says what it needs and ends with its stdin.
 
 The editor's ssh begins in the network of the laptop.  It knows the login nodes by name, has met none of them, and
-has alice's key, which wants a passphrase.  In the site runs a job with Ray in it and a paused worker on each node.
+has alice's key, which wants a passphrase.  In the site runs a job with Ray in it and a paused worker on each node;
+another one waits until it is over.
 A line `HOST silent|down|up` on stdin is a cut of that host's link; each is answered by one line.
 """
 
@@ -15,10 +16,11 @@ from pathlib import Path
 
 from tests.lab.hosts import LOGINS
 from tests.lab.ray import PROGRAMS
-from tests.lab.site import NoSite, Site
+from tests.lab.site import Cut, NoSite, Site
 from tests.lab.slurm import submitted
 
 PASSPHRASE = "correct horse battery"
+CUTS: tuple[Cut, ...] = ("silent", "down", "up")
 CONFIG = """\
 Host {names}
   User alice
@@ -34,8 +36,12 @@ def main() -> None:
     try:
         site.start()
         folder = _person(site)
-        with submitted(site, name="train-policy", limit="1:30:00") as job:
+        with (
+            submitted(site, name="train-policy", limit="1:30:00") as job,
+            submitted(site, "sleep", "3000", name="evaluate") as pending,
+        ):
             job.wait_ray()
+            pending.wait_state("PENDING")
             job.ray.run("pausing.py")
             job.ray.wait_paused(len(job.ray.nodes))
             _say(
@@ -47,8 +53,7 @@ def main() -> None:
             )
             for line in sys.stdin:
                 host, how = line.split()
-                assert how in ("silent", "down", "up")
-                site.cut(host, how)
+                site.cut(host, CUTS[CUTS.index(how)])
                 _say(done=line.strip())
     except NoSite as error:
         _say(none=str(error))

@@ -55,7 +55,23 @@ await browserRun(
       await window.sees(choice("train-policy"), "the job among the choices");
       await window.sees(choice("alice@10.66.0.3"), "the hosts again");
       await window.shot("jobs");
-      await page.keyboard.press("Escape");
+    });
+
+    await test("a pending job is waited for, with SLURM's reason, until one has had enough", async () => {
+      await choose(
+        "evaluate",
+        () => window.notification("Waiting for job").isVisible(),
+        "it waits",
+      );
+      const waiting = window.notification("Waiting for job");
+      await window.sees(waiting.getByText(/Resources|Priority/), "the reason");
+      await window.shot("pending");
+      await window.click(
+        waiting.locator(".monaco-button", { hasText: "Cancel" }),
+        async () => !(await waiting.isVisible()),
+        "the wait is over",
+      );
+      await window.seesNot(window.notification(/evaluate/), "a word about it");
     });
 
     await test("the running job stands in the panel, and its + leads to its paused workers", async () => {

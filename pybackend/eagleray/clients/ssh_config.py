@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from eagleray.routes.spec import RouteSpec, checked
 
 MOST = 500
 LONGEST = 2**20
+
+_LINE = re.compile(r"\s*([A-Za-z]+)(?:\s*=\s*|\s+)(.*)")
 
 log = logging.getLogger(__name__)
 
@@ -68,14 +71,13 @@ def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple
 
 def _words(line: str) -> tuple[str, list[str]]:
     """`Keyword arguments`, or `Keyword=arguments`."""
-    text = line.strip()
-    if not text or text.startswith("#"):
+    found = _LINE.match(line)
+    if not found:
         return "", []
-    keyword, _, rest = text.replace("=", " ", 1).partition(" ")
     try:
-        return keyword.lower(), shlex.split(rest, comments=True)
+        return found[1].lower(), shlex.split(found[2], comments=True)
     except ValueError:
-        return keyword.lower(), []
+        return found[1].lower(), []
 
 
 def _is_name(written: str) -> bool:

@@ -1,0 +1,183 @@
+"""The commands about jobs, routes and tunnels, and the questions of ssh on a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import sys
+import termios
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import START, eagleray
+from tests.fakes.adapter import FakeAdapter
+from tests.fakes.dashboard import FakeDashboard
+
+# Answers as a fake `squeue` of this machine, in whatever format is asked for.
+SQUEUE = """#!{python}
+import sys
+format = sys.argv[sys.argv.index("-o") + 1]
+mark = format.partition("%")[0]
+head = ["JOBID", *["x"] * 10]
+job = ["12", "RUNNING", "2", "1:20:00", "5:00", "1800000000", "NO", "batch", "None", "localhost", "a $(touch {owned}) \\x1b[31m"]
+print("".join("".join(mark + field for field in row) + mark + "\\n" for row in (head, job)))
+"""
+
+
+@pytest.fixture
+def squeue(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that must not come to be."""
+    folder, owned = own_home / "bin", own_home / "owned"
+    folder.mkdir()
+    script = folder / "squeue"
+    script.write_text(SQUEUE.format(python=sys.executable, owned=owned))
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("EAGLERAY_DISCOVERY", "own")
+    return owned
+
+
+async def test_jobs_of_this_machine(squeue: Path) -> None:
+    (job,) = (await eagleray("slurm", "--json")).json
+    assert (job["address"], job["job"], job["host"]) == ("slurm://12", "12", "")
+    assert (job["state"], job["nodes"], job["partition"]) == ("running", 2, "batch")
+    assert job["name"].startswith("a $(touch")
+    assert 0 < job["time_left_s"] <= 4800
+    done = await eagleray("slurm")
+    assert done.code == 0
+    assert "slurm://12" in done.out
+    assert "1 h 20 min left" in done.out
+    assert "\x1b" not in done.out
+    assert not squeue.exists()
+
+
+async def test_no_slurm_here(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(own_home))
+    done = await eagleray("slurm")
+    assert (done.code, done.out) == (1, "")
+    assert "no `squeue` on this machine" in done.err
+
+
+async def test_no_host(own_home: Path) -> None:
+    done = await eagleray("slurm", "--host", "-oProxyCommand=touch /tmp/owned")
+    assert done.code == 2 or "is not the name of a host" in done.err
+    done = await eagleray("slurm", "--host=-oProxyCommand=touch")
+    assert (done.code, done.out) == (1, "")
+    assert "is not the name of a host" in done.err
+
+
+async def test_a_cluster_is_shown_whether_it_answers_or_not(own_home: Path) -> None:
+    (row,) = (await eagleray("clusters", "--cluster", "127.0.0.1:1", "--json")).json
+    assert (row["id"], row["state"], row["route"]) == ("http://127.0.0.1:1", "unreachable", None)
+    done = await eagleray("clusters", "--cluster", "ray://head:10001")
+    assert done.code == 1
+    assert "is not the address" in done.err
+
+
+@asynccontextmanager
+async def tunnel(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """The command, and where it says that it listens."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(START), "cli", "tunnel", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout
+        line = await asyncio.wait_for(process.stdout.readline(), 60)
+        yield process, line.decode().strip()
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        await process.wait()
+
+
+async def test_a_tunnel_until_ctrl_c(dashboard: FakeDashboard) -> None:
+    async with tunnel(dashboard.address) as (process, place):
+        host, _, port = place.rpartition(":")
+        assert host == "127.0.0.1"
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"GET /api/version HTTP/1.0\r\n\r\n")
+        assert json.loads((await reader.read()).partition(b"\r\n\r\n")[2])["ray_version"]
+        writer.close()
+        process.send_signal(signal.SIGINT)
+        _, err = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 130
+        assert b"Every user of this machine can connect to it" in err
+
+
+async def test_a_tunnel_to_nowhere(dashboard: FakeDashboard) -> None:
+    done = await eagleray("tunnel", dashboard.address, "127.0.0.1:1")
+    assert (done.code, done.out) == (1, "")
+    assert "127.0.0.1:1 cannot be reached" in done.err
+
+
+@pytest.fixture
+async def terminal() -> AsyncIterator[tuple[int, int]]:
+    """Both ends of a terminal."""
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_a_question_on_the_terminal(
+    own_home: Path, fake_adapter: FakeAdapter, terminal: tuple[int, int]
+) -> None:
+    """It is put there, what is typed is not shown, and it goes back to where it came from."""
+    ours, theirs = terminal
+    fake_adapter.silent_about = "run"
+    fake_adapter.ops = ["hello", "subscribe", "workers", "asks", "answer", "run", "use_ssh"]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", TAKES_TERMINAL, str(theirs), sys.executable, str(START)),
+        *("cli", "slurm", "--host", "login"),
+        stdin=theirs,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=theirs,
+        pass_fds=[theirs],
+        start_new_session=True,
+    )
+    try:
+        await asyncio.wait_for(fake_adapter.kept_silent.wait(), 60)
+        question = {"id": 7, "ssh": "login", "prompt": "Code \x1b[31mnow:", "kind": "secret"}
+        fake_adapter.say({"event": "question", **question})
+        shown = await until(ours, "now:")
+        assert "login: Code  [31mnow:" in shown
+        while termios.tcgetattr(ours)[3] & termios.ECHO:
+            await asyncio.sleep(0.01)
+        os.write(ours, b"123456\n")
+        while ("answer", {"id": 7, "text": "123456"}) not in fake_adapter.asked:
+            await asyncio.sleep(0.01)
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        await process.wait()
+    os.write(theirs, b"end")
+    assert "123456" not in await until(ours, "end")
+
+
+TAKES_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+async def until(terminal: int, text: str) -> str:
+    """What was written to the terminal, to the end of `text`."""
+    loop, shown, readable = asyncio.get_running_loop(), "", asyncio.Event()
+    loop.add_reader(terminal, readable.set)
+    try:
+        while text not in shown:
+            await asyncio.wait_for(readable.wait(), 60)
+            readable.clear()
+            shown += os.read(terminal, 4096).decode("utf-8", "replace")
+    finally:
+        loop.remove_reader(terminal)
+    return shown
