@@ -14,6 +14,8 @@ _AT_ONCE = 2**20
 # F_SETPIPE_SZ of Linux; a pipe has 64 KiB otherwise, and an unprivileged one at most 1 MiB.
 _SET_PIPE_SIZE = 1031
 _MOVE_NONBLOCK = 1 | 2
+# As far as the system lets it: a reader that sleeps for a moment then holds up nobody.
+_SINK_BUFFER = 2**20
 # Who sends so much at once sends more: it is let gather for a moment, since each look costs more than a copy.
 _MUCH = 2**15
 _GATHER_S = 0.001
@@ -43,6 +45,8 @@ class Pump:
         self._loop = asyncio.get_running_loop()
         self._gathering: asyncio.TimerHandle | None = None
         os.set_blocking(pipe, False)
+        if sink.family == socket.AF_UNIX:
+            sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SINK_BUFFER)
         if sink.family == socket.AF_UNIX:
             sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SINK_BUFFER)
         self._loop.add_reader(pipe, self._move)
