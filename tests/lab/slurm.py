@@ -71,7 +71,8 @@ def submitted(
         yield job
     finally:
         job.cancel()
-        end_leftovers(site)
+        if not words:
+            end_leftovers(site)
 
 
 def end_leftovers(site: Site) -> None:
