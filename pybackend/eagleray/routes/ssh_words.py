@@ -91,7 +91,7 @@ class Words:
         self._refusals: list[str] = []
 
     def take(self, line: str) -> None:
-        clean = redact_text(printable(line.strip(), _LONGEST_LINE))
+        clean = redact_text(printable(line[: 2 * _LONGEST_LINE].strip(), _LONGEST_LINE))
         if not clean:
             return
         refusal = _OPEN_FAILED.match(clean)
