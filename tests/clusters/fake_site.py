@@ -34,7 +34,7 @@ class FakeJob:
     count: int = 2
     left: str = LEFT
     ran: str = "30:00"
-    started: str = "1800000000"
+    started: str = "1700000000"
     share: str = "NO"
     partition: str = "batch"
     reason: str = "None"

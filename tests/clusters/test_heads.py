@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 import pytest
 from eagleray.adapter.protocol import Ran
@@ -150,6 +152,16 @@ async def test_a_pending_job_is_waited_for(world: World) -> None:
         "Job 12 runs; waiting for its Ray",
         "Looking for Ray in job 12",
     ]
+
+
+async def test_when_slurm_expects_it_to_start(world: World) -> None:
+    in_a_day = int(time.time()) + 86400
+    world.site.change(word="PENDING", reason="Priority", nodelist="", started=str(in_a_day))
+    said = (await world.refusal(wait=False)).message
+    date = datetime.fromtimestamp(in_a_day).strftime("%H:%M on %d %B")
+    assert said == f"Job 12 waits for its nodes (Priority); SLURM expects it to start at {date}."
+    world.site.change(started=str(int(time.time()) - 5))
+    assert "expects" not in (await world.refusal(wait=False)).message
 
 
 async def test_a_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) -> None:

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from eagleray.adapter.protocol import RouteState
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_way import Way
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.terminals import Terminals
+from eagleray.routes.spec import RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 from tests.fakes.dashboard import FakeDashboard, dashboard
@@ -100,6 +102,15 @@ async def test_beyond_ssh(world: World) -> None:
         "ssh -t -- 10.77.0.9",
     )
     assert await world.argv(ON_HOST) == ("my-ssh", "-t", "--", "login")
+
+
+async def test_over_the_connection_that_there_is(world: World) -> None:
+    world.around.routes.states = [
+        RouteState(RouteSpec(ssh="login"), "ready", "", "", 1.0, control="/run/c")
+    ]
+    assert await world.argv(ON_HOST) == (
+        *("my-ssh", "-S", "/run/c", "-o", "ControlMaster=no", "-t", "--", "login"),
+    )
 
 
 async def test_what_a_cluster_says_is_no_option_and_no_shells_syntax(world: World) -> None:

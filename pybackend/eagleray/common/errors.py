@@ -286,10 +286,12 @@ def job_over(job: str, word: str) -> EaglerayError:
     )
 
 
-def job_waits(job: str, why: str) -> EaglerayError:
+def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
+    """`starts`: when SLURM expects it to, in the person's own words for a time."""
+    expected = f"; SLURM expects it to start at {starts}" if starts else ""
     return EaglerayError(
         "job-waits",
-        f"Job {printable(job, 40)} waits for its nodes{f' ({printable(why, 60)})' if why else ''}.",
+        f"Job {printable(job, 40)} waits for its nodes{f' ({printable(why, 60)})' if why else ''}{expected}.",
         "It is found by itself when it runs.",
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 
 from attrs import field, frozen
 
@@ -76,9 +78,9 @@ class Heads:
             if seen is None or seen.state in ("over", "ending"):
                 raise job_over(job, seen.word if seen else "")
             if seen.state == "pending" and not wait:
-                raise job_waits(job, seen.reason)
+                raise job_waits(job, seen.reason, starts(seen.started))
             if seen.state == "pending":
-                say(job_waits(job, seen.reason).message)
+                say(job_waits(job, seen.reason, starts(seen.started)).message)
                 await self._sleep(PENDING_S)
                 continue
             say(f"Looking for Ray in job {job}")
@@ -116,6 +118,14 @@ class Heads:
             raise no_ray_in_job(job.id)
         chosen = max(found, key=lambda one: (one.started, -nodes.index(one.node)))
         return _head(ssh, job.id, chosen.node, _host(chosen), chosen.port, asked)
+
+
+def starts(at: float) -> str:
+    """A time of day, with its date if it is not today; "" for none, or one that has passed."""
+    if at < time.time():
+        return ""
+    when = datetime.fromtimestamp(at)
+    return when.strftime("%H:%M" if when.date() == datetime.now().date() else "%H:%M on %d %B")
 
 
 def is_within(answer: NodeAnswer, addresses: Mapping[str, Sequence[str]]) -> bool:

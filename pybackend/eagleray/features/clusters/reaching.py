@@ -12,7 +12,7 @@ from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_way import FindWay
 from eagleray.common.errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
-from eagleray.features.clusters.heads import Say
+from eagleray.features.clusters.heads import Say, starts
 from eagleray.features.clusters.jobs import Jobs, SeenJob
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.token_rules import TokenRules
@@ -219,8 +219,9 @@ def jobs_of(clusters: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _waits(seen: SeenJob | None) -> str:
-    pending = seen is not None and seen.job.state == "pending"
-    return job_waits(seen.job.id, seen.job.reason).message if seen and pending else ""
+    if seen is None or seen.job.state != "pending":
+        return ""
+    return job_waits(seen.job.id, seen.job.reason, starts(seen.job.started)).message
 
 
 def _problem(seen: SeenJob | None) -> Problem | None:

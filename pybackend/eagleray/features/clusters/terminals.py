@@ -89,7 +89,7 @@ class Terminals:
         ip = node.ip if node else ""
         on_host = is_loopback(urlsplit(where.url).hostname or "") and is_head
         if on_host or not ip or is_loopback(ip):
-            return Terminal(where.ssh, (self._ssh, "-t", "--", where.ssh))
+            return Terminal(where.ssh, (*self._shell_on(where.ssh),))
         return Terminal(
             _title(node), tuple(self._through(where.ssh, ["ssh", "-t", "--", _host(ip)]))
         )
@@ -98,11 +98,17 @@ class Terminals:
         ip = node.ip if node else urlsplit(where.url).hostname or ""
         if is_loopback(ip) or ip in self._local():
             return Terminal("this machine", (self._environ.get("SHELL") or "/bin/sh",))
-        return Terminal(_title(node) or ip, (self._ssh, "-t", "--", _host(ip)))
+        return Terminal(_title(node) or ip, (*self._shell_on(_host(ip)),))
+
+    def _shell_on(self, host: str) -> list[str]:
+        """Over the connection that there is already, so that nothing is asked twice; else over one of its own."""
+        control = self._ways.control(host)
+        shared = ["-S", control, "-o", "ControlMaster=no"] if control else []
+        return [self._ssh, *shared, "-t", "--", host]
 
     def _through(self, host: str, command: list[str]) -> list[str]:
         """ssh joins its arguments to a line for the shell there, hence the quotes."""
-        return [self._ssh, "-t", "--", host, shlex.join(command)]
+        return [*self._shell_on(host), shlex.join(command)]
 
 
 def _name_in_job(head: Head | None, node: NodeRow | None) -> str:

@@ -12,7 +12,8 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import OpenedSocket, RouteState
 from eagleray.clients.commands import Commands
-from eagleray.clients.ray_way import FindWay, HeaderSource, Way
+from eagleray.clients.far_listeners import owner_check
+from eagleray.clients.ray_way import CheckListener, FindWay, HeaderSource, Way, no_check
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import HOST_NAME, Place, place
 from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
@@ -158,6 +159,13 @@ class Ways:
         worst = min(states, key=lambda state: WORST.index(state.state))
         return replace(worst, route=route)
 
+    def control(self, ssh: str) -> str:
+        """The control socket of the live connection to an ssh destination, "" if there is none."""
+        for state in self._opens.route_states():
+            if state.route == RouteSpec(ssh=ssh) and state.state == "ready":
+                return state.control
+        return ""
+
     async def reconnect(self, cluster: str) -> None:
         """Makes the connection anew now, at the person's wish."""
         state = self.state(cluster)
@@ -185,7 +193,15 @@ class Ways:
             socket=reached.socket,
             ca_file=self._access.ca_file(where.id),
             headers=self._access.header_source(where.id),
+            check=self._check(where),
         )
+
+    def _check(self, where: Place) -> CheckListener:
+        """Ports of a login node itself are taken by whoever comes first; a job's nodes are the person's own."""
+        parts = urlsplit(where.url)
+        if where.job or not is_loopback(parts.hostname or ""):
+            return no_check
+        return owner_check(self._commands.run, where.ssh, parts.port or 0, where.id)
 
     async def _into_job(self, where: Place, say: Say, wait: bool) -> Reached:
         head = await self._heads.find(where.ssh, where.job, say, wait=wait)
