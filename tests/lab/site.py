@@ -7,62 +7,29 @@ its stdin; then nothing of the site is left.  No host reaches anything but the o
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
+from tests.lab.namespaces import connected_as, in_network_of, why_not
 from tests.ray_cluster import REPOSITORY, wait_for
 
 HERE = Path(__file__).parent
 LIMIT_S = 60.0
 PORTS = {"laptop": "laptop-eth1"}
-_CLONE_NEWNET = 0x40000000
-# Only root enters a network, and being somebody else holds for all threads of this process.
-_identity = threading.RLock()
 
 Cut = Literal["silent", "down", "up"]
 
 
 class NoSite(Exception):
     """Why there can be no site on this machine."""
-
-
-def why_not() -> str:
-    """Why there can be no site here; "" if there can."""
-    if os.geteuid() != 0:
-        return "the lab needs root, since it is made of namespaces"
-    missing = [
-        name
-        for name in ("sshd", "munged", "slurmctld", "slurmd", "ip")
-        if not shutil.which(name, path="/usr/sbin:/sbin")
-    ]
-    if missing:
-        return f"{', '.join(missing)} not installed; `npm test -- lab` installs what is needed"
-    probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add one type veth peer name two"
-    command = [
-        "unshare",
-        "--mount",
-        "--uts",
-        "--ipc",
-        "--net",
-        "--pid",
-        "--fork",
-        "sh",
-        "-c",
-        probe,
-    ]
-    tried = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    return f"namespaces are not allowed here: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 class Site:
@@ -82,7 +49,7 @@ class Site:
         return site
 
     def start(self) -> None:
-        """Raises `NoSite`; then everything that had started has ended."""
+        """Raises `NoSite` where there cannot be one."""
         if reason := why_not():
             self.end()
             raise NoSite(reason)
@@ -101,7 +68,7 @@ class Site:
         if self._switch.stdout.readline() != "ready\n":
             said = self._said()
             self.end()
-            raise NoSite(said)
+            raise RuntimeError(f"the site did not start: {said}")
         for name in ("switch", *(host.name for host in hosts)):
             self.pids[name] = int((self.folder / "run" / f"{name}.pid").read_text())
 
@@ -227,45 +194,17 @@ class Site:
         with self.network(host):
             return socket.create_connection((address, port), LIMIT_S)
 
-    @contextlib.contextmanager
-    def network(self, host: str) -> Iterator[None]:
+    def network(self, host: str) -> contextlib.AbstractContextManager[None]:
         """Sockets that this thread makes within the `with` belong to `host`, and stay so."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        home = f"/proc/self/task/{threading.get_native_id()}/ns/net"
-        theirs_path = Path(f"/proc/{self.pids[host]}/ns/net")
-        with _identity, Path(home).open() as ours, theirs_path.open() as theirs:
-            if libc.setns(theirs.fileno(), _CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f"the network of {host}")
-            try:
-                yield
-            finally:
-                if libc.setns(ours.fileno(), _CLONE_NEWNET):
-                    raise OSError(ctypes.get_errno(), "the network of this machine")
+        return in_network_of(self.pids[host])
 
     def connect_unix(self, host: str, user: str, path: str) -> socket.socket:
         """A connection to a Unix socket on `host`, made as `user`, as its listener sees it."""
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # The folder is opened as root and then gone through as its user, who sees nothing of /proc/<pid>.
-        folder = os.open(self.path(host, str(Path(path).parent)), os.O_PATH)
-        try:
-            with _identity, _as(UIDS[user]):
-                sock.connect(f"/proc/self/fd/{folder}/{Path(path).name}")
-        finally:
-            os.close(folder)
-        return sock
+        return connected_as(UIDS[user], self.path(host, path))
 
     def _said(self) -> str:
         logs = sorted((self.folder / "run").glob("*.log"))
         return "\n".join(f"{log.name}: {text}" for log in logs if (text := log.read_text().strip()))
-
-
-@contextlib.contextmanager
-def _as(uid: int) -> Iterator[None]:
-    os.seteuid(uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def _runs(pid: int) -> bool:

@@ -73,15 +73,19 @@ async def test_who_asks_as_ray_does_on_a_shared_login_node(
 ) -> None:
     """A cluster that was added is over, and somebody listens at its port; only its owner is sent a token."""
     command = ["python", "-u", "-c", ASKS_AS_RAY]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with site.popen("login", user, command, text=True, **pipes) as process:
+    with site.popen(
+        "login", user, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin and process.stdout
         assert process.stdout.readline() == "ready\n"
         async with laptop.sidecar() as client:
             await client.initialize()
             asked = {"address": "ssh://login/8265", "token": TOKEN}
-            added = await client.result(clusters.ADD, asked)
-            assert [problem["code"] for problem in added["problems"]] == [code]
+            answer = await client.ask(clusters.ADD, asked)
+            problems = (
+                answer["result"]["problems"] if "result" in answer else [answer["error"]["data"]]
+            )
+            assert [problem["code"] for problem in problems] == [code]
             await client.end()
         process.stdin.close()
         told = process.stdout.read()
