@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from eagleray.adapter import landing
 from eagleray.adapter.dap import Message
 from eagleray.adapter.landing import Calls, Prepared, answered
-from eagleray.adapter.link import Link, LinkClosed
+from eagleray.adapter.link import Link
 from eagleray.adapter.protocol import AttachParams
 from eagleray.common.errors import (
     EaglerayError,
@@ -166,10 +166,8 @@ class Attaching:
 
     async def attach(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
         """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
-        try:
+        with link.for_worker(self._params.name):
             return await self._converse(link, ignored)
-        except LinkClosed as error:
-            raise link.gone(self._params.name) from error
 
     async def _converse(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
         initialize = await self._in_time(link.begin("initialize", INITIALIZE))

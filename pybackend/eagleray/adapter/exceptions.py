@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 
 from eagleray.adapter.dap import Message
 from eagleray.common.errors import printable
@@ -24,3 +25,9 @@ def summary(info: Message) -> str:
     name = _MODULE.sub("", str(info.get("exceptionId") or ""))
     text = str(info.get("description") or "")
     return printable(": ".join(part for part in (name, text) if part))
+
+
+async def ask(request: Callable[[str, Message], Awaitable[Message]], thread: int) -> str:
+    """`summary` of what the debugger says that this thread has stopped for."""
+    response = await request("exceptionInfo", {"threadId": thread})
+    return summary(response.get("body") or {})

@@ -14,7 +14,7 @@ import heapq
 import itertools
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from eagleray.adapter import dap
@@ -92,9 +92,19 @@ class Link:
         self._writer.write(dap.encode({**message, "arguments": arguments or {}}))
         return answer
 
-    def gone(self, worker: str) -> EaglerayError:
-        """Why no answer will come any more."""
-        return worker_gone(worker) if self.problem is None else worker_lost(worker, self.problem)
+    @contextlib.contextmanager
+    def for_worker(self, name: str) -> Iterator[None]:
+        """An answer that will not come any more raises `worker-gone`, or `link-lost` with the reason."""
+        try:
+            yield
+        except LinkClosed as error:
+            if self.problem is None:
+                raise worker_gone(name) from error
+            raise worker_lost(name, self.problem) from error
+
+    def end_of(self, name: str) -> str:
+        """What the end of the connection means for the worker, in a sentence."""
+        return worker_lost(name, self.problem).message if self.problem else f"{name} has ended."
 
     def close(self) -> None:
         """Ends the connection; all that wait for a response get LinkClosed."""

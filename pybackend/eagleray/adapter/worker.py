@@ -20,7 +20,7 @@ from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone, worker_lost
+from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,10 @@ class Worker:
             self._calls.take(event)
             self._events.put_nowait(event)
 
-        self._link = await attaching.connect(self._routes, take, self._on_link_ended)
+        def ended(link: Link) -> None:
+            self._end(link.end_of(self.params.name))
+
+        self._link = await attaching.connect(self._routes, take, ended)
         try:
             capabilities, self.prepared = await attaching.attach(self._link, self._ignored)
         except BaseException:
@@ -111,10 +114,8 @@ class Worker:
             raise worker_gone(self.params.name)
         if command in STEERING:
             self._steps = command != "continue"
-        try:
+        with link.for_worker(self.params.name):
             return await link.request(command, arguments)
-        except LinkClosed as error:
-            raise link.gone(self.params.name) from error
 
     async def stack(self, thread: int) -> list[Message]:
         """The folded stack of a thread, in the worker's paths; asked for once per stop."""
@@ -206,8 +207,7 @@ class Worker:
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""
         answer = await self._calls.call(self.request, "ignore", self._ignored)
-        stands = (answer or {}).get("stands") or []
-        if self._is_at(self._ignored + stands):
+        if self._is_at(self._ignored + ((answer or {}).get("stands") or [])):
             await self.run_on()
 
     def set_mappings(self, mappings: list[Mapping]) -> None:
@@ -257,13 +257,10 @@ class Worker:
         self._changed()
 
     async def _where(self, body: Message) -> Stop:
-        frames = await self.stack(self.record.focus)
-        exception = await self._exception() if body.get("reason") == "exception" else ""
-        return stop_of(body, frames, self.record.focus, exception)
-
-    async def _exception(self) -> str:
-        response = await self.request("exceptionInfo", {"threadId": self.record.focus})
-        return exceptions.summary(response.get("body") or {})
+        thread, fails = self.record.focus, body.get("reason") == "exception"
+        frames = await self.stack(thread)
+        exception = await exceptions.ask(self.request, thread) if fails else ""
+        return stop_of(body, frames, thread, exception)
 
     def _is_at(self, places: list[list[Any]]) -> bool:
         """Whether it stands at one of these, where no editor wants to stop."""
@@ -283,12 +280,6 @@ class Worker:
     def _tell(self, event: Message) -> None:
         if self.editor is not None:
             self.editor.tell(event)
-
-    def _on_link_ended(self, link: Link) -> None:
-        if link.problem is None:
-            self._end(f"{self.params.name} has ended.")
-        else:
-            self._end(worker_lost(self.params.name, link.problem).message)
 
     def _end(self, why: str) -> None:
         if not self.is_leaving and self.state != "gone":

@@ -20,7 +20,7 @@ from eagleray.adapter.protocol import (
     WorkerState,
 )
 from eagleray.clients.adapter_connection import AdapterConnection
-from eagleray.clients.adapter_routes import AdapterRoutes
+from eagleray.clients.adapter_routes import PERSON_S, AdapterRoutes
 from eagleray.common.errors import unknown_worker
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
@@ -91,6 +91,8 @@ class Adapters(AdapterRoutes):
         having = await self._having(params.session, params.worker_id)
         connection = having or await self._ours()
         limit_s = params.timeout_s + _ATTACH_MORE_S * len(params.routes)
+        if any(route.ssh for route in params.routes):
+            limit_s += PERSON_S
         said = protocol.to_json(params)
         if not connection.knows(protocol.OPEN_SOCKET):
             # Of the first version, which has the worker already and takes no key that it does not know.

@@ -18,7 +18,7 @@ from eagleray.routes import spec
 from eagleray.routes.spec import RouteSpec
 
 # The command has a limit of its own; making the route to it may take a person who looks for a code.
-_PERSON_S = 240.0
+PERSON_S = 240.0
 
 RoutesListener = Callable[[list[RouteState]], None]
 OnQuestion = Callable[[Question], None]
@@ -47,7 +47,7 @@ class AdapterRoutes(AdapterConnections):
         the reason why connections through it now fail.  `tcp_port` (0: any) makes it a port of 127.0.0.1.
         """
         params = {"routes": _said(routes), "host": host, "port": port, "tcp_port": tcp_port}
-        said = await (await self._ours()).request(protocol.OPEN_SOCKET, params, _PERSON_S)
+        said = await (await self._ours()).request(protocol.OPEN_SOCKET, params, PERSON_S)
         return OpenedSocket(str(said["socket"]), spec.of_json(said["route"]))
 
     async def leave(self, routes: list[RouteSpec]) -> None:
@@ -59,7 +59,7 @@ class AdapterRoutes(AdapterConnections):
     async def run(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
         """A command on an ssh destination, without a terminal; one that fails is no error."""
         params = {"ssh": ssh, "argv": argv, "stdin": stdin, "limit_s": limit_s}
-        said = await (await self._ours()).request(protocol.RUN, params, limit_s + _PERSON_S)
+        said = await (await self._ours()).request(protocol.RUN, params, limit_s + PERSON_S)
         return Ran(int(said["code"]), str(said["stdout"]), str(said["stderr"]))
 
     async def reconnect(self, route: RouteSpec) -> None:

@@ -24,7 +24,6 @@ HEAD = struct.Struct(">IBI")
 # What asyncio reads at once fits into one frame.
 LARGEST = 2**18
 WINDOW = 4 * 2**20
-# More streams than a machine has workers; a flood of them is a fault.
 MOST_STREAMS = 4096
 GREETING = b"EAGLERAY-BRIDGE "
 # Without a word from us for so long the link is gone, and the workers behind it shall run on.
@@ -90,10 +89,7 @@ class Mux:
 
 
 class Stream(asyncio.Protocol):
-    """One connection: its socket is here, its other end beyond the bridge.
-
-    `on_made` is called when the socket is connected, `on_over` once when all is over.
-    """
+    """One connection: its socket is here, its other end beyond the bridge; `on_over` is called once."""
 
     def __init__(
         self,
@@ -122,9 +118,9 @@ class Stream(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._on_made()
-        for kind, payload in self._early:
+        early, self._early = self._early, []
+        for kind, payload in early:
             self.take(kind, payload)
-        self._early.clear()
         self.look()
 
     def data_received(self, data: bytes) -> None:
@@ -161,6 +157,9 @@ class Stream(asyncio.Protocol):
             self._taken += len(payload)
             transport.write(payload)
             self._grant()
+            if transport.get_write_buffer_size() > 2 * WINDOW:
+                # Nobody who keeps to the window can do that.
+                self.abort()
         elif transport is not None and kind == EOF:
             self._got_eof = True
             if self._said_eof:

@@ -26,6 +26,7 @@ _FAR_IF_OTHERS_S = 3.0
 # A connection that came while the route is being made again waits for it, but not for ever.
 _WAIT_S = 30.0
 _WAITING = 128
+_REST_S = 1.0
 
 Key = tuple[tuple[RouteSpec, ...], str, int, int | None]
 
@@ -95,6 +96,7 @@ class _Relay:
         self._far = (host, port)
         self._listening: socket.socket | None = None
         self._path: Path | None = None
+        self._resting: asyncio.TimerHandle | None = None
         self._carried: set[Carried] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -121,6 +123,8 @@ class _Relay:
 
     def close(self) -> None:
         """Ends the socket and all that is carried through it."""
+        if self._resting is not None:
+            self._resting.cancel()
         if self._listening is not None:
             asyncio.get_running_loop().remove_reader(self._listening)
             self._listening.close()
@@ -136,7 +140,8 @@ class _Relay:
         try:
             client, _ = listening.accept()
         except OSError as error:
-            log.info("a connection to %s: %s", self.address, error)
+            log.warning("a connection to %s: %s", self.address, error)
+            self._rest(listening)
             return
         if self._path is not None and private_socket.peer_uid(client) != os.getuid():
             client.close()
@@ -144,6 +149,14 @@ class _Relay:
         task = asyncio.create_task(self._serve(client))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _rest(self, listening: socket.socket) -> None:
+        """Without descriptors left, who knocks would be heard again and again at once."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        self._resting = loop.call_later(
+            _REST_S, loop.add_reader, listening, self._accept, listening
+        )
 
     async def _serve(self, client: socket.socket) -> None:
         try:
