@@ -63,6 +63,18 @@ async def test_a_cut_is_shown_and_a_new_connection_takes_over(
     assert not masters.person.asked
 
 
+async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
+    sshd: SshServer, wire: Wire, masters: Masters
+) -> None:
+    master = await connected(sshd, wire, masters)
+    with Echo() as echo:
+        wire.cut()
+        waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
+        await until(lambda: not in_state(master, "ready"), "the cut is seen")
+        wire.mend()
+        assert await echoes(await waiting)
+
+
 async def test_a_short_cut_leaves_the_old_connection(
     sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from eagleray.routes.asking import Ask
 from eagleray.routes.health import Health, State
 from eagleray.routes.ssh_attempt import Failed, Target
 from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_opening import Replaced, carried_by
 from eagleray.routes.ssh_process import Carried, SshProcess
 from eagleray.routes.ssh_sleep import SleepWatch
 from eagleray.routes.ssh_trying import Trying
@@ -91,22 +92,27 @@ class SshMaster:
         `write_fd` alone.
         """
         address = f"{host}:{port}"
-        for _ in range(2):
-            process, left = await self._connection(limit_s)
+        left = limit_s
+        while True:
+            process, left = await self._connection(left)
+            began = time.monotonic()
             try:
-                return await asyncio.wait_for(process.carry(host, port, read_fd, write_fd), left)
+                return await carried_by(process, host, port, read_fd, write_fd, left)
             except ssh_mux.Refused as error:
                 raise far_error(address, self.destination, str(error)) from error
+            except Replaced:
+                # It fell silent while it was asked, and another one is there.
+                left -= time.monotonic() - began
+            except (FileNotFoundError, ConnectionError, ssh_mux.MuxError) as error:
+                log.info("the control socket to %s: %r", self.destination, error)
+                self._set_aside(process)
+                left -= time.monotonic() - began
             except asyncio.TimeoutError as error:
                 if self._suspect_since is not None:
                     raise ssh_errors.ssh_lost(self.destination) from error
                 raise ssh_errors.far_slow(address, self.destination, limit_s) from error
-            except (FileNotFoundError, ConnectionError, ssh_mux.MuxError) as error:
-                log.info("the control socket to %s: %r", self.destination, error)
-                self._set_aside(process)
             except OSError as error:
                 raise ssh_errors.ssh_failed(self.destination, str(error)) from error
-        raise ssh_errors.ssh_lost(self.destination)
 
     async def argv(self, remote: Sequence[str], limit_s: float) -> list[str]:
         """The local command that runs `remote` on the destination over this connection, without a terminal.
@@ -168,7 +174,7 @@ class SshMaster:
 
     def _begin(self) -> None:
         """Starts what keeps the connection, unless it runs or the last failure is too fresh or final."""
-        if self._keeping is not None and not self._keeping.done():
+        if self._is_closed or (self._keeping is not None and not self._keeping.done()):
             return
         if self._problem is not None:
             is_fresh = time.monotonic() - self._failed_at < _REST_S
@@ -202,9 +208,14 @@ class SshMaster:
         """It takes no more streams: it is about to end, or somebody has removed its socket."""
         if self._current is process:
             self._current = None
-            self._old.add(process)
+            self._put_by(process)
             self._say_how_it_is()
             self._wake.set()
+
+    def _put_by(self, process: SshProcess) -> None:
+        """What it carries stays with it."""
+        self._old.add(process)
+        process.is_replaced.set()
 
     def _judge(self) -> None:
         """Whether the current connection is there and answers."""
@@ -247,7 +258,7 @@ class SshMaster:
     def _adopt(self, process: SshProcess) -> None:
         log.info("connected to %s", self.destination)
         if self._current is not None:
-            self._old.add(self._current)
+            self._put_by(self._current)
         self._current = process
         self._was_ready = True
         self._wants_questions = False

@@ -62,6 +62,7 @@ class SshProcess:
         self.has_ended = False
         self.last_answer = time.monotonic()
         self.carried: set[Carried] = set()
+        self.is_replaced = asyncio.Event()
         self._just_ended: set[Carried] = set()
         self._changed = changed
         self._news = asyncio.Event()
