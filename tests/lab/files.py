@@ -132,7 +132,8 @@ def _write_etc(etc: Path, key: Path, host: Host, hosts: list[Host], munge: bytes
 
 
 def _with_people(name: str) -> str:
-    text = Path("/etc", name).read_text()
+    lines = Path("/etc", name).read_text().splitlines(keepends=True)
+    text = "".join(line for line in lines if line.split(":")[0] not in ("alice", "bob"))
     for person, uid in (("alice", ALICE), ("bob", BOB)):
         text += {
             "passwd": f"{person}:x:{uid}:{uid}::/home/{person}:/bin/bash\n",
