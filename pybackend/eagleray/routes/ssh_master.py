@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.common import ssh_errors
-from eagleray.common.errors import EaglerayError
 from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_command, ssh_mux, ssh_paths
 from eagleray.routes.asking import Ask
@@ -161,16 +160,13 @@ class SshMaster:
             if self._problem is not None:
                 raise self._problem.error
             if left <= 0:
-                raise self._why_not(limit_s)
+                if self._was_ready:
+                    raise ssh_errors.ssh_lost(self.destination)
+                raise ssh_errors.ssh_slow(self.destination, limit_s)
             began = time.monotonic()
             await is_set_within(self._news, min(left, _TICK_S))
             if not self._trying.is_asking:
                 left -= time.monotonic() - began
-
-    def _why_not(self, limit_s: float) -> EaglerayError:
-        if self._was_ready:
-            return ssh_errors.ssh_lost(self.destination)
-        return ssh_errors.ssh_slow(self.destination, limit_s)
 
     def _begin(self) -> None:
         """Starts what keeps the connection, unless it runs or the last failure is too fresh or final."""
@@ -188,7 +184,6 @@ class SshMaster:
         sleep_watch = SleepWatch()
         while self._problem is None:
             if sleep_watch.has_slept() and self._current is not None:
-                log.info("this machine has slept: %s is looked at anew", self.destination)
                 self._suspect()
             self._judge()
             self._take_up()
