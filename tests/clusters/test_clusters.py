@@ -347,8 +347,7 @@ async def test_the_panel_s_requests(make: Make, fake: FakeDashboard, tmp_path: P
     assert (added.route, added.job, added.host, added.time_warning) == (None, "", "", "")
     assert (await handlers.list()).clusters == [added]
     assert (await handlers.refresh()).clusters[0].id == fake.address
-    assert (await handlers.set_token(wire.SetToken(fake.address, "x"))).state == "connected"
-    given = wire.Access(fake.address, headers={"X-Site": "1"})
+    given = wire.Access(fake.address, "x", headers={"X-Site": "1"})
     assert (await handlers.set_access(given)).state == "connected"
     assert fake.requests[-1].headers["X-Site"] == "1"
     await handlers.remove(wire.ClusterRef(fake.address))

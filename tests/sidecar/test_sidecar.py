@@ -159,10 +159,10 @@ async def test_a_token_is_not_written_to_disk_or_log(
     async with sidecar() as panel:
         await panel.initialize()
         said = {"cluster": dashboard.address, "token": dashboard.token}
-        cluster = await panel.result(clusters.SET_TOKEN, said)
+        cluster = await panel.result(clusters.SET_ACCESS, said)
         assert cluster["state"] == "connected"
         bad = {"cluster": 3, "token": dashboard.token}
-        assert (await panel.ask(clusters.SET_TOKEN, bad))["error"]["code"] == -32602
+        assert (await panel.ask(clusters.SET_ACCESS, bad))["error"]["code"] == -32602
         assert await panel.end() == 0
     assert dashboard.token not in capfd.readouterr().err
     for file in own_home.rglob("*"):

@@ -4,7 +4,6 @@ import { notification, request, type Nothing } from "../../common/wire";
 export const LIST = request<Nothing, Clusters>("eagleray/clusters/list");
 export const ADD = request<AddCluster, Cluster>("eagleray/clusters/add");
 export const REMOVE = request<ClusterRef, Nothing>("eagleray/clusters/remove");
-export const SET_TOKEN = request<SetToken, Cluster>("eagleray/clusters/setToken");
 export const SET_ACCESS = request<Access, Cluster>("eagleray/clusters/setAccess");
 export const REFRESH = request<Nothing, Clusters>("eagleray/clusters/refresh");
 export const ID_OF = request<ClusterRef, ClusterRef>("eagleray/clusters/idOf");
@@ -146,15 +145,6 @@ export interface AddCluster {
 /** A cluster by its id. */
 export interface ClusterRef {
   readonly cluster: string;
-}
-
-/**
- * A token that the person typed in; the editor keeps it (SecretStorage), the sidecar only in
- * memory.
- */
-export interface SetToken {
-  readonly cluster: string;
-  readonly token: string;
 }
 
 /**

@@ -32,7 +32,6 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer_plain(wire.LIST, handlers.list)
     server.answer_reporting(wire.ADD, wire.AddCluster, handlers.add)
     server.answer(wire.REMOVE, wire.ClusterRef, handlers.remove)
-    server.answer(wire.SET_TOKEN, wire.SetToken, handlers.set_token)
     server.answer(wire.SET_ACCESS, wire.Access, handlers.set_access)
     server.answer_plain(wire.REFRESH, handlers.refresh)
     server.answer(wire.ID_OF, wire.ClusterRef, handlers.id_of)
@@ -99,9 +98,6 @@ class Handlers:
 
     async def id_of(self, written: wire.ClusterRef) -> wire.ClusterRef:
         return wire.ClusterRef(await self._clusters.id_of(written.cluster))
-
-    async def set_token(self, said: wire.SetToken) -> wire.Cluster:
-        return wire_cluster(await self._clusters.set_access(said.cluster, said.token))
 
     async def set_access(self, said: wire.Access) -> wire.Cluster:
         given = (said.cluster, said.token, said.headers, said.ca_file)

@@ -9,7 +9,6 @@ from attrs import frozen
 LIST = "eagleray/clusters/list"  # {} -> Clusters
 ADD = "eagleray/clusters/add"  # AddCluster (reporting; waits while a job is pending) -> Cluster
 REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
-SET_TOKEN = "eagleray/clusters/setToken"  # SetToken -> Cluster
 SET_ACCESS = "eagleray/clusters/setAccess"  # Access -> Cluster
 REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
 ID_OF = "eagleray/clusters/idOf"  # ClusterRef (as a person wrote it) -> ClusterRef
@@ -155,14 +154,6 @@ class ClusterRef:
     """A cluster by its id."""
 
     cluster: str
-
-
-@frozen
-class SetToken:
-    """A token that the person typed in; the editor keeps it (SecretStorage), the sidecar only in memory."""
-
-    cluster: str
-    token: str
 
 
 @frozen
