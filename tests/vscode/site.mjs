@@ -60,10 +60,10 @@ await browserRun(
     await test("a pending job is waited for, with SLURM's reason, until one has had enough", async () => {
       await choose(
         "evaluate",
-        () => window.notification("Waiting for job").isVisible(),
+        () => window.notification("waits for its nodes").isVisible(),
         "it waits",
       );
-      const waiting = window.notification("Waiting for job");
+      const waiting = window.notification("waits for its nodes");
       await window.sees(waiting.getByText(/Resources|Priority/), "the reason");
       await window.shot("pending");
       await window.click(
