@@ -38,6 +38,7 @@ class OverSrun:
         self._process: SrunProcess | None = None
         self._starting: asyncio.Task[SrunProcess] | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._was_ready = False
         self._heard_at = 0.0
         self._failed: tuple[float, EaglerayError] | None = None
         self._carried: set[Carried] = set()
@@ -87,8 +88,10 @@ class OverSrun:
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> SrunProcess:
-        again = self.health.state != "connecting"
-        self._set("reconnecting" if again else "connecting", self.health.reason)
+        if self._was_ready:
+            self._set("reconnecting", "It is lost; a new step of the job is being started.")
+        else:
+            self._set("connecting", f"A step of job {self._spec.job} is being started.")
         process = SrunProcess(self._spec, self._on_heard, lambda: self._on_end(process))
         try:
             await process.start(self._beneath)
@@ -99,6 +102,7 @@ class OverSrun:
         finally:
             self._starting = None
         self._process = process
+        self._was_ready = True
         self._failed = None
         self._on_heard()
         self._set("ready")
