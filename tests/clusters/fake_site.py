@@ -115,7 +115,7 @@ class FakeRoutes:
 
     def __init__(self) -> None:
         self.reachable: dict[tuple[RouteSpec, str, int], str] = {}
-        self.refusal = EaglerayError("port-refused", "refused")
+        self.refusal = EaglerayError("far-port-refused", "refused")
         self.tried: list[tuple[tuple[RouteSpec, ...], str, int]] = []
         self.states: list[RouteState] = []
         self.left: list[RouteSpec] = []

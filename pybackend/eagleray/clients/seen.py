@@ -23,6 +23,11 @@ STATES: dict[str, State] = {
     "no-slurm": "unreachable",
     "command-slow": "unreachable",
     "command-missing": "unreachable",
+    "no-srun": "unreachable",
+    "srun-failed": "unreachable",
+    "node-not-in-job": "unreachable",
+    "no-python": "unreachable",
+    "job-waits-for-step": "unreachable",
     "port-refused": "unreachable",
     "port-silent": "unreachable",
     "link-lost": "unreachable",
@@ -94,7 +99,9 @@ def of_nodes(seen: Seen, nodes: list[NodeRow]) -> Seen:
 
 def of_failure(seen: Seen, error: EaglerayError, silent_s: float) -> Seen:
     """`seen` after a question failed, `silent_s` after the last answer."""
-    state = STATES.get(error.code, "failing")
+    # Whatever ssh says of itself or of what lies behind it.
+    by_ssh = error.code.startswith(("ssh-", "far-"))
+    state = STATES.get(error.code, "unreachable" if by_ssh else "failing")
     gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S
     if before := seen.error:
         # The same failure again is no news, even if its details differ.

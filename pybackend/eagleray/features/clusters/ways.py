@@ -22,6 +22,9 @@ from eagleray.routes.spec import DIRECT, RouteSpec
 # The worse of two states of one route is shown.
 WORST = ("lost", "reconnecting", "degraded", "connecting", "ready")
 
+# Nothing listens there: seen from here, or from where ssh leads.
+_REFUSED = ("port-refused", "far-port-refused")
+
 log = logging.getLogger(__name__)
 
 
@@ -219,7 +222,7 @@ class Ways:
         try:
             opened = await self._opens.open_socket([route], host, port)
         except EaglerayError as error:
-            refused = error.code == "port-refused" and is_loopback(host)
+            refused = error.code in _REFUSED and is_loopback(host)
             name = await self._own_name(where.ssh) if refused else ""
             if not name:
                 raise
