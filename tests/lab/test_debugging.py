@@ -48,7 +48,7 @@ def cut(driver: Program, site: Site) -> Iterator[Cut]:
             frame = stand(client)
             step = int(client.evaluate("step", frame["id"]))
             with site.cut_off("laptop"):
-                client.wait_closed()
+                client.wait_for("terminated")
             said = " ".join(event["body"]["output"] for event in client.events("output"))
         yield Cut(row["worker_id"], step, said)
 
