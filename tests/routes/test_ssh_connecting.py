@@ -242,7 +242,7 @@ async def test_a_config_full_of_habits(sshd: SshServer, masters: Masters) -> Non
             "ControlMaster auto",
             f"ControlPath {folder}/theirs",
             "ControlPersist 1",
-            f"LocalForward {taken.port} 127.0.0.1:1",
+            f"LocalForward 127.0.0.1:{taken.port} 127.0.0.1:1",
             "ExitOnForwardFailure yes",
             "RemoteCommand tmux attach",
             "RequestTTY force",
@@ -255,6 +255,8 @@ async def test_a_config_full_of_habits(sshd: SshServer, masters: Masters) -> Non
         )
         master = masters.make(program)
         assert await works(master)
+    with pytest.raises(EaglerayError, match="Nothing listens"):
+        await opened(master, "127.0.0.1", taken.port)
     assert not (folder / "theirs").exists()
     assert not (folder / "ran").exists()
     ended = await asyncio.create_subprocess_exec(

@@ -68,11 +68,14 @@ async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
 ) -> None:
     master = await connected(sshd, wire, masters)
     with Echo() as echo:
+        _, _, carried = await opened(master, "127.0.0.1", echo.port)
         wire.cut()
         waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
         await until(lambda: not in_state(master, "ready"), "the cut is seen")
         wire.mend()
         assert await echoes(await waiting)
+        # ssh has not yet given up the old one, which would have told the same.
+        assert not carried.ended.is_set()
 
 
 async def test_a_short_cut_leaves_the_old_connection(
