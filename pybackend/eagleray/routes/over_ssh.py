@@ -14,7 +14,7 @@ from eagleray.common.errors import link_lost
 from eagleray.routes.asking import Ask
 from eagleray.routes.carried import Carried
 from eagleray.routes.health import Health
-from eagleray.routes.pump import Pump, wide_pipe
+from eagleray.routes.pump import Pump
 from eagleray.routes.ssh_command import SshOptions
 from eagleray.routes.ssh_master import SshMaster
 from eagleray.routes.ssh_process import Carried as ByMaster
@@ -51,7 +51,7 @@ class OverSsh:
 
     async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
         client.setblocking(False)
-        ours, theirs = wide_pipe()
+        ours, theirs = os.pipe()
         try:
             by_master = await self._master.connect(host, port, client.fileno(), theirs, limit_s)
         except BaseException:

@@ -11,26 +11,20 @@ import sys
 from collections.abc import Callable
 
 _AT_ONCE = 2**20
-# F_SETPIPE_SZ of Linux; a pipe has 64 KiB otherwise, and an unprivileged one at most 1 MiB.
-_SET_PIPE_SIZE = 1031
 _MOVE_NONBLOCK = 1 | 2
 # As far as the system lets it: a reader that sleeps for a moment then holds up nobody.
 _SINK_BUFFER = 2**20
-# Who sends so much at once sends more: it is let gather for a moment, since each look costs more than a copy.
-_MUCH = 2**15
-_GATHER_S = 0.001
-# As far as the system lets it, so that what has gathered is taken at once.
-_SINK_BUFFER = 2**20
+# F_SETPIPE_SZ of Linux.  A pipe has 64 KiB, and all pipes of an unprivileged user together 64 MiB, beyond which
+# those of all their programs shrink: so only a few are made wide, and only those that carry much.
+_SET_PIPE_SIZE = 1031
+_MUCH = 2**20
+_MOST_WIDE = 8
 
 
-def wide_pipe() -> tuple[int, int]:
-    """A pipe (end to read, end to write) that takes a megabyte where the system lets it."""
-    ends = os.pipe()
-    if sys.platform == "linux":
-        # Without it only slower: the user's pages for pipes may be used up.
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(ends[1], _SET_PIPE_SIZE, _AT_ONCE)
-    return ends
+class _Wide:
+    """How many pipes of this process are wide."""
+
+    count = 0
 
 
 class Pump:
@@ -41,12 +35,11 @@ class Pump:
         self._sink = sink
         self._done = done
         self._left = b""
+        self._moved = 0
+        self._is_wide = False
         self._splices = hasattr(os, "splice")
         self._loop = asyncio.get_running_loop()
-        self._gathering: asyncio.TimerHandle | None = None
         os.set_blocking(pipe, False)
-        if sink.family == socket.AF_UNIX:
-            sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SINK_BUFFER)
         if sink.family == socket.AF_UNIX:
             sink.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SINK_BUFFER)
         self._loop.add_reader(pipe, self._move)
@@ -56,10 +49,9 @@ class Pump:
         if self._pipe >= 0:
             self._loop.remove_reader(self._pipe)
             self._loop.remove_writer(self._sink)
-            if self._gathering is not None:
-                self._gathering.cancel()
             os.close(self._pipe)
             self._pipe = -1
+            _Wide.count -= self._is_wide
 
     def _move(self) -> None:
         try:
@@ -72,9 +64,18 @@ class Pump:
         if not count:
             self.close()
             self._done()
-        elif count >= _MUCH:
-            self._loop.remove_reader(self._pipe)
-            self._gathering = self._loop.call_later(_GATHER_S, self._gathered)
+        elif not self._is_wide:
+            self._moved += count
+            if self._moved > _MUCH and _Wide.count < _MOST_WIDE:
+                self._widen()
+
+    def _widen(self) -> None:
+        self._is_wide = True
+        _Wide.count += 1
+        # Without it only slower: the user's pages for pipes may be used up.
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self._pipe, _SET_PIPE_SIZE, _AT_ONCE)
 
     def _spliced(self) -> int:
         try:
@@ -96,10 +97,6 @@ class Pump:
         if self._left:
             raise BlockingIOError
         return count
-
-    def _gathered(self) -> None:
-        self._gathering = None
-        self._loop.add_reader(self._pipe, self._move)
 
     def _wait_for_sink(self) -> None:
         """The pipe had something, so it is the socket that takes no more."""
