@@ -151,9 +151,11 @@ async def test_a_wrong_answer_and_a_cancelled_one(sshd: SshServer, masters: Mast
     master = masters.make(sshd.configure())
     masters.person.answers = ["wrong", "still wrong", "wrong to the last"]
     assert (await refusal(master)).code == "ssh-answer-refused"
-    masters.person.answers = [None, None, None]
+    assert len(masters.person.asked) == 3
+    masters.person.answers = [None, "not asked for any more"]
     master.reconnect()
     assert (await refusal(master)).code == "ssh-cancelled"
+    assert len(masters.person.asked) == 4
 
 
 async def test_time_to_answer_is_not_counted_and_a_closed_route_withdraws_the_question(

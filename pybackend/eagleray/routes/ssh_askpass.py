@@ -104,6 +104,9 @@ class Askpass:
             writer.close()
 
     async def _put(self, prompt: str, how: Kind) -> str | None:
+        if self.was_cancelled:
+            # ssh asks for a password three times, whatever it was given.
+            return None
         answer = await self._ask(prompt, how)
         if answer is None and how != "notice":
             self.was_cancelled = True

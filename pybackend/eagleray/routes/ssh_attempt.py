@@ -124,7 +124,7 @@ class Attempt:
             await process.start(argv, environment)
             left = limit_s
             while not process.is_ready:
-                if process.has_ended:
+                if process.has_ended or (self._askpass and self._askpass.was_cancelled):
                     raise self._failed(process)
                 if left <= 0:
                     raise Failed(ssh_errors.ssh_slow(self._target.destination, limit_s), False)
