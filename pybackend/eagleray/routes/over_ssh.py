@@ -21,7 +21,8 @@ from eagleray.routes.ssh_process import Carried as ByMaster
 
 # A command waits so long for the connection, without the time in which the person is asked.
 _READY_S = 30.0
-# When ssh dies its descriptors close a moment before we hear of its end.
+# When ssh dies its descriptors close together, a moment before we hear of its end.
+_TOGETHER_S = 0.05
 _DEATH_S = 1.0
 # A far end that does not go when the client has gone is cut off at the second look.
 _LOOK_S = 5.0
@@ -100,9 +101,9 @@ class _Carrying:
             if gone_for == 2:
                 self.carried.close()
                 return
-        if self._by_master.ended.is_set():
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._by_master.lost.wait(), _DEATH_S)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._by_master.ended.wait(), _TOGETHER_S)
+            await asyncio.wait_for(self._by_master.lost.wait(), _DEATH_S)
         if self._by_master.lost.is_set():
             self.carried.lose(link_lost(self._destination))
             return
