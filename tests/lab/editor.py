@@ -2,7 +2,7 @@
 
 The editor's ssh begins in the network of the laptop.  It knows the login nodes by name, has met none of them, and
 has alice's key, which wants a passphrase.  In the site runs a job with Ray in it and a paused worker on each node;
-another one waits until it is over.
+another one is to begin later.
 A line `HOST silent|down|up` on stdin is a cut of that host's link; each is answered by one line.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
         folder = _person(site)
         with (
             submitted(site, name="train-policy", limit="1:30:00") as job,
-            submitted(site, "sleep", "3000", name="evaluate") as pending,
+            submitted(site, "sleep", "3000", name="evaluate", begin="now+2hours") as pending,
         ):
             job.wait_ray()
             pending.wait_state("PENDING")

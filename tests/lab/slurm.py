@@ -51,11 +51,16 @@ class Job:
 
 
 def submit(
-    site: Site, *words: str, name: str = "ray-cluster", nodes: int = 2, limit: str = "2:00:00"
+    site: Site,
+    *words: str,
+    name: str = "ray-cluster",
+    nodes: int = 2,
+    limit: str = "2:00:00",
+    begin: str = "now",
 ) -> Job:
     """sbatch of `words`, of the job that starts Ray if there are none."""
     command = ["sbatch", "--parsable", f"--nodes={nodes}", f"--job-name={name}", f"--time={limit}"]
-    command += ["--requeue", "--output=%j.out"]
+    command += ["--requeue", "--output=%j.out", f"--begin={begin}"]
     command += ["--wrap", " ".join(words)] if words else [str(PROGRAMS / "job.sh")]
     job = site.run_as("login", "alice", command, ENVIRONMENT).stdout.strip()
     return Job(site, job, LabRay(site, tuple(sorted(SLURM_NODES)[:nodes])))
@@ -63,10 +68,15 @@ def submit(
 
 @contextlib.contextmanager
 def submitted(
-    site: Site, *words: str, name: str = "ray-cluster", nodes: int = 2, limit: str = "2:00:00"
+    site: Site,
+    *words: str,
+    name: str = "ray-cluster",
+    nodes: int = 2,
+    limit: str = "2:00:00",
+    begin: str = "now",
 ) -> Iterator[Job]:
     """A job that ends with the `with`."""
-    job = submit(site, *words, name=name, nodes=nodes, limit=limit)
+    job = submit(site, *words, name=name, nodes=nodes, limit=limit, begin=begin)
     try:
         yield job
     finally:

@@ -64,7 +64,7 @@ await browserRun(
         "it waits",
       );
       const waiting = window.notification("waits for its nodes");
-      await window.sees(waiting.getByText(/Resources|Priority/), "the reason");
+      await window.sees(waiting.getByText(/BeginTime.*start at \d\d:\d\d/), "the reason");
       await window.shot("pending");
       await window.click(
         waiting.locator(".monaco-button", { hasText: "Cancel" }),
