@@ -6,6 +6,7 @@ as on a long wire, any number of them is on its way.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import socket
@@ -44,8 +45,10 @@ def deliver(on_its_way: queue.Queue[tuple[float, bytes]], target: int) -> None:
         if not chunk:
             return
         view = memoryview(chunk)
-        while view:
-            view = view[os.write(target, view) :]
+        # Whoever listened may have gone while it was on its way.
+        with contextlib.suppress(BrokenPipeError):
+            while view:
+                view = view[os.write(target, view) :]
 
 
 if __name__ == "__main__":
