@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.ray_way import Way
 from eagleray.clients.seen import FORGET_S, Seen
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
@@ -162,6 +163,29 @@ async def test_what_cannot_be_reached_for_long_has_nothing_paused(
         await fake.start(fake.port)
         await watch.refresh()
         assert len(watch.seen(fake.address).paused) == 3
+
+
+@pytest.mark.parametrize("code", ["link-lost", "ssh-unreachable", "srun-failed", "slurm-failed"])
+async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
+    fake: FakeDashboard, watch: ClusterWatch, clock: SetClock, code: str
+) -> None:
+    lost: list[EaglerayError] = []
+
+    async def way() -> Way:
+        for error in lost:
+            raise error
+        return Way(fake.address)
+
+    watch.add(patient("ssh://login/http://node-1:8265", find_way=way), poll=False)
+    await watch.refresh()
+    lost.append(EaglerayError(code, "The way is lost."))
+    watch.reset("ssh://login/http://node-1:8265")
+    clock.move(FORGET_S * 100)
+    await watch.refresh()
+    (seen,) = watch.all_seen()
+    assert (seen.state, len(seen.paused)) == ("unreachable", 3)
+    assert seen.error is not None
+    assert seen.error.message == "The way is lost."
 
 
 async def test_what_is_no_ray_for_long_has_nothing_paused(

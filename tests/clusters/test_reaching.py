@@ -185,6 +185,7 @@ async def test_what_goes_wrong_is_said_and_nothing_is_kept(world: World, tmp_pat
 async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
     await world.clusters.add(JOB)
     await world.around.jobs.look_at_clusters()
+    assert len(world.watch.seen(JOB).paused) == 3
     fake, world.relay.fake = world.relay.fake, None
     world.around.site.change(word="PENDING", nodelist="", reason="BeginTime", left="0:00")
     world.watch.poll()
@@ -192,6 +193,8 @@ async def test_a_requeued_job_is_found_again_under_its_id(world: World) -> None:
     waiting = await world.until(lambda one: one.state == "connecting")
     assert waiting.sentence == "Job 12 waits for its nodes (BeginTime)."
     assert waiting.problems == ()
+    # Who was paused in the run before is gone with it.
+    assert world.watch.seen(JOB).paused == ()
     world.relay.fake = fake
     world.around.site.change(
         word="RUNNING", nodelist="node-[9-10]", reason="None", started="1800009999"

@@ -96,6 +96,12 @@ class ClusterWatch:
         asked = list(self._watched.values()) if cluster is None else [self._of(cluster)]
         await asyncio.gather(*(watched.look() for watched in asked))
 
+    def forget(self, cluster: str) -> None:
+        """What was seen running there is gone, as its job said; the next answer says what there is."""
+        watched = self._watched.get(cluster)
+        if watched is not None:
+            watched.forget()
+
     def reset(self, cluster: str) -> None:
         """The way to a cluster has come back or become another one: it is looked at through it, at once."""
         watched = self._watched.get(cluster)

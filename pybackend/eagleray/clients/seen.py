@@ -47,6 +47,23 @@ STATES: dict[str, State] = {
     "bad-address": "not-ray",
 }
 
+# These say that the way is not there, and nothing of what lies beyond it: who was paused still is, as far as
+# anybody knows.
+OF_THE_WAY = frozenset(
+    {
+        "link-lost",
+        "no-srun",
+        "srun-failed",
+        "no-python",
+        "job-waits-for-step",
+        "job-not-looked-into",
+        "slurm-failed",
+        "no-slurm",
+        "command-slow",
+        "command-missing",
+    }
+)
+
 # A head node that is gone for so long took its paused workers with it.
 FORGET_S = 8.0
 
@@ -57,7 +74,7 @@ class Seen:
 
     `cluster` is its id (`http://host:port`).  `session` and `ray_version` are "" before the first
     answer.  While a cluster does not answer, `paused` keeps what was seen last and `error` says why;
-    one that cannot be reached, or is something else, for 8 s has nothing paused.  `live_workers` counts worker processes,
+    one that cannot be reached, or is something else, for 8 s has nothing paused, unless it is the way to it that is lost.  `live_workers` counts worker processes,
     drivers not among them, at the last look (-1: not yet known).  `gone_nodes` are the nodes of paused workers
     that Ray calls dead: it goes on listing the workers.
     """
@@ -102,7 +119,8 @@ def of_failure(seen: Seen, error: EaglerayError, silent_s: float) -> Seen:
     # Whatever ssh says of itself or of what lies behind it.
     by_ssh = error.code.startswith(("ssh-", "far-"))
     state = STATES.get(error.code, "unreachable" if by_ssh else "failing")
-    gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S
+    of_the_way = by_ssh or error.code in OF_THE_WAY
+    gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S and not of_the_way
     if before := seen.error:
         # The same failure again is no news, even if its details differ.
         error = before if before.code == error.code else error

@@ -57,6 +57,13 @@ class WatchedCluster:
         self._surveyed_at = None
         self._wake.set()
 
+    def forget(self) -> None:
+        """Nothing that was seen runs any more."""
+        before = self.seen
+        self.seen = evolve(before, paused=(), live_workers=-1, gone_nodes=frozenset())
+        if is_news(before, self.seen):
+            self._tell(self.seen)
+
     async def close(self) -> None:
         task, self._task = self._task, None
         if task is not None:

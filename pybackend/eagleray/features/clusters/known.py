@@ -40,7 +40,7 @@ class AllKnown:
 def known_of(seen: Seen, added: bool, problems: tuple[Problem, ...], reach: Reach) -> Known:
     """What was seen, with the problems that were found by examining, and how it is reached."""
     if reach.is_pending:
-        seen = evolve(seen, state="connecting", paused=())
+        seen = evolve(seen, state="connecting")
     failure = [Problem.of(seen.error)] if seen.error and not _is_waiting(seen) else []
     of_job = [reach.problem] if reach.problem else []
     return Known(

@@ -204,6 +204,7 @@ class Reaching:
             self._runs[seen.cluster] = now
             if before != now and self._ways.reached(seen.cluster) is not None:
                 self._ways.forget(seen.cluster)
+                self._watch.forget(seen.cluster)
                 self._watch.reset(seen.cluster)
         self._tell()
 
