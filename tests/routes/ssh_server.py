@@ -46,6 +46,7 @@ class SshServer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = 0
+        self._options: tuple[str, ...] = ()
         self._process: subprocess.Popen[bytes] | None = None
         for name in ("key", "host_key"):
             self.new_key(name)
@@ -67,6 +68,7 @@ class SshServer:
         """Starts sshd, `options` before ours; again on the same port if it ran before."""
         if os.getuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        self._options = options
         self.port = self.port or _free_port()
         text = "\n".join(options) + _SERVER.format(folder=self.folder)
         (self.folder / "sshd_config").write_text(text)
@@ -76,14 +78,19 @@ class SshServer:
         log.close()
 
     async def listens(self) -> None:
-        """Until sshd accepts connections."""
+        """Until sshd greets who connects."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
-            assert self._process is not None and self._process.poll() is None, self.log
+            assert self._process is not None
+            if self._process.poll() is not None:
+                # Somebody else had the port for a moment.
+                self.start(*self._options)
             with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                greeting = await reader.readline()
                 writer.close()
-                return
+                if greeting.startswith(b"SSH-"):
+                    return
             await asyncio.sleep(0.02)
         raise AssertionError(self.log)
 
