@@ -137,7 +137,7 @@ class Cluster:
 
     def _answers(self, address: str) -> bool:
         headers = {"Authorization": f"Bearer {self.options.token}"} if self.options.token else {}
-        asked = urllib.request.Request(f"{address}/api/v0/workers", headers=headers)
+        asked = urllib.request.Request(f"{address}{self.options.ready}", headers=headers)
         # A dashboard that is just starting answers with halves of answers, too.
         with (
             contextlib.suppress(OSError, http.client.HTTPException),
@@ -194,6 +194,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--python", default=sys.executable, help="the Python whose Ray is started")
     parser.add_argument("--num-cpus", type=int, default=16, help="CPUs that Ray believes in")
     parser.add_argument("--dashboard-port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--ready", default="/api/v0/workers", help="what must be answered first")
     parser.add_argument("--token", default="", help="switches token authentication on")
     parser.add_argument("--profiling", action="store_true", help="allows the trace endpoint")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")

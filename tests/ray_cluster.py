@@ -164,10 +164,11 @@ def start_cluster(
     profiling: bool = False,
     dashboard_port: int = 0,
     env: dict[str, str] | None = None,
+    ready: str = "/api/v0/workers",
 ) -> Iterator[RayCluster]:
-    """A cluster for the length of the `with`."""
+    """A cluster for the length of the `with`; it is there once its dashboard answers `ready`."""
     command = [sys.executable, str(SCRIPT), "--python", python, f"--token={token}"]
-    command += [f"--dashboard-port={dashboard_port}"]
+    command += [f"--dashboard-port={dashboard_port}", f"--ready={ready}"]
     command += ["--profiling"] if profiling else []
     command += [f"--env={name}={value}" for name, value in (env or {}).items()]
     with subprocess.Popen(

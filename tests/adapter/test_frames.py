@@ -51,6 +51,18 @@ def test_fold(stack: list[str], expected: list[str]) -> None:
     assert seen == expected
 
 
+def test_the_installed_package_in_which_one_stands_is_read() -> None:
+    """debugpy marks every installed package."""
+    paths = [OTHER, "/venv/lib/python3.11/site-packages/torch/nn.py", OTHER, MINE]
+    hints = ["subtle", "subtle", "subtle", "normal"]
+    frames = [
+        {"id": n, "source": {"path": path}, "presentationHint": hint}
+        for n, (path, hint) in enumerate(zip(paths, hints, strict=True))
+    ]
+    seen = [frame.get("presentationHint") for frame in fold(frames, OWNERS)]
+    assert seen == [None, "subtle", None, "normal"]
+
+
 def test_frames_without_a_source_are_the_persons() -> None:
     assert fold([{"id": 1}], OWNERS) == [{"id": 1}]
 

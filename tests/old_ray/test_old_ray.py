@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ray_cluster import PROGRAMS, Program, RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import (
+    PROGRAMS,
+    Program,
+    RayCluster,
+    start_cluster,
+    temporary_home,
+    wait_for,
+)
 from tests.real_ray.command import Command, line_of, stand
 
 pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
@@ -76,3 +84,31 @@ def test_they_go_on(program: Program, eagleray: Command) -> None:
         worker = eagleray.wait_row("looping", held=False)["worker_id"]
         assert eagleray.run("continue", worker).returncode == 0
     program.wait_output("looping: [3]")
+
+
+@pytest.fixture
+def new_protobuf(tmp_path: Path) -> Path:
+    """A folder with the protobuf that pip takes for this Ray today, when nobody pins it."""
+    folder = tmp_path / "google"
+    folder.mkdir()
+    packages = Path(sysconfig.get_path("purelib"), "google")
+    for name in ("protobuf", "_upb"):
+        (folder / name).symlink_to(packages / name)
+    return tmp_path
+
+
+def test_a_protobuf_that_breaks_the_list_is_said(new_protobuf: Path) -> None:
+    env = {"PYTHONPATH": str(new_protobuf)}
+    with (
+        start_cluster(python=PYTHON, env=env, ready="/api/version") as broken,
+        temporary_home() as home,
+    ):
+        eagleray = Command(broken.eagleray_env(home))
+
+        def problems() -> dict[str, str]:
+            (known,) = eagleray.json("clusters")
+            return {problem["code"]: problem["next_step"] for problem in known["problems"]}
+
+        said = wait_for("what breaks", lambda: problems().get("protobuf-breaks-api"))
+        assert "protobuf<4.26" in said
+        assert said in eagleray.run("paused").stderr

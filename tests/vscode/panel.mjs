@@ -132,7 +132,8 @@ await browserRun(
       await fromMenu(
         window.row(/Policy.*3 workers/),
         "Search Logs",
-        () => input.isVisible(),
+        // The palette of a command before may still be closing.
+        () => page.locator(".quick-input-widget:visible", { hasText: "Text to find" }).isVisible(),
         "the pattern is asked for",
       );
       await input.fill("/actor|worker|pid/");

@@ -30,7 +30,10 @@ await browserRun(
       await standing(file, words, variables);
     };
     const standing = async (file, words, variables) => {
-      await window.standsAt(lineWith(file, words));
+      const line = lineWith(file, words);
+      await window.standsAt(line);
+      const frame = page.locator(".debug-call-stack .monaco-list-row", { hasText: `${line}:1` });
+      await window.sees(frame, "the frame in the call stack");
       for (const name of path.relative(stage.workspace, file).split(path.sep)) {
         await window.sees(crumbs.filter({ hasText: name }), `${name} in the path of the file`);
       }

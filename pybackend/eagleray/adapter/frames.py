@@ -51,6 +51,7 @@ def fold(frames: list[Message], owners: Owners) -> list[Message]:
     2. So do those of Ray's core on top, if anything else lies below.
     3. Of what is left, frames of the debugger and of Ray are subtle, except the first one and the
        others of its library: who stopped inside RLlib reads RLlib.
+    4. debugpy marks all installed packages; the one in which the worker stands is read as well.
     """
     calls = [position for position, frame in enumerate(frames) if _is_breakpoint(_path(frame))]
     rest = frames[calls[-1] + 1 :] if calls else frames
@@ -61,12 +62,17 @@ def fold(frames: list[Message], owners: Owners) -> list[Message]:
     if not rest:
         return []
     here = owners.library(_path(rest[0]))
+    package = _package(_path(rest[0]))
     folded = []
     for frame in rest:
         path = _path(frame)
         library = owners.library(path)
-        is_theirs = owners.is_debugger(path) or (library != "" and library != here)
-        folded.append({**frame, "presentationHint": "subtle"} if is_theirs else frame)
+        if owners.is_debugger(path) or (library != "" and library != here):
+            folded.append({**frame, "presentationHint": "subtle"})
+        elif frame is rest[0] or (package != "" and _package(path) == package):
+            folded.append({k: v for k, v in frame.items() if k != "presentationHint"})
+        else:
+            folded.append(frame)
     return folded
 
 
@@ -90,6 +96,12 @@ def _without_top(frames: list[Message], is_theirs: Callable[[str], bool]) -> lis
 
 def _is_breakpoint(path: str) -> bool:
     return path.endswith(("/ray/util/debugpy.py", "/ray/util/rpdb.py"))
+
+
+def _package(path: str) -> str:
+    """The installed package of a file, with the folder that it is installed in; else ""."""
+    folder, installed, inside = path.rpartition("-packages/")
+    return folder + installed + inside.split("/", 1)[0] if installed else ""
 
 
 def _path(frame: Message) -> str:
