@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
+import sysconfig
+import tempfile
+import venv
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +21,7 @@ from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.known import Known
 
-from tests.ray_cluster import RayCluster, start_cluster
+from tests.ray_cluster import REPOSITORY, RayCluster, start_cluster
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
 
@@ -53,6 +58,24 @@ async def clusters(
         await watch.close()
 
 
+@asynccontextmanager
+async def tunnel(cluster: RayCluster) -> AsyncIterator[str]:
+    """The address of a port of ours that leads to the cluster, as that of `ssh -L` does."""
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while some := await reader.read(2**16):
+            writer.write(some)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there = await asyncio.open_connection(*host_and_port(cluster.address))
+        with suppress(OSError):
+            await asyncio.gather(carry(reader, there[1]), carry(there[0], writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
 def the_one(known: tuple[Known, ...], cluster: RayCluster) -> Known:
     (one,) = known
     assert one.session in ("", cluster.session)
@@ -77,15 +100,14 @@ async def test_own_cluster_is_found_with_its_token(cluster: RayCluster, tmp_path
 async def test_found_at_two_addresses_it_is_one_cluster(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
-    named = cluster.address.replace("127.0.0.1", "[::ffff:127.0.0.1]")
-    environ = {"RAY_AUTH_TOKEN": TOKEN, "RAY_API_SERVER_ADDRESS": named}
-    async with clusters(tmp_path, environ, machine=machine_with(cluster)) as known:
-        await known.discover()
-        await known.set_access(named, TOKEN)
-        while len(shown := (await known.refresh()).clusters) > 1:
-            # Which session it is, is known once both have answered.
-            assert all(one.state != "unauthorized" for one in shown), shown
-        the_one(shown, cluster)
+    async with tunnel(cluster) as named:
+        environ = {"RAY_AUTH_TOKEN": TOKEN, "RAY_API_SERVER_ADDRESS": named}
+        async with clusters(tmp_path, environ, machine=machine_with(cluster)) as known:
+            await known.discover()
+            while len(shown := (await known.refresh()).clusters) > 1:
+                # Which session it is, is known once both have answered.
+                assert all(one.state != "unauthorized" for one in shown), shown
+            the_one(shown, cluster)
 
 
 async def test_without_the_token_the_panel_says_what_to_do(
@@ -133,6 +155,46 @@ async def test_the_legacy_debugger_is_said(cluster: RayCluster, tmp_path: Path) 
             while "legacy-debugger" not in codes:
                 assert program.process.poll() is None, program.output()
                 codes = [p.code for p in (await known.refresh()).clusters[0].problems]
+        finally:
+            program.end()
+
+
+@pytest.fixture
+def bare_python() -> Iterator[Path]:
+    """This environment without debugpy, made of links to its files."""
+    out = REPOSITORY / "out"
+    out.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bare-", dir=out) as folder:
+        venv.create(folder, with_pip=False, symlinks=True)
+        (libraries,) = Path(folder).glob("lib/python3.*/site-packages")
+        shutil.copytree(
+            sysconfig.get_path("purelib"),
+            libraries,
+            dirs_exist_ok=True,
+            symlinks=True,
+            copy_function=os.link,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        # Not by a pattern: Ray has a debugpy.py of its own.
+        shutil.rmtree(libraries / "debugpy")
+        yield Path(folder, "bin", "python")
+
+
+async def test_a_missing_debugpy_is_said(
+    cluster: RayCluster, tmp_path: Path, bare_python: Path
+) -> None:
+    environ = {"RAY_AUTH_TOKEN": TOKEN}
+    async with clusters(tmp_path, environ, "off") as known:
+        await known.add(cluster.address)
+        program = cluster.run("cases/passing_by.py", str(bare_python))
+        try:
+            problems: dict[str, str] = {}
+            while "no-debugpy" not in problems:
+                assert program.process.poll() is None, program.output()
+                (one,) = (await known.refresh()).clusters
+                problems = {problem.code: problem.next_step for problem in one.problems}
+            assert str(bare_python.parents[1]) in problems["no-debugpy"]
+            assert one.sentence.endswith("none paused")
         finally:
             program.end()
 
