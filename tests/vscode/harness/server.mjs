@@ -73,8 +73,7 @@ export async function start(options = {}) {
     token,
     folders,
     pid: child.pid,
-    url: (opened = folder, more = {}) =>
-      address({ port, token, extensionDir: linked ? undefined : extensionDir, ...more }, opened),
+    url: (opened = folder, more = {}) => address({ port, token, extensionDir, ...more }, opened),
     logs: () => collectLogs(folders),
     stop: async () => {
       await endGroup(child);
