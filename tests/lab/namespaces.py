@@ -30,7 +30,11 @@ def why_not() -> str:
     if missing:
         return f"{', '.join(missing)} not installed; `npm test -- lab` installs what is needed"
     probe = "mount -t tmpfs probe /mnt && mount -t proc proc /mnt && ip link add one type veth peer name two"
-    command = ["unshare", *["--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "sh", "-c"], probe]
+    command = [
+        "unshare",
+        *["--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "sh", "-c"],
+        probe,
+    ]
     tried = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return f"namespaces are not allowed here: {tried.stderr.strip()}" if tried.returncode else ""
 
