@@ -113,11 +113,18 @@ function layOut(home, settings) {
   return folders;
 }
 
-/** Settings of the user as the server keeps them; the window takes them up while it runs. */
+/**
+ * Settings as the server keeps them; the window takes them up while it runs.  They stand in both files, since
+ * those of the machine's scope are read from the machine's file only.
+ */
 export function writeSettings(folders, settings) {
-  const file = path.join(folders.user, "User", "settings.json");
-  fs.writeFileSync(`${file}.new`, JSON.stringify({ ...QUIET, ...settings }, null, 2));
-  fs.renameSync(`${file}.new`, file);
+  const text = JSON.stringify({ ...QUIET, ...settings }, null, 2);
+  for (const kind of ["User", "Machine"]) {
+    const file = path.join(folders.user, kind, "settings.json");
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(`${file}.new`, text);
+    fs.renameSync(`${file}.new`, file);
+  }
 }
 
 function dirs(folders) {
