@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -111,3 +112,24 @@ async def test_nobody_waits_for_a_connection_that_ended(last_words: bytes) -> No
     with pytest.raises(LinkClosed):
         await connection.request("threads")
     peer.end()
+
+
+async def test_a_carried_stream_says_something_while_it_waits() -> None:
+    """Whoever carries it acknowledges debugpy's small messages only with something to send."""
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=ours)
+    connection = Link(reader, writer, lambda _: None, lambda: None)
+    far_reader, far_writer = await asyncio.open_connection(sock=theirs)
+    answer = connection.begin("threads")
+    first = await dap.read(far_reader)
+    assert first is not None
+    # What it says are header lines of the next message, which is read as ever.
+    assert (await far_reader.readline()).endswith(b"\r\n")
+    connection.begin("continue")
+    second = await dap.read(far_reader)
+    assert second is not None
+    assert (first["command"], second["command"]) == ("threads", "continue")
+    far_writer.write(dap.encode(dap.success(first)))
+    assert (await answer)["success"]
+    connection.close()
+    far_writer.close()

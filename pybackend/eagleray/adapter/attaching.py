@@ -145,6 +145,7 @@ class Attaching:
             raise self._unreached(spec, error) from error
         link = Link(reader, writer, trial.take, trial.closed)
         trial.link = link
+        self._begin(link)
         try:
             await self._first(self._greeted, link, answer_s)
         except EaglerayError:
@@ -164,15 +165,25 @@ class Attaching:
         params = self._params
         return worker_unreachable(params.name, params.host, params.port, error.message)
 
+    def _begin(self, link: Link) -> None:
+        """Says the first words without waiting for the greeting: each wait is a round trip, and may be 40 ms more.
+
+        debugpy's small messages wait for an acknowledgement, which a far sshd delays as long as nothing is sent.
+        """
+        self._initialize = link.begin("initialize", INITIALIZE)
+        self._attach = link.begin("attach", ATTACH)
+        self._attach.add_done_callback(lambda _: self._initialized_or_refused.set())
+        for answer in (self._initialize, self._attach):
+            # What is no debugger leaves them unanswered, and nobody asks for them then.
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+
     async def attach(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
         """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
         with link.for_worker(self._params.name):
             return await self._converse(link, ignored)
 
     async def _converse(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
-        initialize = await self._in_time(link.begin("initialize", INITIALIZE))
-        attach = link.begin("attach", ATTACH)
-        attach.add_done_callback(lambda _: self._initialized_or_refused.set())
+        initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
             self._refuse(attach.result())

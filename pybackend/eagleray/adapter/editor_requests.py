@@ -21,6 +21,12 @@ _LISTS_WITH_SOURCES = {
     "setFunctionBreakpoints": "breakpoints",
 }
 
+# What debugpy was told at attaching, or begins with, and what it answers.
+_SETTINGS: dict[str, tuple[Message, Message]] = {
+    "setFunctionBreakpoints": ({"breakpoints": []}, {"breakpoints": []}),
+    "setExceptionBreakpoints": ({"filters": [UNCAUGHT]}, {}),
+}
+
 
 class EditorRequests:
     """Answers one editor's requests; knows which files that editor has named."""
@@ -46,6 +52,8 @@ class EditorRequests:
             return await self._stack_trace(request, arguments)
         if command == "source":
             return await self._source(request, arguments)
+        if command in _SETTINGS:
+            return await self._set(request, command, self._for_worker(command, arguments))
         response = await self._worker.request(command, self._for_worker(command, arguments))
         return self._for_editor(request, command, response)
 
@@ -83,6 +91,18 @@ class EditorRequests:
         if isinstance(body.get("source"), dict):
             return {**event, "body": {**body, "source": self._sources.outward(body["source"])}}
         return event
+
+    async def _set(self, request: Message, command: str, arguments: Message) -> Message:
+        """Every editor begins with these, mostly to say what holds anyway: a far worker is not asked again."""
+        settings = self._worker.record.settings
+        holds, body = settings.get(command, _SETTINGS[command])
+        if arguments == holds:
+            return dap.success(request, body)
+        response = await self._worker.request(command, arguments)
+        answer = self._for_editor(request, command, response)
+        if answer.get("success"):
+            settings[command] = (arguments, answer.get("body") or {})
+        return answer
 
     async def _set_breakpoints(self, request: Message, arguments: Message) -> Message:
         source = arguments.get("source")

@@ -32,6 +32,12 @@ _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo", "setBreakpoints"})
 # What the kernel says of a node that no longer answers; a debugger that ended is another thing.
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
+# debugpy's small messages wait until the one before is acknowledged, and whoever carries our stream to it (sshd,
+# the bridge) delays that by 40 ms unless there is something to send.  A header line that says nothing, ahead of
+# the next message, is something; it is repeated for as long as an answer may be on its way.
+_NUDGE = b"Eagleray: listens\r\n"
+_NUDGE_EVERY_S, _NUDGES = 0.005, 9
+
 # After this time a request in flight no longer keeps the next one waiting.
 _PATIENCE_S = 2.0
 
@@ -65,6 +71,9 @@ class Link:
         self._closed = False
         self.problem: EaglerayError | None = None
         self.ended = asyncio.Event()
+        self._nudging: asyncio.TimerHandle | None = None
+        sock: socket.socket | None = writer.get_extra_info("socket")
+        self._is_carried = sock is not None and sock.family == socket.AF_UNIX
         self._reading = asyncio.create_task(self._read())
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
@@ -90,6 +99,7 @@ class Link:
         self._pending[sequence] = answer
         message = {"seq": sequence, "type": "request", "command": command}
         self._writer.write(dap.encode({**message, "arguments": arguments or {}}))
+        self._nudge(0)
         return answer
 
     @contextlib.contextmanager
@@ -115,6 +125,17 @@ class Link:
         self._reading.cancel()
         self._fail_pending()
         self.ended.set()
+
+    def _nudge(self, count: int) -> None:
+        """Says something for a while after each request; a direct connection acknowledges by itself."""
+        if self._nudging is not None:
+            self._nudging.cancel()
+        if not self._is_carried or self._closed or count > _NUDGES:
+            return
+        if count:
+            self._writer.write(_NUDGE)
+        loop = asyncio.get_running_loop()
+        self._nudging = loop.call_later(_NUDGE_EVERY_S, self._nudge, count + 1)
 
     async def _turn(self, urgency: int) -> None:
         if self._closed:
@@ -166,7 +187,7 @@ class Link:
         """Lets the kernel acknowledge at once: debugpy's next small message waits for it, else 40 ms."""
         option = getattr(socket, "TCP_QUICKACK", None)
         sock: socket.socket | None = self._writer.get_extra_info("socket")
-        if option is not None and sock is not None and sock.family != socket.AF_UNIX:
+        if option is not None and sock is not None and not self._is_carried:
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, option, 1)
 

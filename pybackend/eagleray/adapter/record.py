@@ -37,13 +37,14 @@ class FileBreakpoints:
 class Record:
     """One worker's record; it outlives every editor.
 
-    `files` are keyed by the editor's path.  `stopped` has the `stopped` event of each thread that stands,
+    `files` are keyed by the editor's path.  `settings` are requests that hold until they are made anew, with
+    the answer that each got.  `stopped` has the `stopped` event of each thread that stands,
     `focus` is the thread that stopped last.
     """
 
     capabilities: Message = field(default_factory=dict)
     files: dict[str, FileBreakpoints] = field(default_factory=dict)
-    functions: Message | None = None
+    settings: dict[str, tuple[Message, Message]] = field(default_factory=dict)
     stopped: dict[int, Message] = field(default_factory=dict)
     focus: int = 0
 
