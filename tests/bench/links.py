@@ -103,7 +103,9 @@ def _flooded(sock: socket.socket) -> float:
 def _cut(site: Site, adapter: LabAdapter, samples: int) -> Iterator[Row]:
     """Both ask anew from the moment on in which the link is back, in the same cuts."""
     path = adapter.control.open(NODE, ECHO, ssh("login"))
-    shown, ours, peer = [], [], []
+    shown: list[float] = []
+    ours: list[float] = []
+    peer: list[float] = []
     for _ in range(samples):
         adapter.control.wait_route("login", "ready")
         with forward(site, "login", node_address(NODE), ECHO) as port:
