@@ -72,6 +72,12 @@ async def test_no_host(own_home: Path) -> None:
     assert "is not the name of a host" in done.err
 
 
+async def test_no_cluster_at_all(own_home: Path) -> None:
+    done = await eagleray("clusters")
+    assert (done.code, done.out) == (0, "")
+    assert "none was added" in done.err
+
+
 async def test_a_cluster_is_shown_whether_it_answers_or_not(own_home: Path) -> None:
     (row,) = (await eagleray("clusters", "--cluster", "127.0.0.1:1", "--json")).json
     assert (row["id"], row["state"], row["route"]) == ("http://127.0.0.1:1", "unreachable", None)

@@ -46,6 +46,7 @@ def test_expanded(nodelist: str, names: list[str]) -> None:
         "a;b",
         "a,,b",
         "a[1-9999]b[1-9999]",
+        "a[1-9999,1-9999,1-9999]",
         "../x",
         "a\nb",
         "a\x00",

@@ -49,6 +49,12 @@ def test_included_files(tmp_path: Path) -> None:
     assert [host.name for host in found] == ["one", "two", "last"]
 
 
+@pytest.mark.parametrize("written", ["~nobody-here/config", "/", ".", "**", "/dev/null", '"a b"'])
+def test_what_cannot_be_included_hides_nothing(tmp_path: Path, written: str) -> None:
+    found = hosts(tmp_path, f"Host one\nInclude {written}\nHost two\n")
+    assert [host.name for host in found] == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "Host", 'Host "unclosed', "Host -oProxyCommand=id $(id) a;b *", "\x00"]
 )

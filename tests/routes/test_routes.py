@@ -129,6 +129,17 @@ async def test_unconfirmed_streams_return_at_once(world: World) -> None:
         await world.routes.open_stream(LOGIN, "127.0.0.1", 1, 60)
 
 
+@pytest.mark.parametrize("port", [-1, 0, 2**16, 2**32 - 2])
+async def test_a_number_that_is_no_port_reaches_no_carrier(world: World, port: int) -> None:
+    for spec in (LOGIN, DIRECT):
+        with pytest.raises(EaglerayError) as refused:
+            await world.routes.open_stream(spec, "127.0.0.1", port, 60)
+        assert refused.value.code == "port-refused"
+    with pytest.raises(EaglerayError):
+        await world.routes.carry(LOGIN, socket.socket(), "127.0.0.1", port, 60)
+    assert not world.made
+
+
 async def test_commands_and_reconnects_go_to_the_carrier(world: World) -> None:
     ended = await world.routes.run("login", ["printf", "%s", "a b"], b"", 60)
     assert (ended.code, ended.stdout) == (0, b"a b")

@@ -62,6 +62,8 @@ async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
         printing.print_json([printing.cluster(one) for one in known.clusters])
     else:
         printing.print_clusters(known)
+        if not known.clusters and not known.hints:
+            say(str(no_clusters()))
     return 0
 
 

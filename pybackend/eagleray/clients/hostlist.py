@@ -62,6 +62,8 @@ def _numbers(written: str) -> list[str]:
         if int(last) - int(first) > MOST or int(last) < int(first):
             raise ValueError(f"no range of numbers: {part!r}")
         numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last) + 1)]
+        if len(numbers) > MOST:
+            raise ValueError("too many nodes")
     return numbers
 
 

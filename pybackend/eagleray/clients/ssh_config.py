@@ -62,11 +62,20 @@ def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple
         keyword, words = _words(line)
         if keyword == "include":
             for pattern in words:
-                path = folder / Path(pattern).expanduser()
-                for included in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))):
+                for included in _included(folder, pattern):
                     yield from _lines(included, folder, reading | {file})
         elif keyword:
             yield keyword, words
+
+
+def _included(folder: Path, pattern: str) -> list[Path]:
+    try:
+        path = folder / Path(pattern).expanduser()
+        return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    except (OSError, RuntimeError, ValueError, IndexError) as error:
+        # The home of a user who does not exist, or a folder in place of a file.
+        log.debug("%s includes what cannot be read: %r", folder, error)
+        return []
 
 
 def _words(line: str) -> tuple[str, list[str]]:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, port_refused
 from eagleray.routes import commands, direct
 from eagleray.routes.carried import Carried, Carrier
 from eagleray.routes.commands import Ended
@@ -100,6 +100,7 @@ class Routes:
         self, spec: RouteSpec, client: socket.socket, host: str, port: int, limit_s: float
     ) -> Carried:
         """Connects `client` with `host:port`, as `Carrier.carry` does; the route stays until that ends."""
+        _check_port(host, port)
         holder = object()
         carrier = self.hold(holder, spec)
         try:
@@ -118,6 +119,7 @@ class Routes:
         Without `confirmed` it returns before anything has answered: a refusal then comes as an exception
         out of the reader, as does the loss of the route.
         """
+        _check_port(host, port)
         if spec.kind == "direct":
             return await direct.open_checked(host, port, limit_s)
         ours, carriers = socket.socketpair()
@@ -197,6 +199,12 @@ class Routes:
     def _changed(self) -> None:
         for listener in list(self.listeners):
             listener()
+
+
+def _check_port(host: str, port: int) -> None:
+    """ssh takes numbers beyond those of ports for other things, such as a Unix socket of the far end."""
+    if not 0 < port < 2**16:
+        raise port_refused(host, port, "there is no such port")
 
 
 def _keep(tasks: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shlex
 from collections.abc import Callable, Mapping
@@ -126,9 +127,18 @@ def _name_in_job(head: Head | None, node: NodeRow | None) -> str:
 def _host(ip: str) -> str:
     """What a cluster calls the address of a node, checked."""
     host = checked(RouteSpec(ssh=ip)).ssh
-    if not HOST_NAME.fullmatch(host) and ":" not in host:
+    if not HOST_NAME.fullmatch(host) and not _is_address(host):
+        # `x@elsewhere:1` would lead to a host that the cluster chose.
         raise unknown_node(ip)
     return host
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _title(node: NodeRow | None) -> str:
