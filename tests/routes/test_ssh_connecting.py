@@ -58,14 +58,17 @@ async def test_a_key_that_is_refused(sshd: SshServer, masters: Masters) -> None:
     assert await works(master)
 
 
-async def test_a_changed_host_key_is_never_accepted(sshd: SshServer, masters: Masters) -> None:
+@pytest.mark.parametrize("checking", ["ask", "accept-new", "no"])
+async def test_a_changed_host_key_is_never_accepted(
+    sshd: SshServer, masters: Masters, checking: str
+) -> None:
     sshd.stop()
     sshd.new_key("host_key")
     sshd.start()
     await sshd.listens()
     known = (sshd.folder / "known_hosts").read_text()
     masters.person.answers = ["yes"] * 5
-    error = await refusal(masters.make(sshd.configure(checking="ask")))
+    error = await refusal(masters.make(sshd.configure(checking=checking)))
     assert error.code == "ssh-host-key-changed"
     assert "listening" in error.message
     assert masters.person.asked == []

@@ -133,6 +133,8 @@ class Attempt:
                 # The person may take their time.
                 left -= 0 if self.is_asking else time.monotonic() - began
             self.took_s = limit_s - left
+            if process.words.tell_of_changed_key:
+                raise self._failed(process)
         except BaseException:
             process.stop()
             await process.wait()

@@ -34,9 +34,11 @@ def _reason(line: str) -> str:
     return line.rsplit(": ", 1)[-1].rstrip(" .")
 
 
+_CHANGED_KEY = re.compile("REMOTE HOST IDENTIFICATION HAS CHANGED", re.IGNORECASE)
+
 # The first row with a line that fits decides, so that what explains more stands before what follows from it.
 _CONNECTING = (
-    _row("REMOTE HOST IDENTIFICATION HAS CHANGED", ssh_errors.ssh_host_key_changed, True),
+    _Row(_CHANGED_KEY, ssh_errors.ssh_host_key_changed, True),
     _row("Host key for .* has changed", ssh_errors.ssh_host_key_changed, True),
     _row("revoked (host )?key|key .* revoked", ssh_errors.ssh_host_key_changed, True),
     _row("Host key verification failed", ssh_errors.ssh_host_key_not_accepted, True),
@@ -123,6 +125,11 @@ class Words:
             return ssh_errors.ssh_failed(host, self.last), False
         row, line = row_line
         return row.make(host, line), row.final
+
+    @property
+    def tell_of_changed_key(self) -> bool:
+        """Also of an ssh that goes on, since a configuration says that keys are not to be checked."""
+        return any(_CHANGED_KEY.search(line) for line in self._lines)
 
     @property
     def offers_questions(self) -> bool:
