@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,14 @@ class LabRay:
         return f"{node_address(self.head)}:6379"
 
     def get(self, path: str) -> Any:
-        """What the dashboard says to somebody on a login node."""
+        """What the dashboard says to somebody on a login node; on a busy machine it refuses now and then."""
+        for _ in range(4):
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                return self._get(path)
+            time.sleep(0.5)
+        return self._get(path)
+
+    def _get(self, path: str) -> Any:
         with self.site.connect("login", node_address(self.head), PORT) as sock:
             connection = http.client.HTTPConnection(node_address(self.head), PORT, timeout=60)
             connection.sock = sock
@@ -68,7 +76,7 @@ class LabRay:
 
     def answers(self) -> bool:
         with contextlib.suppress(OSError, AssertionError, ValueError, http.client.HTTPException):
-            self.rows("workers")
+            self._get("/api/v0/workers")
             return True
         return False
 
