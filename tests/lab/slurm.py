@@ -32,7 +32,7 @@ class Job:
 
     def wait_ray(self) -> None:
         """Until all its nodes are in the cluster."""
-        wait_for("Ray in the job", self._whole, patience_s=150)
+        wait_for("Ray in the job", self._whole, patience_s=300)
 
     def _whole(self) -> bool:
         return self.ray.answers() and len(self.ray.alive()) == len(self.ray.nodes)
