@@ -57,11 +57,6 @@ def on(node: str) -> dict[str, str]:
     return {"node_ip": node_address(node)}
 
 
-def test_a_session_ends_with_its_link(cut: Cut) -> None:
-    """After so long a cut the worker runs on by itself, which is what the person is told."""
-    assert "run on" in cut.said
-
-
 def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
     """From the laptop, which knows neither the nodes' names nor their addresses."""
     rows = laptop.paused(CLUSTER)
@@ -71,6 +66,11 @@ def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
             frame = stand(client)
             assert (frame["line"], client.evaluate("step", frame["id"])) == (LINE, "0")
     assert {row["state"] for row in laptop.paused(CLUSTER)} == {"held", "paused"}
+
+
+def test_a_session_ends_with_its_link(cut: Cut) -> None:
+    """After so long a cut the worker runs on by itself, which is what the person is told."""
+    assert "run on" in cut.said
 
 
 def test_on_the_login_node_no_ssh_is_needed(driver: Program, site: Site) -> None:
