@@ -74,10 +74,14 @@ class Site:
 
     def end(self) -> None:
         if self._switch is not None:
+            begun = {pid: _begun(pid) for pid in self.pids.values()}
             self._switch.kill()
             self._switch.wait(LIMIT_S)
             # The last process may still be on its way out of its folders.
-            wait_for("the end of the site", lambda: not any(map(_runs, self.pids.values())))
+            wait_for(
+                "the end of the site",
+                lambda: not any(since and _begun(pid) == since for pid, since in begun.items()),
+            )
             for pipe in (self._switch.stdin, self._switch.stdout, self._log):
                 with contextlib.suppress(OSError):
                     pipe.close() if pipe else None
@@ -207,12 +211,13 @@ class Site:
         return "\n".join(f"{log.name}: {text}" for log in logs if (text := log.read_text().strip()))
 
 
-def _runs(pid: int) -> bool:
+def _begun(pid: int) -> str:
+    """When that process began, since a pid is soon given anew; "" when it is over."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return False
-    return state != "Z"
+        return ""
+    return "" if fields[0] == "Z" else fields[19]
 
 
 def _binds() -> list[Path]:
