@@ -82,6 +82,7 @@ def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
     slurm_job.requeue()
     waiting = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
     assert waiting["state"] == "connecting"
+    slurm_job.control("update", f"jobid={slurm_job.id}", "StartTime=now")
     slurm_job.wait_ray()
     again = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
     assert again["state"] == "connected"
