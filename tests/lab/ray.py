@@ -134,7 +134,11 @@ def start_ray(site: Site, nodes: Sequence[str], *, dashboard_host: str = "") -> 
     try:
         wait_for("the head", lambda: _runs(processes[0]) and ray.answers(), patience_s=150)
         processes += [_start(site, node, [f"--address={ray.gcs_address}"]) for node in nodes[1:]]
-        wait_for("the other nodes", lambda: len(ray.alive()) == len(nodes), patience_s=150)
+        wait_for(
+            "the other nodes",
+            lambda: ray.answers() and len(ray.alive()) == len(nodes),
+            patience_s=300,
+        )
         yield ray
     finally:
         for process in processes:
@@ -161,7 +165,9 @@ def restarted_head(ray: LabRay) -> Iterator[None]:
 
 
 def _start(site: Site, node: str, words: list[str]) -> subprocess.Popen[bytes]:
-    command = [*START, *SIZE, f"--node-ip-address={node_address(node)}", *words]
+    # A raylet waits 15 s for its agents and then dies, which is too short on a busy machine.
+    again = ["bash", "-c", 'for try in 1 2 3 4; do "$@" && exit; done; exit 1', "bash"]
+    command = [*again, *START, *SIZE, f"--node-ip-address={node_address(node)}", *words]
     with (site.folder / "run" / f"ray-{node}.log").open("ab") as log:
         return site.popen(
             node, "alice", command, ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
