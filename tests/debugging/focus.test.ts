@@ -9,7 +9,7 @@ import { bringToFront } from "../../extension/features/debugging/focus";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 
 const PREVIOUS = "workbench.action.debug.prevConsole";
-const PATIENCE = { stepMs: 20, limitMs: 60_000 };
+const PATIENCE = { graceMs: 0, stepMs: 20, limitMs: 60_000 };
 
 function session(id: string): FakeSession {
   return { id, type: "eagleray", name: id, configuration: {} };
@@ -83,9 +83,27 @@ describe("bringing a session to the front", () => {
   });
 
   it("gives up where the editor's command does nothing", async () => {
-    await bringToFront(second as unknown as DebugSession, () => true, { stepMs: 5, limitMs: 50 });
+    const patience = { graceMs: 0, stepMs: 5, limitMs: 50 };
+    await bringToFront(second as unknown as DebugSession, () => true, patience);
     assert.equal(debug.activeDebugSession, first);
     assert.ok(steps() < 64);
+  });
+
+  it("leaves the only session to the editor, for a time", async () => {
+    setTimeout(() => {
+      debug.lookAt(second, true);
+    }, 1);
+    const patience = { ...PATIENCE, graceMs: 60_000 };
+    await bringToFront(second as unknown as DebugSession, () => true, patience);
+    assert.deepEqual(editor.executed, []);
+  });
+
+  it("walks to the only session when the editor still looks at one that has ended", async () => {
+    walks([first, second]);
+    const patience = { ...PATIENCE, graceMs: 5 };
+    await bringToFront(second as unknown as DebugSession, () => true, patience);
+    assert.equal(debug.activeDebugSession, second);
+    assert.equal(steps(), 1);
   });
 
   it("gives up on a session that has ended", async () => {

@@ -15,10 +15,15 @@ export async function showDebugView(): Promise<void> {
 
 /** More sessions than this, ended ones included, are not walked through. */
 const AT_MOST = 64;
+/** The editor moves to a window's only session by itself, unless it still looks at one that has ended. */
+export const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000 };
+export const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
 /** VS Code may move the focus back while a session settles; more than so often would be a fight with a person. */
 const WALKS = 4;
 
 export interface Patience {
+  /** How long the editor is left alone, as it brings a window's only session to the front by itself. */
+  readonly graceMs: number;
   /** How long the effect of one command is waited for. */
   readonly stepMs: number;
   /** How long a session may take to stand in front. */
@@ -35,10 +40,14 @@ export interface Patience {
 export async function bringToFront(
   session: vscode.DebugSession,
   isOpen: () => boolean,
-  { stepMs, limitMs }: Patience = { stepMs: 500, limitMs: 10_000 },
+  { graceMs, stepMs, limitMs }: Patience,
 ): Promise<void> {
-  const end = Date.now() + limitMs;
-  const goesOn = (): boolean => isOpen() && Date.now() < end;
+  const began = Date.now();
+  const isWithin = (ms: number): boolean => isOpen() && Date.now() < began + ms;
+  const goesOn = (): boolean => isWithin(graceMs + limitMs);
+  while (isWithin(graceMs) && !isLookedAt(session)) {
+    await changed(Math.min(stepMs, graceMs));
+  }
   let walks = 0;
   while (goesOn() && !isLookedAt(session)) {
     if (!isInFront(session) && walks < WALKS) {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
-import { bringToFront } from "./focus";
+import { ALONE, BESIDE_OTHERS, bringToFront } from "./focus";
 import { keyOf, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
@@ -47,10 +47,8 @@ export class Sessions implements vscode.Disposable {
       this.open.set(session.id, target);
       this.attached.add(keyOf(target));
       this.latest = target;
-      // The first session comes to the front by itself.
-      if (this.open.size > 1) {
-        void bringToFront(session, () => this.open.has(session.id));
-      }
+      const patience = this.open.size > 1 ? BESIDE_OTHERS : ALONE;
+      void bringToFront(session, () => this.open.has(session.id), patience);
     }
   }
 }
