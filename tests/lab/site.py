@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -162,7 +163,8 @@ class Site:
             "up": [[*enter, "ip", "link", "set", port, "up"], [*state, "3"]],
         }
         for command in commands[how]:
-            subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
+            # A port that was plugged in a moment ago takes no state before its carrier is seen.
+            wait_for(" ".join(command), partial(_succeeds, command))
 
     @contextlib.contextmanager
     def cut_off(self, host: str, how: Cut = "silent") -> Iterator[None]:
@@ -211,6 +213,10 @@ class Site:
     def _said(self) -> str:
         logs = sorted((self.folder / "run").glob("*.log"))
         return "\n".join(f"{log.name}: {text}" for log in logs if (text := log.read_text().strip()))
+
+
+def _succeeds(argv: list[str]) -> bool:
+    return subprocess.run(argv, capture_output=True, timeout=LIMIT_S, check=False).returncode == 0
 
 
 def _begun(pid: int) -> str:
