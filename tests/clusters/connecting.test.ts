@@ -78,6 +78,13 @@ test("an address that is typed is connected to by Enter", async () => {
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/8265" }]);
 });
 
+test("Enter right after typing takes what was typed", async () => {
+  const added = editor.run("eagleray.addCluster");
+  list().enter(" ssh://login/8265 ");
+  await added;
+  assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/8265" }]);
+});
+
 test("Enter on a line that only explains does nothing; Escape ends it, with what was being asked", async () => {
   let cancelled = false;
   fake.sidecar.on(CHOICES, (_, { cancel }) => {

@@ -308,6 +308,12 @@ export class FakeQuickPick extends FakeQuickInput {
     }
     this.accepted.fire(undefined);
   }
+  /** As a person types and presses Enter at once, before the list has a line that is active. */
+  enter(value: string): void {
+    this.activeItems = [];
+    this.type(value);
+    this.accepted.fire(undefined);
+  }
   get lines(): readonly string[] {
     return this.items.map((item) => (item.kind === -1 ? `— ${item.label}` : item.label));
   }

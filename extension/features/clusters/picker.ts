@@ -36,7 +36,7 @@ export async function pickChoice(asking: Asking): Promise<Chosen | undefined> {
         pick.items = items();
       });
       pick.onDidAccept(() => {
-        const chosen = pick.activeItems[0]?.choice?.chosen;
+        const chosen = pick.activeItems[0]?.choice?.chosen ?? typedChoice(pick);
         if (chosen !== undefined) {
           resolve(chosen);
         }
@@ -77,6 +77,12 @@ function redraw(pick: vscode.QuickPick<Item>, items: readonly Item[]): void {
   if (active !== undefined) {
     pick.activeItems = [active];
   }
+}
+
+/** What was typed stands for itself: Enter may come before the editor has drawn the list for it. */
+function typedChoice({ value, items }: vscode.QuickPick<Item>): Chosen | undefined {
+  const typed = items.find((item) => item.alwaysShow === true && canBeChosen(item));
+  return value === "" ? undefined : typed?.choice?.chosen;
 }
 
 function canBeChosen(item: Item): boolean {
