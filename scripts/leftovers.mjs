@@ -3,6 +3,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 const LOOK_MS = 2000;
+// include/linux/sched.h.  The first process of a namespace cannot go before all others in it were reaped, which
+// nobody does where a container's first process is not made for it.
+const PF_EXITING = 0x4;
 
 /**
  * Keeps account of what is started from its making on: descendants of this process, seen by looking now
@@ -78,8 +81,9 @@ function processes() {
   return names.flatMap((name) => {
     // The name of the program, in brackets, may itself hold blanks and brackets.
     const fields = read(`/proc/${name}/stat`).split(") ").at(-1).split(" ");
-    const [state, parent, since] = [fields[0], Number(fields[1]), fields[19]];
-    return since === undefined || state === "Z" ? [] : [{ pid: Number(name), parent, since }];
+    const [state, parent, flags, since] = [fields[0], Number(fields[1]), fields[6], fields[19]];
+    const isOver = since === undefined || state === "Z" || (Number(flags) & PF_EXITING) !== 0;
+    return isOver ? [] : [{ pid: Number(name), parent, since }];
   });
 }
 
