@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from eagleray.adapter.registry import PORT_REST_S
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.workers import messages as workers
 
@@ -42,8 +43,9 @@ def _attaching(
     ours, peer = [], []
     worker = _waiting(ray)
     where = worker["ip"], worker["debugger_port"]
-    # The cluster has been looked at for a while when somebody clicks: its connection is there.
-    adapter.control.open(*where, ssh(destination))
+    # The cluster has been looked at for a while when somebody clicks: its connection is there.  It is made
+    # to another port than the debugger's, which would take the visit for a client that comes and goes.
+    adapter.control.open(worker["ip"], 22, ssh(destination))
     with forward(site, destination, *where) as port:
         for _ in range(samples):
             ours.append(_clicked(adapter, _waiting(ray), destination))
@@ -54,8 +56,8 @@ def _attaching(
 
 def _waiting(ray: LabRay) -> dict[str, Any]:
     rows = wait_for("a paused worker", ray.paused)
-    # debugpy goes deaf when it is met within milliseconds after a client has left.
-    time.sleep(0.5)
+    # debugpy goes deaf when it is met too soon after a client has left; the adapter keeps off as long.
+    time.sleep(PORT_REST_S)
     return rows[0]
 
 
