@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 from eagleray.adapter.protocol import Mapping
-from eagleray.common.errors import unknown_worker
+from eagleray.common.worker_errors import unknown_worker
 
 
 @frozen

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.adapter.protocol import Stop
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import worker_unreachable
+from eagleray.common.worker_errors import worker_unreachable
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring

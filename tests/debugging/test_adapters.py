@@ -14,8 +14,9 @@ from eagleray.adapter.protocol import AttachParams, IgnoreParams, Mapping, Worke
 from eagleray.clients import adapter, adapter_connection, adapter_process
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.adapter_connection import AdapterConnection
-from eagleray.common.errors import EaglerayError, worker_busy
+from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
+from eagleray.common.worker_errors import worker_busy
 
 from tests.fakes.adapter import FakeAdapter, running, state
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import EaglerayError, worker_gone
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import worker_gone
 from eagleray.features.debugging.attaching import Attaching
 
 from tests.debugging.fakes import List, Maps, Row

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.adapter.protocol import Stop
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import worker_busy
+from eagleray.common.worker_errors import worker_busy
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 
 from tests.debugging.fakes import Place, Row

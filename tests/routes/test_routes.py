@@ -7,7 +7,8 @@ import socket
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from eagleray.common.errors import EaglerayError, port_refused
+from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import port_refused
 from eagleray.routes.carried import Carried, Carrier
 from eagleray.routes.direct import Direct
 from eagleray.routes.health import Health

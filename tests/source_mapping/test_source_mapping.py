@@ -8,7 +8,8 @@ import pytest
 from attrs import define, field
 from eagleray.adapter.protocol import Mapping, Mounts, Stop, WorkerState
 from eagleray.clients.adapter import FileOfWorker
-from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.handlers import Handlers
 from eagleray.features.source_mapping.source_mapping import SourceMapping

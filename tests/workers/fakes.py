@@ -12,7 +12,9 @@ from eagleray.clients.pyspy import Dump, PySpy
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
 from eagleray.clients.seen import Seen
-from eagleray.common.errors import EaglerayError, dashboard_failed, no_log, unknown_cluster
+from eagleray.common.cluster_errors import dashboard_failed, unknown_cluster
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import no_log
 
 from tests.workers.rows import CLUSTER, SESSION
 

@@ -13,8 +13,8 @@ from eagleray.adapter.dap import Message
 from eagleray.adapter.landing import Calls, Prepared, answered
 from eagleray.adapter.link import Link
 from eagleray.adapter.protocol import AttachParams
-from eagleray.common.errors import (
-    EaglerayError,
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import (
     attach_refused,
     not_a_debugger,
     worker_busy,

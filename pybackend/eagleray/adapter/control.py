@@ -11,7 +11,8 @@ from eagleray.adapter import protocol
 from eagleray.adapter.operations import Operations, Parts, routes_json, workers_json
 from eagleray.adapter.protocol import Question, WorkerState, to_json
 from eagleray.adapter.questions import asking
-from eagleray.common.errors import EaglerayError, internal, worker_silent
+from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.worker_errors import worker_silent
 
 log = logging.getLogger(__name__)
 

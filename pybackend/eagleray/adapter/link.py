@@ -19,7 +19,9 @@ from typing import TypeVar
 
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
-from eagleray.common.errors import EaglerayError, link_lost, worker_gone, worker_lost
+from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import link_lost
+from eagleray.common.worker_errors import worker_gone, worker_lost
 
 log = logging.getLogger(__name__)
 

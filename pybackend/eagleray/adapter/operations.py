@@ -24,7 +24,7 @@ from eagleray.adapter.protocol import (
 )
 from eagleray.adapter.questions import Asker, Questions
 from eagleray.adapter.registry import Registry
-from eagleray.common.errors import adapter_in_use
+from eagleray.common.adapter_errors import adapter_in_use
 from eagleray.routes import spec
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import Routes

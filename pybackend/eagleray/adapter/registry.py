@@ -12,6 +12,7 @@ from typing import Any
 from eagleray import __version__
 from eagleray.adapter.editor import Editor
 from eagleray.adapter.editor_requests import EditorRequests
+from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import (
     AttachParams,
     AttachResult,
@@ -25,7 +26,8 @@ from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
 from eagleray.common import private_socket
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, unknown_worker, worker_taken
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import unknown_worker, worker_taken
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -105,7 +107,7 @@ class Registry:
     async def set_mappings(self, key: WorkerKey, mappings: list[Mapping]) -> None:
         """Applies new mappings to the stack and the breakpoints of an editor that is there."""
         held = await self._attached(key)
-        held.worker.set_mappings(mappings)
+        held.worker.rules = PathRules(mappings)
         events = await EditorRequests(held.worker, held.sources).set_again()
         editor = held.worker.editor
         if editor is not None:

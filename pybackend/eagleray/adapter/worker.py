@@ -15,12 +15,13 @@ from eagleray.adapter.frames import Owners, fold
 from eagleray.adapter.landing import Calls, Prepared
 from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
-from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
+from eagleray.adapter.protocol import AttachParams, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, no_worker_file, worker_gone
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -209,9 +210,6 @@ class Worker:
         answer = await self._calls.call(self.request, "ignore", self._ignored)
         if self._is_at(self._ignored + ((answer or {}).get("stands") or [])):
             await self.run_on()
-
-    def set_mappings(self, mappings: list[Mapping]) -> None:
-        self.rules = PathRules(mappings)
 
     # --- what the worker says ------------------------------------------------------------------
 

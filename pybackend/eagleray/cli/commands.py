@@ -12,14 +12,10 @@ from pathlib import Path
 from eagleray.adapter.protocol import RouteState, WorkerState
 from eagleray.cli import printing
 from eagleray.cli.asking import Asking
-from eagleray.common.errors import (
-    EaglerayError,
-    ambiguous_worker,
-    no_clusters,
-    no_slurm,
-    printable,
-    unknown_worker,
-)
+from eagleray.common.cluster_errors import no_clusters
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.slurm_errors import no_slurm
+from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.clusters.known import AllKnown
 from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached

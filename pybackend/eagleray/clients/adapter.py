@@ -21,7 +21,7 @@ from eagleray.adapter.protocol import (
 )
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_routes import PERSON_S, AdapterRoutes
-from eagleray.common.errors import unknown_worker
+from eagleray.common.worker_errors import unknown_worker
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
 _MEMORY_S = 5.0

@@ -25,7 +25,8 @@ from eagleray.adapter.protocol import (
     WORKERS,
 )
 from eagleray.common import private_socket
-from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck, adapter_too_old
+from eagleray.common.adapter_errors import adapter_lost, adapter_stuck, adapter_too_old
+from eagleray.common.errors import EaglerayError
 
 # An adapter answers `hello` from memory; one that does not within this time is stuck.
 HELLO_S = 5.0

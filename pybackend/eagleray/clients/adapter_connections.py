@@ -12,7 +12,8 @@ from typing import Any
 from eagleray.adapter import protocol
 from eagleray.clients import adapter_process
 from eagleray.clients.adapter_connection import HELLO_S, AdapterConnection
-from eagleray.common.errors import EaglerayError, adapter_lost, adapter_stuck
+from eagleray.common.adapter_errors import adapter_lost, adapter_stuck
+from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, adapter_sockets
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.

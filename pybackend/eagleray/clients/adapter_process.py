@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from eagleray.common.errors import adapter_not_started
+from eagleray.common.adapter_errors import adapter_not_started
 from eagleray.common.paths import home, run_folder
 
 START_S = 20.0

@@ -16,7 +16,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.seen import Listener, Seen
 from eagleray.clients.watched_cluster import WatchedCluster
 from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.errors import unknown_cluster
+from eagleray.common.cluster_errors import unknown_cluster
 
 log = logging.getLogger(__name__)
 

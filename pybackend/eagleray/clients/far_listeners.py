@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from eagleray.adapter.protocol import Ran
 from eagleray.clients.processes import Listener, of_table
 from eagleray.clients.ray_way import CheckListener
-from eagleray.common.errors import stranger_listens
+from eagleray.common.cluster_errors import stranger_listens
 
 # What the kernel says of the one who asks, and of all who listen.
 ASKED = ("cat", "/proc/self/status", "/proc/net/tcp", "/proc/net/tcp6")

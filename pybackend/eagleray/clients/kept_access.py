@@ -16,7 +16,7 @@ from typing import Any
 from attrs import field, frozen
 
 from eagleray.clients.tokens import sendable
-from eagleray.common.errors import bad_access_file, bad_header
+from eagleray.common.cluster_errors import bad_access_file, bad_header
 
 VARIABLE = "EAGLERAY_ACCESS"
 LARGEST = 2**20

@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from eagleray.clients.ray_way import FindWay, TokenSource, Way
 from eagleray.clients.socket_connector import SocketConnector
-from eagleray.common import errors
+from eagleray.common import cluster_errors
 
 BeforeConnecting = Callable[
     [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
@@ -60,17 +60,17 @@ class Connections:
         if self._opened is not None and not self._doubted:
             return self._opened
         if self._closed:
-            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+            raise cluster_errors.cluster_unreachable(self._address, "it is not watched any more")
         if self._opening is None:
             self._opening = asyncio.create_task(self._open(), name=f"way to {self._address}")
         opening = self._opening
         done, _ = await asyncio.wait([opening], timeout=seconds)
         if not done:
-            raise errors.cluster_connecting(self._address)
+            raise cluster_errors.cluster_connecting(self._address)
         if self._opening is opening:
             self._opening = None
         if opening.cancelled():
-            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+            raise cluster_errors.cluster_unreachable(self._address, "it is not watched any more")
         return opening.result()
 
     def doubt(self, opened: Opened) -> bool:
@@ -132,9 +132,9 @@ class Connections:
         ) -> None:
             secrets: Secrets = request.trace_request_ctx
             if secrets.token is not None and self._token_source(True) != secrets.token:
-                raise errors.token_needed(self._address)
+                raise cluster_errors.token_needed(self._address)
             if secrets.headers and dict(way.headers(True)) != dict(secrets.headers):
-                raise errors.headers_kept_back(self._address)
+                raise cluster_errors.headers_kept_back(self._address)
             if secrets.token is not None or secrets.headers:
                 await way.check()
 
@@ -159,7 +159,7 @@ def trusting(ca_file: str) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=ca_file)
         except (OSError, ssl.SSLError) as error:
-            raise errors.bad_ca_file(
+            raise cluster_errors.bad_ca_file(
                 ca_file, error.strerror or "it holds no certificate"
             ) from error
     return context

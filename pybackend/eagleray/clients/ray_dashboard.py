@@ -16,8 +16,8 @@ from eagleray.clients import ray_logs, ray_rows
 from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
 from eagleray.clients.ray_way import FindWay, TokenSource, straight
-from eagleray.common import errors
-from eagleray.common.errors import printable
+from eagleray.common import cluster_errors, worker_errors
+from eagleray.common.errors import EaglerayError, printable
 
 QUICK_SECONDS = 5.0
 LIST_SECONDS = 30.0
@@ -67,7 +67,7 @@ class Dashboard:
             raise self._failed(reply)
         value = self._json(reply)
         if not isinstance(value, dict) or not ray_rows.text(value, "ray_version"):
-            raise errors.not_ray(self.address, f"/api/version answers {reply.status}")
+            raise cluster_errors.not_ray(self.address, f"/api/version answers {reply.status}")
         ray = printable(ray_rows.text(value, "ray_version"), 40)
         self._marks_logs = ray_logs.is_marked(ray)
         return Version(
@@ -113,7 +113,7 @@ class Dashboard:
         reply = self._good(await self._http.get("/api/jobs/", seconds=self._list_s))
         value = self._json(reply)
         if not isinstance(value, list):
-            raise errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
+            raise cluster_errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
         return _each(ray_rows.job, (row for row in value if isinstance(row, dict)))
 
     async def profiling_enabled(self) -> bool:
@@ -138,7 +138,7 @@ class Dashboard:
         reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
         groups = self._result(reply)
         if not isinstance(groups, dict):
-            raise errors.not_ray(self.address, "/api/v0/logs answers something else")
+            raise cluster_errors.not_ray(self.address, "/api/v0/logs answers something else")
         lists = (names for names in groups.values() if isinstance(names, list))
         return [name for names in lists for name in names if isinstance(name, str)]
 
@@ -152,7 +152,7 @@ class Dashboard:
                 pieces.append(text)
                 size += len(text)
                 if size > MAX_ANSWER:
-                    raise errors.answer_too_large(self.address, MAX_ANSWER)
+                    raise cluster_errors.answer_too_large(self.address, MAX_ANSWER)
         return "".join(pieces)
 
     async def log_stream(
@@ -201,21 +201,25 @@ class Dashboard:
         rows = self._result(reply)
         listed = rows.get("result") if isinstance(rows, dict) else None
         if not isinstance(listed, list):
-            raise errors.not_ray(self.address, f"/api/v0/{what} does not answer with a list")
+            raise cluster_errors.not_ray(
+                self.address, f"/api/v0/{what} does not answer with a list"
+            )
         return [row for row in listed if isinstance(row, dict)]
 
     def _result(self, reply: Reply) -> Any:
         """`data.result` of an answer of the state API."""
         value = self._json(reply)
         if not isinstance(value, dict) or not isinstance(value.get("result"), bool):
-            raise errors.not_ray(self.address, "it answers in JSON, but not as Ray does")
+            raise cluster_errors.not_ray(self.address, "it answers in JSON, but not as Ray does")
         if not value["result"]:
             raise self._failed(reply)
         return ray_rows.mapping(value, "data").get("result")
 
     def _good(self, reply: Reply) -> Reply:
         if reply.status == 404:
-            raise errors.not_ray(self.address, "it does not know the paths of Ray's dashboard")
+            raise cluster_errors.not_ray(
+                self.address, "it does not know the paths of Ray's dashboard"
+            )
         if reply.status != 200:
             raise self._failed(reply)
         return reply
@@ -224,18 +228,20 @@ class Dashboard:
         try:
             return reply.json()
         except ValueError as error:
-            raise errors.not_ray(self.address, f"no JSON: {printable(reply.text)}") from error
+            raise cluster_errors.not_ray(
+                self.address, f"no JSON: {printable(reply.text)}"
+            ) from error
 
-    def _failed(self, reply: Reply) -> errors.EaglerayError:
+    def _failed(self, reply: Reply) -> EaglerayError:
         said = printable(reply.text, 2000)
         # Protobuf 5 took this argument away from what Ray before 2.10 calls for every list.
         if "including_default_value_fields" in said:
-            return errors.protobuf_breaks_api(self.address, said)
-        return errors.dashboard_failed(self.address, reply.status, said)
+            return cluster_errors.protobuf_breaks_api(self.address, said)
+        return cluster_errors.dashboard_failed(self.address, reply.status, said)
 
-    def _no_log(self, reply: Reply, filename: str) -> errors.EaglerayError:
+    def _no_log(self, reply: Reply, filename: str) -> EaglerayError:
         if reply.status in (404, 500) and "not found" in reply.text:
-            return errors.no_log(filename)
+            return worker_errors.no_log(filename)
         return self._failed(reply)
 
 

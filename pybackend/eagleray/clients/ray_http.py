@@ -20,7 +20,7 @@ from yarl import URL
 from eagleray.clients import ray_failures, ray_refusals
 from eagleray.clients.ray_connections import Connections, Opened, Secrets
 from eagleray.clients.ray_way import FindWay, TokenSource
-from eagleray.common import errors
+from eagleray.common import cluster_errors
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
@@ -112,7 +112,7 @@ class RayHttp:
         async for chunk in answer.content.iter_any():
             body += chunk
             if len(body) > limit:
-                raise errors.answer_too_large(self.address, max(limit, 2**20))
+                raise cluster_errors.answer_too_large(self.address, max(limit, 2**20))
         return Reply(answer.status, bytes(body))
 
     async def _whole(
@@ -173,10 +173,10 @@ class RayHttp:
         )
         if 300 <= answer.status < 400:
             answer.close()
-            raise errors.redirected(self.address)
+            raise cluster_errors.redirected(self.address)
         if answer.status == 429:
             answer.close()
-            raise errors.dashboard_busy(self.address)
+            raise cluster_errors.dashboard_busy(self.address)
         return answer
 
     async def _token_for(self, opened: Opened, send: Send) -> str:
@@ -192,7 +192,7 @@ class RayHttp:
             raise ray_refusals.not_of_ray(self.address, opened.way, answer.status)
         token = self._token_source(True)
         if token is None:
-            raise errors.token_needed(self.address)
+            raise cluster_errors.token_needed(self.address)
         # This connection was made when there was nothing to keep back.
         await opened.way.check()
         self._token_wanted = True

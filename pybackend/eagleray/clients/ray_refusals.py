@@ -8,7 +8,8 @@ from yarl import URL
 
 from eagleray.clients.ray_way import Way
 from eagleray.clients.tokens import is_over
-from eagleray.common import errors
+from eagleray.common import cluster_errors
+from eagleray.common.errors import EaglerayError
 
 # Ray's own words, since it says 403 for both.
 PROFILING_OFF = "rofiling is disabled"
@@ -17,7 +18,7 @@ ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray cal
 
 def meaning(
     address: str, way: Way, status: int, said: str, token: str | None, accepted: str | None
-) -> errors.EaglerayError | None:
+) -> EaglerayError | None:
     """The error for an answer `status` to a request with `token`, None when it is not about credentials.
 
     1. Ray has switched profiling off.
@@ -29,18 +30,22 @@ def meaning(
     if status == 403 and PROFILING_OFF in said:
         return None
     if ABOUT_A_TOKEN not in said and is_behind_proxy(way):
-        return errors.proxy_refused(address, status)
+        return cluster_errors.proxy_refused(address, status)
     if token is not None:
         expired = token == accepted or is_over(token, time.time())
-        return errors.token_expired(address) if expired else errors.token_refused(address)
-    return errors.token_refused(address) if status == 401 else None
+        return (
+            cluster_errors.token_expired(address)
+            if expired
+            else cluster_errors.token_refused(address)
+        )
+    return cluster_errors.token_refused(address) if status == 401 else None
 
 
-def not_of_ray(address: str, way: Way, status: int) -> errors.EaglerayError:
+def not_of_ray(address: str, way: Way, status: int) -> EaglerayError:
     """The error for a server that wants credentials and does not know Ray's question about them."""
     if status in (401, 403) and is_behind_proxy(way):
-        return errors.proxy_refused(address, status)
-    return errors.not_ray(address, "it asks for credentials but not as Ray does")
+        return cluster_errors.proxy_refused(address, status)
+    return cluster_errors.not_ray(address, "it asks for credentials but not as Ray does")
 
 
 def is_behind_proxy(way: Way) -> bool:

@@ -21,12 +21,8 @@ from eagleray.adapter.protocol import Ran
 from eagleray.clients import hostlist, slurm_jobs
 from eagleray.clients.commands import NOT_FOUND, Commands
 from eagleray.clients.slurm_jobs import SlurmJob
-from eagleray.common.errors import (
-    job_not_looked_into,
-    no_slurm,
-    printable,
-    slurm_failed,
-)
+from eagleray.common.errors import printable
+from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
 from eagleray.routes.spec import RouteSpec, checked
 
 USUAL_PORT = 8265

@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 
-from eagleray.common.errors import port_refused, port_silent
+from eagleray.common.route_errors import port_refused, port_silent
 from eagleray.routes.carried import Carried, shovel
 from eagleray.routes.health import Health
 

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.common.errors import link_lost
+from eagleray.common.route_errors import link_lost
 from eagleray.routes.asking import Ask
 from eagleray.routes.carried import Carried
 from eagleray.routes.health import Health

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from eagleray import __version__
 from eagleray.common import private_socket
-from eagleray.common.errors import EaglerayError, port_taken, route_not_possible
+from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import port_taken, route_not_possible
 from eagleray.routes.carried import Carried
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec

@@ -8,7 +8,8 @@ import socket
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any
 
-from eagleray.common.errors import EaglerayError, port_refused
+from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import port_refused
 from eagleray.routes import commands, direct
 from eagleray.routes.carried import Carried, Carrier
 from eagleray.routes.commands import Ended

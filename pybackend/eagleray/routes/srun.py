@@ -8,8 +8,9 @@ import socket
 import time
 from collections.abc import Callable
 
-from eagleray.common.errors import EaglerayError, link_lost
+from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.common.route_errors import link_lost
 from eagleray.routes.carried import Carried, Carrier
 from eagleray.routes.health import Health, State
 from eagleray.routes.spec import RouteSpec

@@ -11,7 +11,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError, link_lost, no_srun, port_refused, port_silent
+from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import link_lost, port_refused, port_silent
+from eagleray.common.slurm_errors import no_srun
 from eagleray.in_cluster import bridge
 from eagleray.in_cluster.bridge import (
     CLOSE,

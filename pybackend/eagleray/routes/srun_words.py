@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from eagleray.common.errors import (
-    EaglerayError,
+from eagleray.common.errors import EaglerayError
+from eagleray.common.slurm_errors import (
     job_over,
     job_waits_for_step,
     no_python_there,

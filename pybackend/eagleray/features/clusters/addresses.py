@@ -8,7 +8,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from attrs import frozen
 
-from eagleray.common.errors import bad_address, bad_route
+from eagleray.common.cluster_errors import bad_address
+from eagleray.common.route_errors import bad_route
 from eagleray.routes.spec import RouteSpec, checked
 
 HERE = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that people write)

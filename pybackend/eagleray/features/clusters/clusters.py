@@ -15,7 +15,8 @@ from typing import Literal
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.seen import Seen
-from eagleray.common.errors import EaglerayError, unknown_cluster
+from eagleray.common.cluster_errors import unknown_cluster
+from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, place

@@ -13,13 +13,8 @@ from attrs import field, frozen
 
 from eagleray.clients.slurm import USUAL_PORT, FoundDashboard, NodeAnswer, Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
-from eagleray.common.errors import (
-    EaglerayError,
-    job_over,
-    job_waits,
-    no_ray_in_job,
-    not_surely_yours,
-)
+from eagleray.common.errors import EaglerayError
+from eagleray.common.slurm_errors import job_over, job_waits, no_ray_in_job, not_surely_yours
 from eagleray.routes.spec import RouteSpec
 
 PENDING_S = 3.0

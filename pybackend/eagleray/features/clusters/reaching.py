@@ -10,7 +10,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import RouteState
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_way import FindWay
-from eagleray.common.errors import job_over, job_waits
+from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.heads import Say, starts
 from eagleray.features.clusters.jobs import Jobs, SeenJob

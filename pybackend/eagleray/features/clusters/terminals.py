@@ -13,7 +13,8 @@ from attrs import frozen
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.processes import local_addresses
 from eagleray.clients.ray_values import NodeRow
-from eagleray.common.errors import EaglerayError, unknown_node
+from eagleray.common.errors import EaglerayError
+from eagleray.common.slurm_errors import unknown_node
 from eagleray.features.clusters.addresses import HOST_NAME, Place, place
 from eagleray.features.clusters.heads import Head, is_loopback
 from eagleray.features.clusters.ways import Ways

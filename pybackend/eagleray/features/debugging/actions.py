@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from attrs import frozen
 
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import EaglerayError, not_at_breakpoint, worker_elsewhere, worker_ran_on
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.features.debugging.needs import Find, ListTargets, Target

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import AttachParams, AttachResult
 from eagleray.clients.adapter import Adapters
-from eagleray.common.errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
+from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
 from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
 
 Say = Callable[[str], None]

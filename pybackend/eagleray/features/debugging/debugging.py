@@ -9,7 +9,8 @@ from pathlib import Path
 
 from eagleray.clients.adapter import Adapters
 from eagleray.common.clock import Clock
-from eagleray.common.errors import EaglerayError, worker_ran_on
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import worker_ran_on
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring

@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 from attrs import frozen
 
 from eagleray.adapter.protocol import Mapping, Mounts, WorkerState
-from eagleray.common.errors import EaglerayError, not_a_folder, unknown_worker
+from eagleray.common.errors import EaglerayError, not_a_folder
+from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
 from eagleray.features.source_mapping.kept import KeptMappings

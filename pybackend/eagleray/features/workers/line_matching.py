@@ -12,7 +12,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.common.errors import bad_pattern, slow_pattern
+from eagleray.common.worker_errors import bad_pattern, slow_pattern
 
 CHILD = Path(__file__).with_name("regex_child.py")
 TIME_LIMIT_S = 10.0

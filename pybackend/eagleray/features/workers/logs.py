@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import JobRow, WorkerRow
-from eagleray.common.errors import no_log, unknown_worker
+from eagleray.common.worker_errors import no_log, unknown_worker
 from eagleray.features.workers.live_workers import LiveWorker
 from eagleray.features.workers.log_text import LineFeed, clean_text, last_lines
 

@@ -17,7 +17,7 @@ from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_values import WorkerRow
 from eagleray.clients.seen import Seen
 from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.errors import ambiguous_worker, unknown_worker
+from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
 from eagleray.features.workers.locating import Locator, Pause

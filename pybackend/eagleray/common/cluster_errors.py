@@ -1,0 +1,195 @@
+"""Errors of clusters: their addresses, dashboards, tokens and certificates."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def bad_address(address: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-address",
+        f"“{printable(address)}” is not the address of a Ray dashboard.",
+        "Write a port (8265), host:port, an http(s):// address, ssh://HOST/8265 or slurm://JOB.",
+    )
+
+
+def cluster_unreachable(address: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "cluster-unreachable",
+        f"Nothing answers at {printable(address)}.",
+        "Check that the Ray head is running and that this machine can reach its dashboard.",
+        detail,
+    )
+
+
+def cluster_slow(address: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "cluster-slow",
+        f"The dashboard at {printable(address)} did not answer within {seconds:g} s.",
+        "It is asked again by itself; a head node under heavy load answers late.",
+    )
+
+
+def not_ray(address: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "not-ray",
+        f"What answers at {printable(address)} is not a Ray dashboard.",
+        "Check the port; `ray status` or the output of `ray start` names the dashboard's address.",
+        detail,
+    )
+
+
+def redirected(address: str) -> EaglerayError:
+    return EaglerayError(
+        "redirected",
+        f"The server at {printable(address)} sends us to another address, which is not followed.",
+        "Add the dashboard's own address, not that of a login page or proxy in front of it.",
+    )
+
+
+def token_needed(address: str) -> EaglerayError:
+    return EaglerayError(
+        "token-needed",
+        f"The cluster at {printable(address)} asks for a token.",
+        "Use “Set Token” on the cluster, or set RAY_AUTH_TOKEN.",
+    )
+
+
+def token_refused(address: str) -> EaglerayError:
+    return EaglerayError(
+        "token-refused",
+        f"The cluster at {printable(address)} refuses the token.",
+        "Use “Set Token” on the cluster to type in the current one.",
+    )
+
+
+def token_expired(address: str) -> EaglerayError:
+    return EaglerayError(
+        "token-expired",
+        f"The token for the cluster at {printable(address)} has expired or was replaced.",
+        "Use “Set Token” on the cluster to type in the current one.",
+    )
+
+
+def proxy_refused(address: str, status: int) -> EaglerayError:
+    return EaglerayError(
+        "proxy-refused",
+        f"The proxy in front of {printable(address)} refuses us (HTTP {status}).",
+        "Give this cluster the headers that the proxy asks for.",
+    )
+
+
+def headers_kept_back(address: str) -> EaglerayError:
+    return EaglerayError(
+        "headers-kept-back",
+        f"Another user of this machine now listens at {printable(address)}, who was not sent your headers.",
+        "Start your tunnel or dashboard on another port, and add that address.",
+    )
+
+
+def stranger_listens(cluster: str, port: int) -> EaglerayError:
+    return EaglerayError(
+        "stranger-listens",
+        f"Port {port}, where {printable(cluster)} was, belongs to another user there, who was sent no token.",
+        "Start your cluster's dashboard on another port, and add that address.",
+    )
+
+
+def ca_needed(address: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "ca-needed",
+        f"The certificate of {printable(address)} comes from an authority that this machine does not know.",
+        "Name the file with that authority's certificate (PEM) for this cluster.",
+        detail,
+    )
+
+
+def certificate_refused(address: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "certificate-refused",
+        f"The certificate of {printable(address)} is not valid: {printable(why)}.",
+        "Use the host name that the certificate was made for, or have it renewed.",
+    )
+
+
+def bad_ca_file(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-ca-file",
+        f"The file of certificates {printable(path)} cannot be used: {printable(why)}.",
+        "Name a PEM file that holds the certificate of the authority.",
+    )
+
+
+def bad_header(name: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-header",
+        f"“{printable(name, 60)}” cannot be sent as a header.",
+        "Names and values of headers are plain ASCII; those that frame a request are set by us.",
+    )
+
+
+def bad_access_file(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-access-file",
+        f"{printable(path)} cannot be used: {printable(why)}.",
+        "It must be JSON, belong to you and have the mode 0600.",
+    )
+
+
+def cluster_connecting(address: str) -> EaglerayError:
+    return EaglerayError(
+        "cluster-connecting",
+        f"The connection to {printable(address)} is being opened.",
+        "It may wait for what you are asked: a code, a passphrase, a key to be touched.",
+    )
+
+
+def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "dashboard-failed",
+        f"The Ray dashboard at {printable(address)} answered with error {status}.",
+        "It is asked again by itself; the log keeps what it said.",
+        detail,
+    )
+
+
+def protobuf_breaks_api(address: str, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "protobuf-breaks-api",
+        f"{printable(address)} cannot list its workers: the protobuf installed on its head is too new for its Ray.",
+        "On the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63'"
+        " 'proto-plus<1.24', then start Ray again.",
+        detail,
+    )
+
+
+def dashboard_busy(address: str) -> EaglerayError:
+    return EaglerayError(
+        "dashboard-busy",
+        f"The Ray dashboard at {printable(address)} has too many requests in flight.",
+        "It is asked again by itself, less often.",
+    )
+
+
+def answer_too_large(address: str, limit: int) -> EaglerayError:
+    return EaglerayError(
+        "answer-too-large",
+        f"The answer of {printable(address)} is larger than {limit // 2**20} MB and was dropped.",
+        "Check that this is the address of a Ray dashboard.",
+    )
+
+
+def unknown_cluster(cluster: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-cluster",
+        f"There is no cluster “{printable(cluster)}”.",
+        "`eagleray clusters` lists the known ones; add another by its address.",
+    )
+
+
+def no_clusters() -> EaglerayError:
+    return EaglerayError(
+        "no-clusters",
+        "No Ray cluster of yours is running on this machine, and none was added.",
+        "Start one, or name its dashboard: `--cluster http://host:8265`.",
+    )
