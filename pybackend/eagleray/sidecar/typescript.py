@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-FEATURES = ("clusters", "workers", "debugging", "source_mapping")
+FEATURES = ("clusters", "workers", "debugging", "source_mapping", "runs", "pdb")
 
 # METHOD = "eagleray/…"  # Params (a remark) -> Result, or: notification to the editor: Value
 _METHOD = re.compile(r'^([A-Z][A-Z_]*) = \(?\s*"(eagleray/[^"]+)" *# (.+)$', re.MULTILINE)

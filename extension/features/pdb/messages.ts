@@ -1,0 +1,40 @@
+// Printed from pybackend/eagleray/features/pdb/messages.py by `npm run messages`; do not edit.
+import { request } from "../../common/wire";
+
+export const LIST = request<PdbOf, PdbSessions>("eagleray/pdb/list");
+export const TERMINAL = request<PdbRef, Terminal>("eagleray/pdb/terminal");
+
+/** A cluster by its id. */
+export interface PdbOf {
+  readonly cluster: string;
+}
+
+/** A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`. */
+export interface PdbSession {
+  readonly id: string;
+  readonly cluster: string;
+  readonly file: string;
+  readonly line: number;
+  readonly name: string;
+  readonly node: string;
+  readonly pid: number;
+}
+
+/** All that wait in a cluster; `note` says why none is listed, if that is known. */
+export interface PdbSessions {
+  readonly sessions: readonly PdbSession[];
+  readonly note: string;
+}
+
+/** A waiting pdb by its cluster and id. */
+export interface PdbRef {
+  readonly cluster: string;
+  readonly id: string;
+}
+
+/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
+export interface Terminal {
+  readonly title: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}

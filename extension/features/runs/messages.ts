@@ -1,0 +1,254 @@
+// Printed from pybackend/eagleray/features/runs/messages.py by `npm run messages`; do not edit.
+import { notification, request, type Nothing } from "../../common/wire";
+
+export const LIST = request<Nothing, Runs>("eagleray/runs/list");
+export const CHANGED = notification<Runs>("eagleray/runs/changed");
+export const PREPARE = request<Prepare, Proposal>("eagleray/runs/prepare");
+export const START = request<Start, RunRef>("eagleray/runs/start");
+export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
+export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
+export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
+export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
+export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
+export const FOLLOW = request<RunRef, Terminal>("eagleray/runs/follow");
+export const PRESETS = request<PresetsOf, Presets>("eagleray/runs/presets");
+export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/runs/savePreset");
+export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/runs/deletePreset");
+
+/** A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none. */
+export interface Line {
+  readonly line: number;
+  readonly condition: string;
+  readonly hit: string;
+  readonly log: string;
+}
+
+/** The breakpoints of one file, by its absolute path here. */
+export interface Breakpoint {
+  readonly path: string;
+  readonly lines: readonly Line[];
+}
+
+/** What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is. */
+export interface Plan {
+  readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cluster: string;
+  readonly breakpoints: readonly Breakpoint[];
+  readonly workers: readonly string[];
+  readonly ranks: readonly number[] | null;
+  readonly post_mortem: boolean;
+  readonly children: boolean;
+  readonly everywhere: boolean;
+  readonly preset: string;
+  readonly overrides: readonly string[];
+  readonly workspace: string;
+}
+
+/** A process of a run.  `files`: its own paths of the files with breakpoints. */
+export interface RunWorker {
+  readonly worker_id: string;
+  readonly pid: number;
+  readonly kind: "driver" | "worker" | "child";
+  readonly name: string;
+  readonly state: "free" | "waiting" | "running" | "stopped";
+  readonly files: Readonly<Record<string, string>>;
+  readonly python: string;
+}
+
+/**
+ * What has become of a breakpoint: "moved" is at `moved_to` now; `workers` counts those that have
+ * it.
+ */
+export interface RunLine {
+  readonly path: string;
+  readonly line: number;
+  readonly state: "pending" | "verified" | "moved" | "unreachable";
+  readonly moved_to: number;
+  readonly workers: number;
+}
+
+/**
+ * `started` and `ended` are seconds since 1970, `ended` 0 while it lives.  "unwatched": the
+ * program goes on, but
+ * the process that kept it is gone.  `command` is the exact one, for people; `note` a sentence
+ * worth knowing, ""
+ * mostly.  `confirm_stop`: what the person is asked before it is stopped, "" for nothing.
+ */
+export interface Run {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly state: "starting" | "running" | "stopped_at" | "stopping" | "ended" | "failed" | "unwatched";
+  readonly started: number;
+  readonly ended: number;
+  readonly code: number | null;
+  readonly cluster: string;
+  readonly command: string;
+  readonly cwd: string;
+  readonly workspace: string;
+  readonly preset: string;
+  readonly workers: readonly RunWorker[];
+  readonly lines: readonly RunLine[];
+  readonly note: string;
+  readonly can_restart: boolean;
+  readonly confirm_stop: string;
+}
+
+/** All runs that are remembered, the newest first. */
+export interface Runs {
+  readonly runs: readonly Run[];
+}
+
+/** What the person chose besides the program; `answers` are those to `Proposal.questions`, by id. */
+export interface Options {
+  readonly breakpoints?: readonly Breakpoint[];
+  readonly workers?: readonly string[];
+  readonly ranks?: readonly number[] | null;
+  readonly post_mortem?: boolean;
+  readonly children?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly overrides?: readonly string[];
+  readonly answers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What is to be started: `path` (or a module's name) with `args`, or, without a path, a whole
+ * command in `args`.
+ * `kind` "" is found out; with a `cluster` (an id or as a person writes it) it is a job there.
+ * `python`: the
+ * interpreter of the workspace, "" for the one on PATH.  `preset` "": propose the one that fits,
+ * "none" for none.
+ */
+export interface Prepare {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly cluster?: string;
+  readonly preset?: string;
+  readonly python?: string;
+  readonly workspace?: string;
+  readonly options?: Options;
+}
+
+/** What a preset asked for, and what became of it, in words. */
+export interface Change {
+  readonly asked: string;
+  readonly outcome: "will apply" | "could not find" | "already so";
+  readonly where: string;
+  readonly why: string;
+}
+
+/** What a preset has to know; without `choices` it is free text; `value` is what is proposed. */
+export interface PresetQuestion {
+  readonly id: string;
+  readonly text: string;
+  readonly choices: readonly string[];
+  readonly value: string;
+}
+
+/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
+export interface PresetRow {
+  readonly name: string;
+  readonly title: string;
+  readonly framework: string;
+  readonly own: boolean;
+  readonly text: string;
+}
+
+/** Something that the person should know before the start, with what to do about it. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
+}
+
+/**
+ * What would be started.  `before` and `after`: command and environment without and with the
+ * preset.
+ * `framework` is "" when none was recognised.  `confirm`: what the person must say yes to first,
+ * "" for nothing.
+ */
+export interface Proposal {
+  readonly plan: Plan;
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
+  readonly changes: readonly Change[];
+  readonly questions: readonly PresetQuestion[];
+  readonly framework: string;
+  readonly framework_version: string;
+  readonly presets: readonly PresetRow[];
+  readonly problems: readonly Problem[];
+  readonly confirm: string;
+}
+
+/** `confirmed`: the person said yes to `Proposal.confirm`; without it nothing is started on SLURM. */
+export interface Start {
+  readonly plan: Plan;
+  readonly confirmed?: boolean;
+}
+
+/** A run by its id. */
+export interface RunRef {
+  readonly id: string;
+}
+
+/** `confirmed`: the person said yes to `Run.confirm_stop`. */
+export interface Stop {
+  readonly id: string;
+  readonly confirmed?: boolean;
+}
+
+/** The same command once more; `breakpoints` null keeps those of the run. */
+export interface Restart {
+  readonly id: string;
+  readonly breakpoints?: readonly Breakpoint[] | null;
+  readonly confirmed?: boolean;
+}
+
+/** All breakpoints of a workspace, for its live runs. */
+export interface SetBreakpoints {
+  readonly workspace: string;
+  readonly breakpoints: readonly Breakpoint[];
+}
+
+/** A worker of a run that is to stop where it is. */
+export interface Pause {
+  readonly run: string;
+  readonly worker_id: string;
+}
+
+/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
+export interface Terminal {
+  readonly title: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A workspace, by the folder of its window, "" for none. */
+export interface PresetsOf {
+  readonly workspace: string;
+}
+
+/** The presets of a workspace, its own ones last. */
+export interface Presets {
+  readonly presets: readonly PresetRow[];
+}
+
+/** A preset of the person, as JSON; it replaces one of that name. */
+export interface SavePreset {
+  readonly workspace: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A preset of the person by its name. */
+export interface PresetRef {
+  readonly workspace: string;
+  readonly name: string;
+}

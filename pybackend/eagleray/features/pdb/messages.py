@@ -1,0 +1,53 @@
+"""Wire types of the feature `pdb`, the single source of `extension/features/pdb/messages.ts`."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+LIST = "eagleray/pdb/list"  # PdbOf -> PdbSessions
+TERMINAL = "eagleray/pdb/terminal"  # PdbRef -> Terminal
+
+
+@frozen
+class PdbOf:
+    """A cluster by its id."""
+
+    cluster: str
+
+
+@frozen
+class PdbSession:
+    """A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`."""
+
+    id: str
+    cluster: str
+    file: str
+    line: int
+    name: str
+    node: str
+    pid: int
+
+
+@frozen
+class PdbSessions:
+    """All that wait in a cluster; `note` says why none is listed, if that is known."""
+
+    sessions: list[PdbSession]
+    note: str
+
+
+@frozen
+class PdbRef:
+    """A waiting pdb by its cluster and id."""
+
+    cluster: str
+    id: str
+
+
+@frozen
+class Terminal:
+    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
+
+    title: str
+    argv: list[str]
+    env: dict[str, str]

@@ -1,0 +1,299 @@
+"""Wire types of the feature `runs`, the single source of `extension/features/runs/messages.ts`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field, frozen
+
+LIST = "eagleray/runs/list"  # {} -> Runs
+CHANGED = "eagleray/runs/changed"  # notification to the editor: Runs
+PREPARE = "eagleray/runs/prepare"  # Prepare -> Proposal
+START = "eagleray/runs/start"  # Start -> RunRef
+STOP = "eagleray/runs/stop"  # Stop -> {}
+RESTART = "eagleray/runs/restart"  # Restart -> RunRef
+FORGET = "eagleray/runs/forget"  # RunRef -> {}
+BREAKPOINTS = "eagleray/runs/breakpoints"  # SetBreakpoints -> {}
+PAUSE = "eagleray/runs/pause"  # Pause -> {}
+FOLLOW = "eagleray/runs/follow"  # RunRef -> Terminal
+PRESETS = "eagleray/runs/presets"  # PresetsOf -> Presets
+SAVE_PRESET = "eagleray/runs/savePreset"  # SavePreset -> Presets
+DELETE_PRESET = "eagleray/runs/deletePreset"  # PresetRef -> Presets
+
+Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
+RunState = Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
+
+
+@frozen
+class Line:
+    """A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none."""
+
+    line: int
+    condition: str = ""
+    hit: str = ""
+    log: str = ""
+
+
+@frozen
+class Breakpoint:
+    """The breakpoints of one file, by its absolute path here."""
+
+    path: str
+    lines: list[Line]
+
+
+@frozen
+class Plan:
+    """What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is."""
+
+    kind: Kind
+    argv: list[str]
+    cwd: str
+    name: str
+    env: dict[str, str]
+    cluster: str
+    breakpoints: list[Breakpoint]
+    workers: list[str]
+    ranks: list[int] | None
+    post_mortem: bool
+    children: bool
+    everywhere: bool
+    preset: str
+    overrides: list[str]
+    workspace: str
+
+
+@frozen
+class RunWorker:
+    """A process of a run.  `files`: its own paths of the files with breakpoints."""
+
+    worker_id: str
+    pid: int
+    kind: Literal["driver", "worker", "child"]
+    name: str
+    state: Literal["free", "waiting", "running", "stopped"]
+    files: dict[str, str]
+    python: str
+
+
+@frozen
+class RunLine:
+    """What has become of a breakpoint: "moved" is at `moved_to` now; `workers` counts those that have it."""
+
+    path: str
+    line: int
+    state: Literal["pending", "verified", "moved", "unreachable"]
+    moved_to: int
+    workers: int
+
+
+@frozen
+class Run:
+    """`started` and `ended` are seconds since 1970, `ended` 0 while it lives.  "unwatched": the program goes on, but
+    the process that kept it is gone.  `command` is the exact one, for people; `note` a sentence worth knowing, ""
+    mostly.  `confirm_stop`: what the person is asked before it is stopped, "" for nothing.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    state: Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
+    started: float
+    ended: float
+    code: int | None
+    cluster: str
+    command: str
+    cwd: str
+    workspace: str
+    preset: str
+    workers: list[RunWorker]
+    lines: list[RunLine]
+    note: str
+    can_restart: bool
+    confirm_stop: str
+
+
+@frozen
+class Runs:
+    """All runs that are remembered, the newest first."""
+
+    runs: list[Run]
+
+
+@frozen
+class Options:
+    """What the person chose besides the program; `answers` are those to `Proposal.questions`, by id."""
+
+    breakpoints: list[Breakpoint] = field(factory=list)
+    workers: list[str] = field(factory=list)
+    ranks: list[int] | None = None
+    post_mortem: bool = False
+    children: bool = False
+    env: dict[str, str] = field(factory=dict)
+    overrides: list[str] = field(factory=list)
+    answers: dict[str, str] = field(factory=dict)
+
+
+@frozen
+class Prepare:
+    """What is to be started: `path` (or a module's name) with `args`, or, without a path, a whole command in `args`.
+    `kind` "" is found out; with a `cluster` (an id or as a person writes it) it is a job there.  `python`: the
+    interpreter of the workspace, "" for the one on PATH.  `preset` "": propose the one that fits, "none" for none.
+    """
+
+    path: str
+    args: list[str]
+    cwd: str
+    kind: Literal["", Kind] = ""
+    cluster: str = ""
+    preset: str = ""
+    python: str = ""
+    workspace: str = ""
+    options: Options = field(factory=Options)
+
+
+@frozen
+class Change:
+    """What a preset asked for, and what became of it, in words."""
+
+    asked: str
+    outcome: Literal["will apply", "could not find", "already so"]
+    where: str
+    why: str
+
+
+@frozen
+class PresetQuestion:
+    """What a preset has to know; without `choices` it is free text; `value` is what is proposed."""
+
+    id: str
+    text: str
+    choices: list[str]
+    value: str
+
+
+@frozen
+class PresetRow:
+    """A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON."""
+
+    name: str
+    title: str
+    framework: str
+    own: bool
+    text: str
+
+
+@frozen
+class Problem:
+    """Something that the person should know before the start, with what to do about it."""
+
+    code: str
+    message: str
+    next_step: str
+
+
+@frozen
+class Proposal:
+    """What would be started.  `before` and `after`: command and environment without and with the preset.
+    `framework` is "" when none was recognised.  `confirm`: what the person must say yes to first, "" for nothing.
+    """
+
+    plan: Plan
+    title: str
+    before: str
+    after: str
+    changes: list[Change]
+    questions: list[PresetQuestion]
+    framework: str
+    framework_version: str
+    presets: list[PresetRow]
+    problems: list[Problem]
+    confirm: str
+
+
+@frozen
+class Start:
+    """`confirmed`: the person said yes to `Proposal.confirm`; without it nothing is started on SLURM."""
+
+    plan: Plan
+    confirmed: bool = False
+
+
+@frozen
+class RunRef:
+    """A run by its id."""
+
+    id: str
+
+
+@frozen
+class Stop:
+    """`confirmed`: the person said yes to `Run.confirm_stop`."""
+
+    id: str
+    confirmed: bool = False
+
+
+@frozen
+class Restart:
+    """The same command once more; `breakpoints` null keeps those of the run."""
+
+    id: str
+    breakpoints: list[Breakpoint] | None = None
+    confirmed: bool = False
+
+
+@frozen
+class SetBreakpoints:
+    """All breakpoints of a workspace, for its live runs."""
+
+    workspace: str
+    breakpoints: list[Breakpoint]
+
+
+@frozen
+class Pause:
+    """A worker of a run that is to stop where it is."""
+
+    run: str
+    worker_id: str
+
+
+@frozen
+class Terminal:
+    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
+
+    title: str
+    argv: list[str]
+    env: dict[str, str]
+
+
+@frozen
+class PresetsOf:
+    """A workspace, by the folder of its window, "" for none."""
+
+    workspace: str
+
+
+@frozen
+class Presets:
+    """The presets of a workspace, its own ones last."""
+
+    presets: list[PresetRow]
+
+
+@frozen
+class SavePreset:
+    """A preset of the person, as JSON; it replaces one of that name."""
+
+    workspace: str
+    name: str
+    text: str
+
+
+@frozen
+class PresetRef:
+    """A preset of the person by its name."""
+
+    workspace: str
+    name: str

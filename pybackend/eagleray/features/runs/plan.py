@@ -1,0 +1,78 @@
+"""What is started and how, as a value: all that a run needs to know, and all that starting it again needs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import cattrs
+from attrs import field, frozen
+
+Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
+
+_converter = cattrs.Converter()
+
+
+@frozen
+class Line:
+    """A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none."""
+
+    line: int
+    condition: str = ""
+    hit: str = ""
+    log: str = ""
+
+
+@frozen
+class Breakpoint:
+    """The breakpoints of one file, whose path is absolute."""
+
+    path: str
+    lines: tuple[Line, ...]
+
+
+@frozen
+class RunPlan:
+    """A start of the person's program.
+
+    `argv` is what the person would type, in `cwd`; for "sbatch" it begins with `sbatch`.  `overrides` come
+    after it.  `cluster` is the id of a cluster, "" for none: a "job" runs there, anything else runs here and
+    joins it.  `env` is added to the environment.  `workers` are shell patterns, none of them means everybody;
+    `ranks` None means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.
+    `workspace` is the folder of the window that started it, "" for a terminal.
+    """
+
+    kind: Kind
+    argv: tuple[str, ...]
+    cwd: str
+    name: str
+    env: dict[str, str] = field(factory=dict)
+    cluster: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    workers: tuple[str, ...] = ()
+    ranks: tuple[int, ...] | None = None
+    post_mortem: bool = False
+    children: bool = False
+    everywhere: bool = False
+    preset: str = ""
+    overrides: tuple[str, ...] = ()
+    workspace: str = ""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What is run."""
+        return (*self.argv, *self.overrides)
+
+
+def to_json(plan: RunPlan) -> dict[str, Any]:
+    """A plan as plain JSON values."""
+    said: dict[str, Any] = _converter.unstructure(plan)
+    return said
+
+
+def of_json(said: dict[str, Any]) -> RunPlan:
+    """The plan that `to_json` said; raises a `cattrs` error, ValueError or TypeError."""
+    return _converter.structure(said, RunPlan)
+
+
+def breakpoints_of_json(said: list[dict[str, Any]]) -> tuple[Breakpoint, ...]:
+    return tuple(_converter.structure(one, Breakpoint) for one in said)
