@@ -48,20 +48,26 @@ export interface Plan {
   readonly workspace: string;
 }
 
-/** A process of a run.  `files`: its own paths of the files with breakpoints. */
+/**
+ * A process of a run, by the ids that `debugging/attach` knows; `path:line` is where it stands, ""
+ * and 0 if it does not.
+ */
 export interface RunWorker {
+  readonly cluster: string;
   readonly worker_id: string;
   readonly pid: number;
   readonly kind: "driver" | "worker" | "child";
   readonly name: string;
   readonly state: "free" | "waiting" | "running" | "stopped";
-  readonly files: Readonly<Record<string, string>>;
+  readonly rank: string;
+  readonly path: string;
+  readonly line: number;
   readonly python: string;
 }
 
 /**
- * What has become of a breakpoint: "moved" is at `moved_to` now; `workers` counts those that have
- * it.
+ * What has become of a breakpoint; `moved_to` is 0 mostly, `workers` counts those that have it,
+ * `reason` is in words.
  */
 export interface RunLine {
   readonly path: string;
@@ -69,6 +75,7 @@ export interface RunLine {
   readonly state: "pending" | "verified" | "moved" | "unreachable";
   readonly moved_to: number;
   readonly workers: number;
+  readonly reason: string;
 }
 
 /**
@@ -116,12 +123,10 @@ export interface Options {
 }
 
 /**
- * What is to be started: `path` (or a module's name) with `args`, or, without a path, a whole
- * command in `args`.
- * `kind` "" is found out; with a `cluster` (an id or as a person writes it) it is a job there.
- * `python`: the
- * interpreter of the workspace, "" for the one on PATH.  `preset` "": propose the one that fits,
- * "none" for none.
+ * `path` may be a module's name, "": `args` is a whole command.  `kind` "" is found out; with a
+ * `cluster` it is a job
+ * there.  `python`: that of the workspace, "" for the one on PATH.  `preset` "": the one that
+ * fits, "none" for none.
  */
 export interface Prepare {
   readonly path: string;
@@ -143,10 +148,14 @@ export interface Change {
   readonly why: string;
 }
 
-/** What a preset has to know; without `choices` it is free text; `value` is what is proposed. */
+/**
+ * What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is
+ * what is proposed.
+ */
 export interface PresetQuestion {
   readonly id: string;
   readonly text: string;
+  readonly detail: string;
   readonly choices: readonly string[];
   readonly value: string;
 }

@@ -65,26 +65,30 @@ class Plan:
 
 @frozen
 class RunWorker:
-    """A process of a run.  `files`: its own paths of the files with breakpoints."""
+    """A process of a run, by the ids that `debugging/attach` knows; `path:line` is where it stands, "" and 0 if it does not."""
 
+    cluster: str
     worker_id: str
     pid: int
     kind: Literal["driver", "worker", "child"]
     name: str
     state: Literal["free", "waiting", "running", "stopped"]
-    files: dict[str, str]
+    rank: str
+    path: str
+    line: int
     python: str
 
 
 @frozen
 class RunLine:
-    """What has become of a breakpoint: "moved" is at `moved_to` now; `workers` counts those that have it."""
+    """What has become of a breakpoint; `moved_to` is 0 mostly, `workers` counts those that have it, `reason` is in words."""
 
     path: str
     line: int
     state: Literal["pending", "verified", "moved", "unreachable"]
     moved_to: int
     workers: int
+    reason: str
 
 
 @frozen
@@ -136,10 +140,8 @@ class Options:
 
 @frozen
 class Prepare:
-    """What is to be started: `path` (or a module's name) with `args`, or, without a path, a whole command in `args`.
-    `kind` "" is found out; with a `cluster` (an id or as a person writes it) it is a job there.  `python`: the
-    interpreter of the workspace, "" for the one on PATH.  `preset` "": propose the one that fits, "none" for none.
-    """
+    """`path` may be a module's name, "": `args` is a whole command.  `kind` "" is found out; with a `cluster` it is a job
+    there.  `python`: that of the workspace, "" for the one on PATH.  `preset` "": the one that fits, "none" for none."""
 
     path: str
     args: list[str]
@@ -164,10 +166,11 @@ class Change:
 
 @frozen
 class PresetQuestion:
-    """What a preset has to know; without `choices` it is free text; `value` is what is proposed."""
+    """What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
 
     id: str
     text: str
+    detail: str
     choices: list[str]
     value: str
 
