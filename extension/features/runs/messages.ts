@@ -79,11 +79,10 @@ export interface RunLine {
 }
 
 /**
- * `started` and `ended` are seconds since 1970, `ended` 0 while it lives.  "unwatched": the
- * program goes on, but
- * the process that kept it is gone.  `command` is the exact one, for people; `note` a sentence
- * worth knowing, ""
- * mostly.  `confirm_stop`: what the person is asked before it is stopped, "" for nothing.
+ * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on, but is
+ * kept no more.
+ * `command` is the exact one; `confirm_stop`: what the person is asked before it is stopped, ""
+ * for nothing.
  */
 export interface Run {
   readonly id: string;
