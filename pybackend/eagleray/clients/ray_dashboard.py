@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from eagleray.clients import ray_logs, ray_rows
 from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply
+from eagleray.clients.ray_jobs import RayJobs
 from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
 from eagleray.clients.ray_way import FindWay, TokenSource, straight
 from eagleray.common import cluster_errors, worker_errors
@@ -51,6 +52,7 @@ class Dashboard:
         self._quick_s = quick_s
         self._list_s = list_s
         self._http = RayHttp(address, token_source, find_way or straight(address))
+        self.job_api = RayJobs(address, self._http)
         self._marks_logs: bool | None = None
 
     async def close(self) -> None:

@@ -11,10 +11,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
-from attrs import frozen
+from attrs import field, frozen
 from yarl import URL
 
 from eagleray.clients import ray_failures, ray_refusals
@@ -26,10 +26,23 @@ MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
 # More at a time would only wait in the dashboard, which has one thread for lists.
 AT_ONCE = 8
+MODE = "/api/authentication_mode"
 
 Query = Sequence[tuple[str, str]]
 # Sends one question, with a token or without.
 Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
+
+
+@frozen
+class Said:
+    """What a question is besides its path: the method, and the bytes that go with it."""
+
+    method: str = "GET"
+    body: bytes | None = field(default=None, repr=False)
+    kind: str = ""
+
+
+PLAIN = Said()
 
 
 @frozen
@@ -92,6 +105,26 @@ class RayHttp:
                 opened = await self._connections.opened(seconds)
                 return await self._whole(opened, path, query, seconds, limit)
 
+    async def send(
+        self,
+        method: Literal["POST", "PUT", "DELETE"],
+        path: str,
+        body: bytes | None = None,
+        *,
+        seconds: float,
+        kind: str = "application/json",
+    ) -> Reply:
+        """The answer to something that changes the cluster, which is therefore never sent a second time."""
+        said = Said(method, body, kind)
+        async with self._places:
+            with self._mapping(seconds):
+                opened = await self._connections.opened(seconds)
+                try:
+                    return await self._whole(opened, path, (), seconds, 2**20, said)
+                except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
+                    self._connections.doubt(opened)
+                    raise
+
     @asynccontextmanager
     async def open(
         self, path: str, query: Query = (), *, seconds: float | None
@@ -116,21 +149,29 @@ class RayHttp:
         return Reply(answer.status, bytes(body))
 
     async def _whole(
-        self, opened: Opened, path: str, query: Query, seconds: float, limit: int
+        self,
+        opened: Opened,
+        path: str,
+        query: Query,
+        seconds: float,
+        limit: int,
+        said: Said = PLAIN,
     ) -> Reply:
-        async with self._answer(opened, path, query, seconds) as answer:
+        async with self._answer(opened, path, query, seconds, said) as answer:
             return await self.read(answer, limit)
 
     @asynccontextmanager
     async def _answer(
-        self, opened: Opened, path: str, query: Query, seconds: float | None
+        self, opened: Opened, path: str, query: Query, seconds: float | None, said: Said = PLAIN
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
         )
 
         async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
-            return await self._send(opened, path, query, timeout, token)
+            # The question whether a token is wanted is none of those that change something.
+            as_said = PLAIN if path == MODE else said
+            return await self._send(opened, path, query, timeout, token, as_said)
 
         answer = await self._ask(opened, path, query, send)
         try:
@@ -161,12 +202,16 @@ class RayHttp:
         query: Query,
         timeout: aiohttp.ClientTimeout,
         token: str | None,
+        said: Said,
     ) -> aiohttp.ClientResponse:
         headers = dict(opened.way.headers(False))
+        kind = {"Content-Type": said.kind} if said.kind else {}
         url = URL(opened.way.url)
-        answer = await opened.session.get(
+        answer = await opened.session.request(
+            said.method,
             url.with_path(url.path.rstrip("/") + path).with_query(list(query)),
-            headers=headers | _of_token(token, headers),
+            headers=headers | kind | _of_token(token, headers),
+            data=said.body,
             timeout=timeout,
             allow_redirects=False,
             trace_request_ctx=Secrets(token, headers),
@@ -181,7 +226,7 @@ class RayHttp:
 
     async def _token_for(self, opened: Opened, send: Send) -> str:
         """The token for a server that answered 401; raises if it is no Ray or must not get one."""
-        answer = await send("/api/authentication_mode", (), None)
+        answer = await send(MODE, (), None)
         try:
             mode = (await self.read(answer, 4096)).json()
         except ValueError:
