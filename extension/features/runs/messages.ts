@@ -46,6 +46,8 @@ export interface Plan {
   readonly preset: string;
   readonly overrides: readonly string[];
   readonly workspace: string;
+  readonly copy_of: string;
+  readonly copy_text: string;
 }
 
 /**
@@ -176,10 +178,8 @@ export interface Problem {
 }
 
 /**
- * What would be started.  `before` and `after`: command and environment without and with the
- * preset.
- * `framework` is "" when none was recognised.  `confirm`: what the person must say yes to first,
- * "" for nothing.
+ * `before` and `after`: command and environment without and with the preset; `confirm`: what is
+ * asked first, or "".
  */
 export interface Proposal {
   readonly plan: Plan;

@@ -53,6 +53,18 @@ def held_folder() -> Path:
     return home() / "held"
 
 
+def runs() -> Path:
+    """Where runs are kept, a folder each: nobody else's business, since what they print stands there."""
+    return private_folder(home() / "runs")
+
+
+def in_cluster() -> Path:
+    """Where the code lies that runs inside the programs of runs; their nodes may share this home."""
+    folder = home() / "in_cluster"
+    folder.mkdir(mode=0o755, exist_ok=True)
+    return folder
+
+
 def run_folder() -> Path:
     """The folder of our sockets, made if it is missing and checked every time.
 

@@ -6,6 +6,9 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.runs.plan import Kind
+from eagleray.features.runs.state import Phase
+
 LIST = "eagleray/runs/list"  # {} -> Runs
 CHANGED = "eagleray/runs/changed"  # notification to the editor: Runs
 PREPARE = "eagleray/runs/prepare"  # Prepare -> Proposal
@@ -19,9 +22,6 @@ FOLLOW = "eagleray/runs/follow"  # RunRef -> Terminal
 PRESETS = "eagleray/runs/presets"  # PresetsOf -> Presets
 SAVE_PRESET = "eagleray/runs/savePreset"  # SavePreset -> Presets
 DELETE_PRESET = "eagleray/runs/deletePreset"  # PresetRef -> Presets
-
-Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
-RunState = Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
 
 
 @frozen
@@ -61,6 +61,8 @@ class Plan:
     preset: str
     overrides: list[str]
     workspace: str
+    copy_of: str
+    copy_text: str
 
 
 @frozen
@@ -195,9 +197,7 @@ class Problem:
 
 @frozen
 class Proposal:
-    """What would be started.  `before` and `after`: command and environment without and with the preset.
-    `framework` is "" when none was recognised.  `confirm`: what the person must say yes to first, "" for nothing.
-    """
+    """`before` and `after`: command and environment without and with the preset; `confirm`: what is asked first, or ""."""
 
     plan: Plan
     title: str

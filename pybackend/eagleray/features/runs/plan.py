@@ -38,7 +38,8 @@ class RunPlan:
     after it.  `cluster` is the id of a cluster, "" for none: a "job" runs there, anything else runs here and
     joins it.  `env` is added to the environment.  `workers` are shell patterns, none of them means everybody;
     `ranks` None means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.
-    `workspace` is the folder of the window that started it, "" for a terminal.
+    `workspace` is the folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the
+    script `copy_of`, with that text, is what runs in its place.
     """
 
     kind: Kind
@@ -56,6 +57,8 @@ class RunPlan:
     preset: str = ""
     overrides: tuple[str, ...] = ()
     workspace: str = ""
+    copy_of: str = ""
+    copy_text: str = ""
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+"""The code that runs inside a run: one package under an unmistakable name, as a folder or as a zip."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.paths import in_cluster
+
+SOURCE = Path(__file__).resolve().parents[1] / "in_cluster" / "run"
+# What lies in it is found by every Python whose path has the folder: `sitecustomize`.
+SITE = "site"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@frozen
+class Package:
+    """`name` bears a hash of all files; `files` are their texts by their path within the package."""
+
+    name: str
+    files: dict[str, bytes]
+
+
+def package(source: Path = SOURCE) -> Package:
+    """The package as it is now."""
+    paths = sorted(path for path in source.rglob("*.py") if path.is_file())
+    files = {path.relative_to(source).as_posix(): path.read_bytes() for path in paths}
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return Package(f"_eagleray_run_{digest.hexdigest()[:8]}", files)
+
+
+def delivered(of: Package, into: Path | None = None) -> Path:
+    """The folder that holds the package, which is put there unless it is there already.
+
+    It appears whole: a worker may import it while another run delivers it.
+    """
+    folder = into or in_cluster()
+    if not (folder / of.name).is_dir():
+        made = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+        try:
+            for name, content in of.files.items():
+                path = made / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            made.chmod(0o755)
+            os.rename(made, folder / of.name)
+        except OSError:
+            # Somebody else was faster, or the folder cannot be written, which the next line says.
+            if not (folder / of.name).is_dir():
+                raise
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return folder
+
+
+def zipped(of: Package) -> tuple[str, bytes]:
+    """A zip for Ray's package store, with the name that Ray itself would give it; the same bytes every time.
+
+    Its root becomes a folder of the path of workers, so that what lies in `site` stands there a second time.
+    """
+    files = {f"{of.name}/{name}": content for name, content in of.files.items()}
+    files |= {
+        name.removeprefix(f"{SITE}/"): content
+        for name, content in of.files.items()
+        if name.startswith(f"{SITE}/")
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o100644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, files[name])
+    content = buffer.getvalue()
+    digest = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    return f"_ray_pkg_{digest}.zip", content

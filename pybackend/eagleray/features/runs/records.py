@@ -1,0 +1,139 @@
+"""The folders of runs: what was started, its secret, what became of it and what it printed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cattrs
+from attrs import frozen
+
+from eagleray.common.run_errors import unknown_run
+from eagleray.features.runs import plan as plans
+from eagleray.features.runs import state as states
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.state import RunState
+
+# The last runs, which can be started again; of those that live none is ever thrown away.
+KEPT = 30
+
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, cattrs.BaseValidationError)
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class Record:
+    """The folder of one run; each file is replaced as a whole, so that nobody reads half of one."""
+
+    id: str
+    folder: Path
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output.log"
+
+    @property
+    def stop_asked(self) -> Path:
+        """A file by whose presence the keeper is asked to stop from another machine."""
+        return self.folder / "stop"
+
+    def plan(self) -> RunPlan:
+        return plans.of_json(_read(self.folder / "plan.json"))
+
+    def write_plan(self, plan: RunPlan) -> None:
+        _write(self.folder / "plan.json", plans.to_json(plan))
+
+    def state(self) -> RunState:
+        return states.of_json(_read(self.folder / "state.json"))
+
+    def write_state(self, state: RunState) -> None:
+        _write(self.folder / "state.json", states.to_json(state))
+
+    def secret(self) -> str:
+        return (self.folder / "secret").read_text("ascii")
+
+
+@frozen
+class Listed:
+    """A run with what was read of it."""
+
+    record: Record
+    plan: RunPlan
+    state: RunState
+
+
+class Records:
+    """All runs of this home; several windows and terminals use the folder at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def create(self, plan: RunPlan, state: RunState) -> Record:
+        """A new run with a secret of its own; old ones are thrown away."""
+        self.prune()
+        run = secrets.token_hex(6)
+        record = Record(run, self._folder / run)
+        record.folder.mkdir(mode=0o700)
+        secret = os.open(record.folder / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(secret, "w") as file:
+            file.write(secrets.token_hex(32))
+        record.write_plan(plan)
+        # A folder is a run once it has a state.
+        record.write_state(state)
+        return record
+
+    def find(self, written: str) -> Record:
+        """The run of that id, or whose id alone begins so; raises `unknown-run`."""
+        fitting = [one for one in self._all() if one.id == written] or [
+            one for one in self._all() if written and one.id.startswith(written)
+        ]
+        if len(fitting) != 1:
+            raise unknown_run(written)
+        return fitting[0]
+
+    def listed(self) -> list[Listed]:
+        """All runs that can be read, the newest first."""
+        found = [one for record in self._all() if (one := read(record))]
+        return sorted(found, key=lambda one: one.state.started, reverse=True)
+
+    def forget(self, record: Record) -> None:
+        shutil.rmtree(record.folder, ignore_errors=True)
+
+    def prune(self, kept: int = KEPT) -> None:
+        """Throws away the oldest of those that are over."""
+        over = [one for one in self.listed() if one.state.is_over]
+        for one in over[max(0, kept - 1) :]:
+            self.forget(one.record)
+
+    def _all(self) -> list[Record]:
+        names = (entry.name for entry in os.scandir(self._folder) if entry.is_dir())
+        return [Record(name, self._folder / name) for name in sorted(names)]
+
+
+def read(record: Record) -> Listed | None:
+    """A run as it is now; None for a folder that is none, or of a version that cannot be read."""
+    try:
+        return Listed(record, record.plan(), record.state())
+    except _UNREADABLE as error:
+        log.debug("%s is no run that can be read: %s", record.folder, error)
+        return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return said
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    fd, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    os.replace(made, path)
