@@ -1,0 +1,130 @@
+"""The worker's side of its gate: the process is started, told things and listened to."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_SAY_S = 5.0
+_BACKLOG = 64
+_LONGEST_LINE = 2**20
+# What an interpreter of an unusual installation needs to start; it is told nothing else.
+_ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from importlib import import_module; import_module(sys.argv[2]).main()"
+)
+
+
+class Gate:
+    """The handle of one gate, for the process that started it; in a forked child it is dead."""
+
+    def __init__(self, port: int, pid: int, channel: socket.socket) -> None:
+        self.port = port
+        self.pid = pid
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+
+    def say(self, event: str, **more: Any) -> bool:
+        """One line to the gate, which passes it on; never raises, and says whether it went."""
+        try:
+            line = json.dumps({"event": event, **more}).encode() + b"\n"
+            with self._lock:
+                self._check_owner()
+                self._channel.sendall(line)
+        except (OSError, ValueError, TypeError):
+            return False
+        return True
+
+    def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
+        """Begins the thread that calls `on_line` for all that the gate says; {"op": "gone"} is the last."""
+        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray", daemon=True)
+        # The marks by which pydevd knows the threads that it neither stops nor shows.
+        thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
+        thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+        thread.start()
+
+    def close(self) -> None:
+        """Ends the gate."""
+        if self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)
+        self._channel.close()
+
+    def _check_owner(self) -> None:
+        if self._owner != os.getpid():
+            raise OSError("the gate is that of the parent")
+
+    def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            with self._channel.makefile("rb") as stream:
+                while line := stream.readline(_LONGEST_LINE):
+                    on_line(json.loads(line))
+        on_line({"op": "gone"})
+
+
+def start(
+    run: str, verifier: str, hold_s: float, host: str, who: dict[str, Any], file: str = ""
+) -> Gate:
+    """A gate for this process, listening at `host`; waits for nothing, raises OSError.
+
+    `verifier` is the SHA-256 of the secret that a client must say, `who` what it is told of this process.
+    With `file` the gate keeps an announcement there.  The port is bound here, so that it is known at once.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.bind((host, 0))
+        listener.listen(_BACKLOG)
+        port = int(listener.getsockname()[1])
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                pid = _spawn(theirs.fileno(), listener.fileno())
+            ours.settimeout(None)
+            # A gate that takes nothing must not stop the worker.
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
+            first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
+            ours.sendall(json.dumps({**first, "pid": os.getpid()}).encode() + b"\n")
+        except BaseException:
+            ours.close()
+            raise
+    gate = Gate(port, pid, ours)
+    os.register_at_fork(after_in_child=gate.close)
+    return gate
+
+
+def _spawn(channel: int, listener: int) -> int:
+    package = __package__ or ""
+    depth = package.count(".") + 1
+    root = os.path.abspath(__file__)
+    for _ in range(depth + 1):
+        root = os.path.dirname(root)
+    command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.gate_process"]
+    process = subprocess.Popen(
+        [*command, str(channel), str(listener)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(channel, listener),
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        cwd="/",
+        start_new_session=True,
+    )
+    # It is ended with us and waited for by nobody; without this a message would complain of it.
+    process.returncode = 0
+    return process.pid
+
+
+def _timeval(seconds: float) -> bytes:
+    import struct
+
+    return struct.pack("@ll", int(seconds), 0)

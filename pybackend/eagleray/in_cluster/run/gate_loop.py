@@ -1,0 +1,171 @@
+"""The event loop of the gate: sockets that never block, and timers."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+# A peer that does not take what it is sent must not fill the memory of the node.
+_MOST_WAITING = 64 * 2**20
+_READ = 2**18
+
+
+class Timer:
+    """A call to come, until it is cancelled."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call: Callable[[], None] | None = call
+
+    def cancel(self) -> None:
+        self.call = None
+
+
+class Loop:
+    """Runs until `is_over`; of what is ready at once the lower rank comes first."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._order = itertools.count()
+
+    def watch(self, file: Any, ready: Callable[[int], None], rank: int = 1) -> None:
+        """Calls `ready` whenever the file can be read."""
+        self._selector.register(file, selectors.EVENT_READ, (rank, ready))
+
+    def want(self, file: Any, mask: int, ready: Callable[[int], None], rank: int) -> None:
+        """From now on `ready` is called for what `mask` says; 0 for nothing."""
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(file)
+        if mask:
+            self._selector.register(file, mask, (rank, ready))
+
+    def after(self, seconds: float, call: Callable[[], None]) -> Timer:
+        timer = Timer(call)
+        heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
+        return timer
+
+    def run(self) -> None:
+        while not self.is_over:
+            ready = self._selector.select(self._rest())
+            for key, mask in sorted(ready, key=lambda one: one[0].data[0]):
+                key.data[1](mask)
+            self._ring()
+
+    def _rest(self) -> float | None:
+        return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
+
+    def _ring(self) -> None:
+        while self._timers and self._timers[0][0] <= time.monotonic():
+            timer = heapq.heappop(self._timers)[2]
+            if timer.call is not None:
+                timer.call()
+
+
+class Peer:
+    """One connection: what comes goes to `on_data`; `on_end` is called once when it is over by itself."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, rank: int = 1) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.is_closed = False
+        self.on_data: Callable[[bytes], None] = lambda _: None
+        self.on_end: Callable[[], None] = lambda: None
+        self._loop = loop
+        self._rank = rank
+        self._out = bytearray()
+        self._is_paused = False
+        self._mask = 0
+        self._look()
+
+    def send(self, data: bytes) -> None:
+        if self.is_closed:
+            return
+        self._out += data
+        self._flush()
+        if len(self._out) > _MOST_WAITING:
+            self._end()
+
+    def pause(self, is_paused: bool) -> None:
+        """Whether what comes is left with the sender for now."""
+        self._is_paused = is_paused
+        self._look()
+
+    def close(self) -> None:
+        """Ends the connection; what the kernel takes at once still goes."""
+        if not self.is_closed:
+            self._flush()
+        if not self.is_closed:
+            self.is_closed = True
+            self._loop.want(self.sock, 0, self._ready, self._rank)
+            self.sock.close()
+
+    def _ready(self, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self._flush()
+        if mask & selectors.EVENT_READ and not self.is_closed and not self._is_paused:
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            data = self.sock.recv(_READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if data:
+            self.on_data(data)
+        else:
+            self._end()
+
+    def _flush(self) -> None:
+        try:
+            while self._out:
+                del self._out[: self.sock.send(self._out[:_READ])]
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self._out.clear()
+            self._end()
+        self._look()
+
+    def _look(self) -> None:
+        if self.is_closed:
+            return
+        mask = 0 if self._is_paused else selectors.EVENT_READ
+        mask |= selectors.EVENT_WRITE if self._out else 0
+        if mask != self._mask:
+            self._mask = mask
+            self._loop.want(self.sock, mask, self._ready, self._rank)
+
+    def _end(self) -> None:
+        if not self.is_closed:
+            self._out.clear()
+            self.close()
+            self.on_end()
+
+
+class Lines:
+    """Takes lines apart; `feed` raises ValueError for one that is too long."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._buffer += data
+        lines = []
+        while (end := self._buffer.find(b"\n")) >= 0:
+            if end > self._longest:
+                raise ValueError("a line that is too long")
+            lines.append(bytes(self._buffer[:end]))
+            del self._buffer[: end + 1]
+        if len(self._buffer) > self._longest:
+            raise ValueError("a line that is too long")
+        return lines

@@ -1,0 +1,191 @@
+"""The gate: a process beside one worker that lets the run's owner, who says its secret, in to the worker.
+
+It speaks JSON lines with the worker over the socket that it inherited, and with whoever connects.  It ends
+with its worker; when it ends first, the worker runs on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from . import gate_file
+from .gate_calling import Calling
+from .gate_debugging import Debugging
+from .gate_loop import Lines, Loop, Peer
+
+LONGEST_LINE = 2**20
+_START_S = 5.0
+_LOOK_S = 1.0
+_PASSED_ON = ("breakpoints", "debug", "go")
+
+
+def main() -> None:
+    """Runs with two descriptors as arguments: the worker's and the one to listen on."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker, listener = (socket.socket(fileno=int(number)) for number in sys.argv[-2:])
+    worker.settimeout(_START_S)
+    first = b""
+    while not first.endswith(b"\n"):
+        data = worker.recv(2**16)
+        if not data:
+            return
+        first += data
+    begin, _, early = first.partition(b"\n")
+    Gate(json.loads(begin), worker, listener).run(early)
+
+
+class Gate:
+    """Everything of one gate, on one loop.  The newest control client owns it."""
+
+    def __init__(
+        self, start: dict[str, Any], worker: socket.socket, listener: socket.socket
+    ) -> None:
+        self._start = start
+        self._loop = Loop()
+        self._state = "free"
+        self._who: dict[str, Any] = {**start["who"], "run": start["run"], "hold_s": start["hold_s"]}
+        self._worker = Peer(self._loop, worker, rank=0)
+        self._worker.on_end = self._over
+        self._lines = Lines(LONGEST_LINE)
+        self._worker.on_data = self._on_worker
+        self._owner: Peer | None = None
+        self._port = 0
+        self._debugging: dict[int, Debugging] = {}
+        self._calling = Calling(self._loop, listener, start["run"], start["verifier"], self._called)
+
+    def run(self, early: bytes) -> None:
+        """Until the worker has ended."""
+        self._follow_worker()
+        if early:
+            self._on_worker(early)
+        address = self._calling.address
+        with gate_file.announced(
+            self._start.get("file", ""), self._start["run"], address, self._who
+        ):
+            self._loop.run()
+
+    def _follow_worker(self) -> None:
+        pid = self._start["pid"]
+        if os.getppid() != pid:
+            self._over()
+            return
+        try:
+            # A process that the worker forked keeps our socket open after the worker's death.
+            self._loop.watch(os.pidfd_open(pid), lambda _: self._over(), rank=2)  # type: ignore[attr-defined,unused-ignore]
+        except (OSError, AttributeError):
+            self._look_at_worker()
+
+    def _look_at_worker(self) -> None:
+        if os.getppid() != self._start["pid"]:
+            self._over()
+        self._loop.after(_LOOK_S, self._look_at_worker)
+
+    def _over(self) -> None:
+        self._say({"event": "ended"})
+        for debugging in list(self._debugging.values()):
+            debugging.leave()
+        if self._owner is not None:
+            self._owner.close()
+        self._loop.is_over = True
+
+    # --- the worker ----------------------------------------------------------------------------
+
+    def _on_worker(self, data: bytes) -> None:
+        try:
+            told = [json.loads(line) for line in self._lines.feed(data)]
+        except ValueError:
+            self._over()
+            return
+        for line in told:
+            self._take_worker(line)
+
+    def _take_worker(self, line: dict[str, Any]) -> None:
+        event = line.get("event")
+        if event == "who":
+            self._who.update({key: value for key, value in line.items() if key != "event"})
+            for debugging in self._debugging.values():
+                debugging.matches = self._who.get("matches", True) is not False
+        if "files" in line:
+            self._who["files"] = line["files"]
+        if event == "listening":
+            self._port = int(line["port"])
+            self._who["debugpy"] = line.get("debugpy", "")
+        if event in ("waiting", "listening", "debugging", "free"):
+            self._state = event
+        self._say(line)
+
+    def _tell_worker(self, line: dict[str, Any]) -> None:
+        self._worker.send(json.dumps(line).encode() + b"\n")
+
+    # --- the owner -----------------------------------------------------------------------------
+
+    def _called(self, peer: Peer, said: dict[str, Any]) -> None:
+        """Somebody who knows the secret says what they want."""
+        if said.get("want") == "debug":
+            received = said.get("received")
+            number = received if isinstance(received, int) else 0
+            child = said.get("child")
+            debugging = self._way_to(child if isinstance(child, int) else 0)
+            debugging.join(peer, self._port, str(said.get("session", "")), number)
+        else:
+            self._own(peer)
+
+    def _way_to(self, child: int) -> Debugging:
+        """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
+        if child not in self._debugging:
+            made = Debugging(
+                self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
+            )
+            made.matches = self._who.get("matches", True) is not False
+            self._debugging[child] = made
+        return self._debugging[child]
+
+    def _own(self, peer: Peer) -> None:
+        if self._owner is not None:
+            self._say({"event": "replaced"})
+            self._owner.close()
+        self._owner = peer
+        lines = Lines(LONGEST_LINE)
+        peer.on_data = lambda data: self._on_owner(peer, lines, data)
+        peer.on_end = lambda: self._owner_gone(peer)
+        held = [child for child, one in self._debugging.items() if one.is_alive]
+        self._say({"hello": {**self._who, "state": self._state, "held": held}})
+
+    def _on_owner(self, peer: Peer, lines: Lines, data: bytes) -> None:
+        try:
+            for line in lines.feed(data):
+                self._take_owner(json.loads(line))
+        except (ValueError, RecursionError, AttributeError):
+            peer.close()
+            self._owner_gone(peer)
+
+    def _take_owner(self, line: dict[str, Any]) -> None:
+        op = line.get("op")
+        if op == "debug" and self._port:
+            self._say({"event": "listening", "port": self._port})
+        elif op in _PASSED_ON:
+            self._tell_worker(line)
+
+    def _owner_gone(self, peer: Peer) -> None:
+        if self._owner is peer:
+            self._owner = None
+
+    def _say(self, line: dict[str, Any]) -> None:
+        if self._owner is not None:
+            self._owner.send(json.dumps(line).encode() + b"\n")
+
+    def _debugged(self, child: int, what: str) -> None:
+        if child == 0:
+            self._state = "listening" if what == "left" else "debugging"
+        self._say({"event": what, "child": child})
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

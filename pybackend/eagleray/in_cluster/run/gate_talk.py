@@ -1,0 +1,118 @@
+"""What debugpy and its client say, followed so that another client can take the talk over where it stands."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .gate_frames import Broken
+
+# What is larger is passed on without being looked at; it is the answer to a question, never an event.
+_LOOKED_AT = 2**20
+_LARGEST = 64 * 2**20
+_LONGEST_HEAD = 2**13
+
+
+class Messages:
+    """Takes a stream of the Debug Adapter Protocol apart into bodies; raises Broken for anything else."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._length = -1
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._buffer += data
+        found = []
+        while True:
+            if self._length < 0 and not self._head():
+                return found
+            if len(self._buffer) < self._length:
+                return found
+            found.append(bytes(self._buffer[: self._length]))
+            del self._buffer[: self._length]
+            self._length = -1
+
+    def _head(self) -> bool:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._buffer) > _LONGEST_HEAD:
+                raise Broken("a head without an end")
+            return False
+        for line in bytes(self._buffer[:end]).split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"content-length" and value.strip().isdigit():
+                self._length = int(value)
+        del self._buffer[: end + 4]
+        if not 0 <= self._length <= _LARGEST:
+            raise Broken("a message without a length")
+        return True
+
+
+def with_head(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class Talk:
+    """One connection to debugpy, however many clients come after one another.
+
+    `is_attached`: the first client has said all that is needed, so that an heir can follow it.
+    """
+
+    def __init__(self) -> None:
+        self.is_attached = False
+        self._capabilities: dict[str, Any] = {}
+        self._stopped: dict[Any, dict[str, Any]] = {}
+        self._asked: dict[Any, str] = {}
+        self._left_behind: list[Any] = []
+
+    def asks(self, body: bytes) -> None:
+        """The client says this to debugpy."""
+        message = _read(body)
+        if message.get("type") == "request":
+            self._asked[message.get("seq")] = str(message.get("command"))
+
+    def says(self, body: bytes, matches: bool) -> bytes | None:
+        """What the client gets of what debugpy says, None for nothing.
+
+        A stop in something that the filter of the run excludes is marked as such.
+        """
+        message = _read(body)
+        if message.get("type") == "response":
+            return body if self._is_for_client(message) else None
+        told = message.get("body") if isinstance(message.get("body"), dict) else {}
+        if message.get("event") == "stopped":
+            if not matches:
+                told["eagleray"] = "excluded"
+                body = json.dumps(message).encode()
+            self._stopped[told.get("threadId")] = told
+        elif message.get("event") == "continued":
+            self._stopped.clear()
+        return body
+
+    def inherited(self) -> dict[str, Any]:
+        """What an heir has to know; what the one before asked is answered to nobody."""
+        self._left_behind += self._asked
+        self._asked.clear()
+        return {"capabilities": self._capabilities, "stopped": list(self._stopped.values())}
+
+    def _is_for_client(self, message: dict[str, Any]) -> bool:
+        number = message.get("request_seq")
+        if number in self._left_behind:
+            self._left_behind.remove(number)
+            return False
+        command = self._asked.pop(number, "")
+        if message.get("success") and command == "initialize":
+            self._capabilities = message.get("body") or {}
+        elif message.get("success") and command == "attach":
+            self.is_attached = True
+        return True
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    if len(body) > _LOOKED_AT and b'"response"' not in body[:200]:
+        return {}
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
