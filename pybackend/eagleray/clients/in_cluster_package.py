@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import shutil
 import tempfile
 import zipfile
@@ -53,7 +52,7 @@ def delivered(of: Package, into: Path | None = None) -> Path:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
             made.chmod(0o755)
-            os.rename(made, folder / of.name)
+            made.rename(folder / of.name)
         except OSError:
             # Somebody else was faster, or the folder cannot be written, which the next line says.
             if not (folder / of.name).is_dir():

@@ -101,7 +101,7 @@ class Run:
     id: str
     name: str
     kind: Kind
-    state: Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
+    state: Phase
     started: float
     ended: float
     code: int | None

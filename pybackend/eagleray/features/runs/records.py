@@ -136,4 +136,4 @@ def _write(path: Path, value: Mapping[str, Any]) -> None:
     fd, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         json.dump(value, file)
-    os.replace(made, path)
+    Path(made).replace(path)

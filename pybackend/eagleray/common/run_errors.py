@@ -1,0 +1,153 @@
+"""Errors and notes of runs: what cannot be started or stopped, and what a run came to."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def unknown_run(run: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-run",
+        f"There is no run “{printable(run, 40)}”, or more than one begins so.",
+        "`eagleray runs` lists them.",
+    )
+
+
+def nothing_to_run() -> EaglerayError:
+    return EaglerayError(
+        "nothing-to-run",
+        "There is no program to be started.",
+        "Name a file, a module or a command.",
+    )
+
+
+def no_program(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-program",
+        f"{printable(path, 300)} cannot be started: {printable(why)}.",
+        "Check its name and the folder in which it is started.",
+    )
+
+
+def no_python() -> EaglerayError:
+    return EaglerayError(
+        "no-python-here",
+        "No `python` or `python3` was found on PATH to run the program with.",
+        "Choose an interpreter for the workspace, or activate the environment of the program.",
+    )
+
+
+def unknown_kind(path: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-kind",
+        f"It is not known how {printable(path, 300)} is started: it is no Python file and no shell script.",
+        "Make it executable, or write the whole command.",
+    )
+
+
+def bad_breakpoint(text: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-breakpoint",
+        f"“{printable(text)}” is no breakpoint.",
+        "Write FILE:LINE, or FILE:LINE:CONDITION.",
+    )
+
+
+def bad_plan(why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-plan",
+        f"The run cannot be started as it is described: {printable(why)}",
+        "Prepare it anew.",
+    )
+
+
+def needs_consent(command: str) -> EaglerayError:
+    return EaglerayError(
+        "needs-consent",
+        f"Nothing was started on SLURM: {printable(command, 2000)}",
+        "Say yes to the command first; in a terminal, `--yes`.",
+    )
+
+
+def stop_needs_consent(job: str) -> EaglerayError:
+    return EaglerayError(
+        "stop-needs-consent",
+        f"SLURM job {printable(job, 40)} was not cancelled.",
+        "Say yes to it first; in a terminal, `--yes`.",
+    )
+
+
+def still_runs(run: str) -> EaglerayError:
+    return EaglerayError(
+        "run-lives",
+        f"Run {printable(run, 40)} is not over.",
+        "Stop it first.",
+    )
+
+
+def keeper_not_started(why: str) -> EaglerayError:
+    return EaglerayError(
+        "keeper-not-started",
+        f"The process that keeps a run did not start: {printable(why)}",
+        "“Show Logs” has the details.",
+        why,
+    )
+
+
+def not_submitted(said: str) -> EaglerayError:
+    return EaglerayError(
+        "not-submitted",
+        f"SLURM did not take the script: {printable(said, 400) or 'it says nothing'}",
+        "Try the same `sbatch` in a terminal.",
+        said,
+    )
+
+
+def folder_not_there(folder: str, ssh: str) -> EaglerayError:
+    return EaglerayError(
+        "folder-not-there",
+        f"{printable(ssh)} has no folder {printable(folder, 300)}.",
+        "The script is submitted from the folder of the same name there; copy your code to it.",
+    )
+
+
+def other_python(here: str, there: str) -> EaglerayError:
+    return EaglerayError(
+        "other-python",
+        f"The cluster runs Python {printable(there, 20)}, the program would run Python {printable(here, 20)}.",
+        "Ray takes no program of another minor version; choose another interpreter, or run it as a job.",
+    )
+
+
+def not_python(path: str) -> EaglerayError:
+    return EaglerayError(
+        "breakpoint-elsewhere",
+        f"{printable(path, 300)} does not exist on this machine.",
+        "It is looked for by the end of its path in the workers.",
+    )
+
+
+# --- what is said of a run when it is over --------------------------------------------------
+
+
+def nothing_imported(files: list[str]) -> str:
+    """No process of the run had any of these files."""
+    named = ", ".join(printable(file, 120) for file in files[:3])
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    return f"No process of the run imported {named}{more}."
+
+
+def ended_before_stopping() -> str:
+    return "It ended before anything stopped at a breakpoint."
+
+
+def found_no_cluster() -> str:
+    return "No Ray cluster of the program was found, so that nothing of it could be stopped."
+
+
+def program_lost() -> str:
+    return "The process that kept it is gone; how it ended is not known."
+
+
+def far_lost(why: str) -> str:
+    return f"What became of it is not known: {printable(why)}"

@@ -1,0 +1,71 @@
+"""What a run adds to the environment of its program, by which our code in it finds out what is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import asdict
+
+from eagleray.clients.in_cluster_package import SITE
+from eagleray.common.paths import host_name
+from eagleray.features.runs.plan import RunPlan
+
+VARIABLE = "EAGLERAY_RUN"
+# How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.
+WAIT_S = 15
+HOLD_S = 600
+
+
+def verifier(secret: str) -> str:
+    """What may be seen of the secret: Ray shows the environment of its workers and writes it to logs."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def asked(
+    run: str,
+    plan: RunPlan,
+    secret: str,
+    *,
+    package: str,
+    path: str = "",
+    uri: str = "",
+    folder: str = "",
+) -> str:
+    """The value of the variable.
+
+    `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
+    of the run, "" where it is not shared.
+    """
+    said: dict[str, Any] = {
+        "run": run,
+        "verifier": verifier(secret),
+        "package": package,
+        "path": path,
+        "uri": uri,
+        "breakpoints": [asdict(one) for one in plan.breakpoints],
+        "workers": list(plan.workers),
+        "ranks": None if plan.ranks is None else list(plan.ranks),
+        "post_mortem": plan.post_mortem,
+        "children": plan.children,
+        "everywhere": plan.everywhere,
+        "wait_s": WAIT_S,
+        "hold_s": HOLD_S,
+        "folder": folder,
+        "host": host_name(),
+    }
+    return plain_json(said)
+
+
+def plain_json(value: Any) -> str:
+    """JSON without a dollar sign, since Ray puts variables in place of what follows one."""
+    return json.dumps(value, separators=(",", ":")).replace("$", "\\u0024")
+
+
+def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:
+    """PYTHONPATH with ours before the person's own."""
+    before = environ.get("PYTHONPATH", "")
+    ours = f"{folder}/{package}/{SITE}"
+    return f"{ours}:{before}" if before else ours

@@ -1,0 +1,141 @@
+"""Keeping of one run: a process of its own starts the program, looks after it and writes down what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import evolve
+
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.records import Record
+from eagleray.features.runs.starters.starting import Ending, Starter
+from eagleray.features.runs.state import RunState
+
+LOOK_S = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class Watches(Protocol):
+    """What finds the processes of the run: `Watching`."""
+
+    async def run(self) -> None: ...
+
+    async def last_look(self) -> None: ...
+
+    def update(self, state: RunState) -> RunState: ...
+
+    def note(self, ending: Ending) -> str: ...
+
+    async def close(self) -> None: ...
+
+
+class Keeper:
+    """Keeps one run from its start to its end; asked to stop by `stop`, more urgently by each further call."""
+
+    def __init__(
+        self,
+        record: Record,
+        output: Output,
+        starter: Starter,
+        watching: Watches,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._record = record
+        self._output = output
+        self._starter = starter
+        self._watching = watching
+        self._now = now
+        self._state = record.state()
+        self._stop_asked = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    def stop(self) -> None:
+        """The program is to end; may be called from a handler of signals."""
+        self._hurry.set()
+        self._stop_asked.set()
+
+    async def run(self) -> None:
+        """Returns when the run is over and that is written down."""
+        try:
+            await self._start()
+        except EaglerayError as error:
+            self._output.write(f"eagleray: {error}\n".encode())
+            self._write(evolve(self._state, phase="failed", ended=self._now(), note=str(error)))
+            return
+        watching = asyncio.create_task(self._watching.run(), name="watching")
+        ended = asyncio.create_task(self._starter.ended(), name="ended")
+        stopping = asyncio.create_task(self._stop(), name="stopping")
+        try:
+            while not ended.done():
+                self._look()
+                await asyncio.wait([ended], timeout=LOOK_S)
+            await self._end(ended.result())
+        finally:
+            for task in (watching, stopping, ended):
+                task.cancel()
+            await asyncio.gather(watching, stopping, ended, return_exceptions=True)
+            await self._watching.close()
+
+    async def _start(self) -> None:
+        started = await self._starter.start()
+        self._write(
+            evolve(
+                self._state,
+                phase="running",
+                program=started.program,
+                far_id=started.far_id,
+                ssh=started.ssh,
+            )
+        )
+
+    async def _stop(self) -> None:
+        while True:
+            await self._stop_asked.wait()
+            self._stop_asked.clear()
+            self._write(evolve(self._state, phase="stopping"))
+            try:
+                await self._starter.stop(self._hurry)
+            except EaglerayError as error:
+                self._write(evolve(self._state, phase="running", note=str(error)))
+
+    def _look(self) -> None:
+        if self._record.stop_asked.exists():
+            self._record.stop_asked.unlink(missing_ok=True)
+            self.stop()
+        self._output.trim()
+        state = self._watching.update(self._state)
+        if state.phase in ("running", "stopped_at"):
+            stands = any(worker.state == "stopped" for worker in state.workers)
+            state = evolve(state, phase="stopped_at" if stands else "running")
+        self._write(state)
+
+    async def _end(self, ending: Ending) -> None:
+        await self._watching.last_look()
+        state = self._watching.update(self._state)
+        failed = ending.code != 0 and state.phase != "stopping"
+        note = " ".join(said for said in (ending.note, self._watching.note(ending)) if said)
+        self._write(
+            evolve(
+                state,
+                phase="failed" if failed else "ended",
+                ended=self._now(),
+                code=ending.code,
+                note=note or state.note,
+                workers=(),
+            )
+        )
+
+    def _write(self, state: RunState) -> None:
+        if state != self._state:
+            self._state = state
+            try:
+                self._record.write_state(state)
+            except OSError as error:
+                # A full disk must not end the keeping.
+                log.warning("the state cannot be written: %s", error)

@@ -1,0 +1,80 @@
+"""Starting of keepers: processes that outlive the window or terminal that asked for a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from eagleray.clients.process_identity import lives
+from eagleray.common.paths import host_name
+from eagleray.common.run_errors import keeper_not_started
+from eagleray.features.runs.records import Record
+from eagleray.features.runs.state import RunState
+
+START_S = 30.0
+_LOOK_S = 0.02
+
+
+def command(run: str) -> list[str]:
+    """How a keeper is run: by the Python and with the libraries that we ourselves have."""
+    entry = Path(__file__).resolve().parents[3] / "eagleray_start.py"
+    flags = ["-I", "-S"] if sys.flags.no_site else ["-I"]
+    return [sys.executable, *flags, str(entry), "keep-run", run]
+
+
+async def start(record: Record) -> None:
+    """Returns when the keeper has taken the run over; raises `keeper-not-started`."""
+    process = _spawned(record)
+    deadline = time.monotonic() + START_S
+    while record.state().keeper is None:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise keeper_not_started(_said(record) or f"it ended with {process.poll()}")
+        await asyncio.sleep(_LOOK_S)
+
+
+def ask_to_stop(record: Record, state: RunState) -> None:
+    """Has the keeper stop the program; asked again, it does not wait for what it tried before."""
+    keeper = state.keeper
+    if keeper is not None and state.host == host_name() and lives(keeper.pid, keeper.born):
+        os.kill(keeper.pid, signal.SIGTERM)
+    else:
+        record.stop_asked.touch(mode=0o600)
+
+
+def is_kept(state: RunState) -> bool:
+    """Whether the keeper lives; on another machine it is believed to."""
+    if state.keeper is None or state.host != host_name():
+        return True
+    return lives(state.keeper.pid, state.keeper.born)
+
+
+def _spawned(record: Record) -> subprocess.Popen[bytes]:
+    with (record.folder / "keeper.log").open("ab") as log:
+        try:
+            process = subprocess.Popen(
+                command(record.id),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+                close_fds=True,
+            )
+        except OSError as error:
+            raise keeper_not_started(str(error)) from error
+    # Somebody must wait for it, or it would stay as a zombie.
+    threading.Thread(target=process.wait, daemon=True, name="keeper").start()
+    return process
+
+
+def _said(record: Record) -> str:
+    try:
+        return (record.folder / "keeper.log").read_text(errors="replace")[-2000:]
+    except OSError:
+        return ""

@@ -1,0 +1,196 @@
+"""The words of a bash script: its simple commands, each with its words and their places, without running anything.
+
+Quotes, comments, continued lines, here-documents, `$(…)`, `${…}`, arrays and redirections are told apart; what
+a word becomes when it is expanded is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+# Words after which a command begins anew, and which are no part of it.
+_BEFORE_COMMANDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "time"})
+_REDIRECTION = re.compile(r"(?:\d*|&)(?:<<<|<<-?|<>|>>|>\||[<>]&|[<>])|&>>?")
+_FUNCTION = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word as it is written, and where: `raw == text[start:end]`."""
+
+    raw: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A simple command; `end` is where one more word of it would stand.  `function`: it stands in one."""
+
+    words: tuple[Word, ...]
+    end: int
+    function: bool = False
+
+
+@dataclass
+class _Reader:
+    text: str
+    at: int = 0
+    words: list[Word] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    here: list[tuple[str, bool]] = field(default_factory=list)
+    braces: list[bool] = field(default_factory=list)
+    # "name", "name(" or "name()", as far as the head of a function has been read.
+    head: str = ""
+
+    def all(self) -> tuple[Command, ...]:
+        while self.at < len(self.text):
+            self._step()
+        self._finish()
+        return tuple(self.commands)
+
+    def _step(self) -> None:
+        text, at = self.text, self.at
+        redirection = _REDIRECTION.match(text, at)
+        if text[at] == "\n":
+            self._finish()
+            self.at += 1
+            self._skip_here_documents()
+        elif text[at] in " \t\r":
+            self.at += 1
+        elif text.startswith("\\\n", at):
+            self.at += 2
+        elif text[at] == "#":
+            self.at = _end_of_line(text, at)
+        elif redirection and not (text[at] == "&" and redirection[0] == "&"):
+            self._redirect(redirection)
+        elif text[at] in ";&|()":
+            self._separator(text[at])
+        else:
+            self._word()
+
+    def _separator(self, sign: str) -> None:
+        named = len(self.words) == 1 and _FUNCTION.fullmatch(self.words[0].raw)
+        if sign == "(" and named:
+            self.head = "("
+            self.words.clear()
+        elif sign == ")" and self.head == "(":
+            self.head = "()"
+        else:
+            self._finish()
+        self.at += 1
+
+    def _word(self) -> None:
+        end = end_of_word(self.text, self.at)
+        word = Word(self.text[self.at : end], self.at, end)
+        self.at = max(end, self.at + 1)
+        first = not self.words
+        if first and word.raw == "{":
+            self.braces.append(self.head == "()")
+            self.head = ""
+        elif first and word.raw == "}":
+            if self.braces:
+                self.braces.pop()
+        elif len(self.words) == 2 and word.raw == "{" and self.words[0].raw == "function":
+            self.braces.append(True)
+            self.words.clear()
+        elif not (first and word.raw in _BEFORE_COMMANDS):
+            self.words.append(word)
+
+    def _redirect(self, found: re.Match[str]) -> None:
+        self.at = found.end()
+        while self.text.startswith((" ", "\t"), self.at):
+            self.at += 1
+        start, self.at = self.at, end_of_word(self.text, self.at)
+        if found[0].endswith(("<<", "<<-")) and "<<<" not in found[0]:
+            raw = self.text[start : self.at]
+            self.here.append((re.sub(r"[\\'\"]", "", raw), found[0].endswith("-")))
+
+    def _skip_here_documents(self) -> None:
+        for delimiter, indented in self.here:
+            while self.at < len(self.text):
+                end = _end_of_line(self.text, self.at)
+                line = self.text[self.at : end]
+                self.at = min(end + 1, len(self.text))
+                if (line.lstrip("\t") if indented else line) == delimiter:
+                    break
+        self.here.clear()
+
+    def _finish(self) -> None:
+        if self.words:
+            end = self.words[-1].end
+            self.commands.append(Command(tuple(self.words), end, any(self.braces)))
+            self.words.clear()
+
+
+def commands_of(text: str) -> tuple[Command, ...]:
+    """The simple commands of a script, in their order."""
+    return _Reader(text).all()
+
+
+def moved(command: Command, by: int) -> Command:
+    """The same command, `by` characters further on."""
+    words = tuple(Word(one.raw, one.start + by, one.end + by) for one in command.words)
+    return replace(command, words=words, end=command.end + by)
+
+
+def end_of_word(text: str, at: int) -> int:
+    """Where the word that begins at `at` ends."""
+    while at < len(text):
+        sign = text[at]
+        if sign == "(" and text[at - 1 : at] == "=":
+            at = _end_of_group(text, at + 1, ")")
+        elif sign in " \t\r\n;&|()<>":
+            return at
+        else:
+            at = _end_of_piece(text, at)
+    return at
+
+
+def _end_of_piece(text: str, at: int) -> int:
+    """Where a quoted string, an expansion or a single character ends."""
+    sign = text[at]
+    if sign == "\\":
+        return min(at + 2, len(text))
+    if sign == "'":
+        end = text.find("'", at + 1)
+        return len(text) if end < 0 else end + 1
+    if sign == '"':
+        return _end_of_group(text, at + 1, '"')
+    if text.startswith("$'", at):
+        return _end_of_group(text, at + 2, "'", plain=True)
+    if text.startswith(("$(", "${"), at):
+        return _end_of_group(text, at + 2, ")" if text[at + 1] == "(" else "}")
+    if sign == "`":
+        return _end_of_group(text, at + 1, "`", plain=True)
+    return at + 1
+
+
+def _end_of_group(text: str, at: int, closing: str, plain: bool = False) -> int:
+    """Just behind the `closing` that belongs to what was opened before `at`."""
+    depth = 0
+    while at < len(text):
+        sign = text[at]
+        if sign == closing and depth == 0:
+            return at + 1
+        if plain:
+            at += 2 if sign == "\\" else 1
+        elif closing == '"' and sign == "'":
+            at += 1
+        elif sign == "#" and closing == ")" and text[at - 1] in " \t\n":
+            at = _end_of_line(text, at)
+        elif sign in "({" and closing != '"':
+            depth += 1 if sign == {")": "(", "}": "{"}[closing] else 0
+            at += 1
+        elif sign == closing:
+            depth -= 1
+            at += 1
+        else:
+            at = _end_of_piece(text, at)
+    return at
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

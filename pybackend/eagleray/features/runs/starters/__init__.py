@@ -1,0 +1,1 @@
+"""The ways to start a program, behind one interface."""

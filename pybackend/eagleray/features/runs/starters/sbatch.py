@@ -1,0 +1,150 @@
+"""A script that is given to SLURM as it is, here or on a login node, and the job that it becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Mapping, Sequence
+
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.commands import Commands
+from eagleray.clients.slurm import Slurm
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.run_errors import far_lost, folder_not_there, not_submitted
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.starters.starting import Ending, Started
+
+SUBMIT_S = 60.0
+LOOK_S = 1.0
+# Asked this often in vain, SLURM has forgotten the job.
+TRIES = 30
+_PIECE = 2**20
+
+_LIVE = frozenset(
+    {"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "REQUEUED", "COMPLETING", "STAGE_OUT"}
+)
+# The folder of the submission is where the script begins; the words come in as arguments, never as text.
+_IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift; exec "$@"', "sh")
+_NO_FOLDER = 113
+_SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s*$", re.MULTILINE)
+
+
+class Sbatch:
+    """Submits, follows and cancels one job; `ssh` "" is this machine."""
+
+    def __init__(
+        self,
+        commands: Commands,
+        ssh: str,
+        command: Sequence[str],
+        cwd: str,
+        environ: Mapping[str, str],
+        output: Output,
+    ) -> None:
+        self._commands = commands
+        self._slurm = Slurm(commands)
+        self._ssh = ssh
+        self._command = command
+        self._cwd = cwd
+        self._environ = environ
+        self._output = output
+        self._job = ""
+        self._file = ""
+        self._read = 0
+
+    async def start(self) -> Started:
+        argv = [*_IN_FOLDER, self._cwd, *submission(self._command, self._environ)]
+        ran = await self._commands.run(self._ssh, argv, "", SUBMIT_S)
+        if ran.code == _NO_FOLDER:
+            raise folder_not_there(self._cwd, self._ssh or "this machine")
+        found = _SUBMITTED.search(ran.stdout)
+        if ran.code != 0 or found is None:
+            raise not_submitted(ran.stderr.strip() or ran.stdout.strip())
+        self._job = found[1]
+        self._output.write((ran.stdout + ran.stderr).encode())
+        return Started(far_id=self._job, ssh=self._ssh)
+
+    async def ended(self) -> Ending:
+        """A login node that does not answer for a while is asked again."""
+        failures = 0
+        while True:
+            try:
+                said = await self._show()
+                over = said.get("JobState", "") not in _LIVE
+                self._file = said.get("StdOut", self._file)
+                await self._copy_output()
+                if over:
+                    return _ending(said)
+                failures = 0
+            except EaglerayError as error:
+                failures += 1
+                if failures > TRIES:
+                    return Ending(None, far_lost(error.message))
+            await asyncio.sleep(LOOK_S)
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
+        if ran.code != 0:
+            raise not_submitted(ran.stderr)
+
+    async def _show(self) -> dict[str, str]:
+        """What SLURM knows of the job; raises once it knows nothing any more."""
+        show = ["env", "LC_ALL=C", "scontrol", "-o", "show", "job", self._job]
+        ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
+        if ran.code != 0:
+            raise not_submitted(ran.stderr)
+        return fields(ran.stdout)
+
+    async def _copy_output(self) -> None:
+        while self._file and (piece := await self._piece()):
+            self._read += len(piece)
+            self._output.write(piece)
+
+    async def _piece(self) -> bytes:
+        """What the file has more than was read; base64, since a letter may be cut in two."""
+        script = 'tail -c "+$1" -- "$2" | head -c "$3" | base64'
+        words = ["sh", "-c", script, "sh", str(self._read + 1), self._file, str(_PIECE)]
+        ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
+        return base64.b64decode(ran.stdout)
+
+
+def submission(command: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """The words of a submission that also carries `environ`.
+
+    Values are exported by name, so that commas and quotes in them are safe.  What the person says about
+    `--export` stays; without it SLURM hands on everything anyway.
+    """
+    words = list(command[1:])
+    before = "ALL"
+    for at, word in enumerate(words):
+        if word.startswith("--export="):
+            before = words.pop(at).partition("=")[2]
+            break
+        if word == "--export" and at + 1 < len(words):
+            before = words.pop(at + 1)
+            words.pop(at)
+            break
+        if not word.startswith("-"):
+            # What comes after the script is the script's.
+            break
+    names = ",".join([*([] if before in ("NONE", "NIL") else [before]), *environ])
+    values = [f"{name}={value}" for name, value in environ.items()]
+    return ["env", *values, command[0], f"--export={names}", *words]
+
+
+def fields(text: str) -> dict[str, str]:
+    """The words `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
+    found = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
+    return dict(found)
+
+
+def _ending(said: Mapping[str, str]) -> Ending:
+    word = said.get("JobState", "")
+    code, _, number = said.get("ExitCode", "").partition(":")
+    if word == "COMPLETED":
+        return Ending(0)
+    ended = int(code) if code.isdigit() else 1
+    if number.isdigit() and int(number):
+        ended = 128 + int(number)
+    return Ending(ended or 1, f"SLURM says {printable(word, 40)}.")
