@@ -43,6 +43,21 @@ export const COMMANDS = {
   setLocalFolder: "eagleray.setLocalFolder",
   openWorkerFile: "eagleray.openWorkerFile",
   compareWithWorker: "eagleray.compareWithWorker",
+  // Runs
+  run: "eagleray.run",
+  runForm: "eagleray.runForm",
+  runAgain: "eagleray.runAgain",
+  debugRun: "eagleray.debugRun",
+  stopRun: "eagleray.stopRun",
+  restartRun: "eagleray.restartRun",
+  pauseWorker: "eagleray.pauseWorker",
+  showRunOutput: "eagleray.showRunOutput",
+  showRunLine: "eagleray.showRunLine",
+  copyRunCommand: "eagleray.copyRunCommand",
+  forgetRun: "eagleray.forgetRun",
+  presets: "eagleray.presets",
+  // Ray's own pdb
+  openPdbSession: "eagleray.openPdbSession",
 } as const;
 
 export type CommandId = (typeof COMMANDS)[keyof typeof COMMANDS];
@@ -50,6 +65,7 @@ export type CommandId = (typeof COMMANDS)[keyof typeof COMMANDS];
 /** The views of the panel, from top to bottom. */
 export const VIEWS = {
   paused: "eagleray.pausedWorkers",
+  runs: "eagleray.runs",
   clusters: "eagleray.clusters",
   all: "eagleray.allWorkers",
 } as const;
@@ -71,6 +87,10 @@ export interface Settings {
   readonly "ssh.reuseControlMaster": boolean;
   readonly autoAttach: "off" | "first" | "rank0";
   readonly pathMappings: Readonly<Record<string, readonly PathMapping[]>>;
+  readonly "runs.python": string;
+  readonly "runs.breakOnFailure": boolean;
+  readonly "runs.showStops": boolean;
+  readonly "runs.showOutput": boolean;
 }
 
 /** The default of each setting, the same as in package.json. */
@@ -82,6 +102,10 @@ export const SETTINGS: Settings = {
   "ssh.reuseControlMaster": true,
   autoAttach: "off",
   pathMappings: {},
+  "runs.python": "",
+  "runs.breakOnFailure": false,
+  "runs.showStops": true,
+  "runs.showOutput": true,
 };
 
 /** Context keys that `when` clauses of package.json read, and their values. */
@@ -109,7 +133,8 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
 
 /**
  * `contextValue` of the rows of the views, which the menus of package.json match.
- * A worker's is `worker.<state>`: worker.paused, worker.held, worker.attached, worker.running.
+ * A worker's is `worker.<state>`: worker.paused, worker.held, worker.attached, worker.running; that of a run's
+ * is `runWorker.<state>`: runWorker.free, runWorker.waiting, runWorker.running, runWorker.stopped.
  */
 export const ROWS = {
   cluster: { own: "cluster.own", added: "cluster.added" },
@@ -122,6 +147,9 @@ export const ROWS = {
   worker: "worker",
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",
+  run: { live: "run.live", ended: "run.ended" },
+  runWorker: "runWorker",
+  runLine: "runLine",
 } as const;
 
 export const DEBUG_TYPE = "eagleray";

@@ -5,6 +5,8 @@ import * as vscode from "vscode";
 import { LastSelection } from "./common/selection";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
+import * as pdb from "./features/pdb";
+import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
 import { Lists } from "./lists";
@@ -53,6 +55,8 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...sidecarCommands(parts),
     ...clusters.register(parts),
     ...workers.register(parts),
+    ...runs.register(parts),
+    ...pdb.register(parts),
     ...debugging.register(parts),
     ...sourceMapping.register(parts),
     statusBar(parts),

@@ -1,6 +1,7 @@
 /** The rows of the views, as commands get them from context menus, keys and inline buttons. */
 
 import type { Cluster, Job, JobHost, Problem } from "../features/clusters/messages";
+import type { Run, RunLine, RunWorker } from "../features/runs/messages";
 import type { PausedWorker, Worker } from "../features/workers/messages";
 
 /** Paused workers that run the same thing. */
@@ -63,6 +64,26 @@ export interface AnyWorkerRow {
   readonly worker: Worker;
 }
 
+/** A start of the person's program, with what came of it. */
+export interface RunRow {
+  readonly row: "run";
+  readonly run: Run;
+}
+
+/** A process of a run. */
+export interface RunWorkerRow {
+  readonly row: "runWorker";
+  readonly run: Run;
+  readonly worker: RunWorker;
+}
+
+/** A breakpoint of a run that is not where it was set, or that nobody has reached. */
+export interface RunLineRow {
+  readonly row: "runLine";
+  readonly run: Run;
+  readonly line: RunLine;
+}
+
 /**
  * The paused workers that a command is meant for: those of the row it was called on and of the rows
  * selected with it, else of the selection; each once.  Rows of other kinds give none.
@@ -109,4 +130,5 @@ export function isRow(value: unknown): value is Row {
 export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
 export type ClustersRow = ClusterRow | JobRow | JobHostRow | ProblemRow;
 export type AllRow = ClusterRow | AnyGroupRow | AnyWorkerRow | ProblemRow;
-export type Row = PausedRow | ClustersRow | AllRow;
+export type RunsRow = RunRow | RunWorkerRow | RunLineRow;
+export type Row = PausedRow | ClustersRow | AllRow | RunsRow;

@@ -16,6 +16,6 @@ export function plain(text: string, limit = 200): string {
 }
 
 /** "1 worker", "2 workers". */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+export function count(number: number, noun: string, ending = "s"): string {
+  return `${number} ${noun}${number === 1 ? "" : ending}`;
 }

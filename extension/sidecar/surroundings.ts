@@ -7,6 +7,7 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
+import { activeEnvironment } from "../python_extension";
 import { setting } from "../settings";
 import type { Probed, Surroundings } from "./interpreter";
 import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./launch";
@@ -81,30 +82,4 @@ function judged(stdout: string, libraries: Libraries): Probed {
   }
   const why = unusable(answer, libraries);
   return why === undefined ? { version: answer.version, tag: answer.tag } : { unusable: why };
-}
-
-/** Asks the Python extension only when it is there and runs; we do not depend on it. */
-async function activeEnvironment(): Promise<string | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
-  if (extension?.isActive !== true) {
-    return undefined;
-  }
-  try {
-    const environments = extension.exports.environments;
-    const chosen = environments?.getActiveEnvironmentPath();
-    const resolved = chosen && (await environments?.resolveEnvironment(chosen));
-    return resolved?.executable.uri?.fsPath;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The part of the Python extension's interface that is used here. */
-interface PythonExtension {
-  readonly environments?: {
-    getActiveEnvironmentPath(): object;
-    resolveEnvironment(
-      environment: object,
-    ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
-  };
 }

@@ -52,7 +52,7 @@ function targets(parts: Parts, args: readonly unknown[]): Target[] {
     return [args[0]];
   }
   const rows = parts.selection.of(args);
-  return [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows)];
+  return [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows), ...ofRuns(rows)];
 }
 
 function isTarget(value: unknown): value is Target {
@@ -64,6 +64,13 @@ function isTarget(value: unknown): value is Target {
 function listedElsewhere(rows: readonly Row[]): Target[] {
   return rows
     .flatMap((row) => (row.row === "anyWorker" && row.worker.paused ? [row.worker] : []))
+    .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
+}
+
+/** Workers of runs, which stand or wait for a debugger. */
+function ofRuns(rows: readonly Row[]): Target[] {
+  return rows
+    .flatMap((row) => (row.row === "runWorker" ? [row.worker] : []))
     .map((worker) => ({ cluster: worker.cluster, worker: worker.worker_id }));
 }
 

@@ -44,6 +44,9 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     _folder: vscode.WorkspaceFolder | undefined,
     config: Configuration,
   ): Promise<Configuration | undefined> {
+    if (config.request === "launch") {
+      return config;
+    }
     return await this.parts.errors.shown("attaching", async () => {
       const target = await this.target(config);
       const attached = target && (await this.attached(target, config[UNLESS_TAKEN] === true));

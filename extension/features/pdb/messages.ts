@@ -9,7 +9,11 @@ export interface PdbOf {
   readonly cluster: string;
 }
 
-/** A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`. */
+/**
+ * A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`.
+ *
+ * `error` is what it failed with, "" at a breakpoint(); `since` is in seconds since the epoch.
+ */
 export interface PdbSession {
   readonly id: string;
   readonly cluster: string;
@@ -18,6 +22,8 @@ export interface PdbSession {
   readonly name: string;
   readonly node: string;
   readonly pid: number;
+  readonly error: string;
+  readonly since: number;
 }
 
 /** All that wait in a cluster; `note` says why none is listed, if that is known. */

@@ -1,0 +1,59 @@
+/** What the person wants to run, before it is prepared; pure. */
+
+import type { Breakpoint, Prepare } from "./messages";
+
+export type Kind = NonNullable<Prepare["kind"]>;
+
+/** Each field is what a form shows and what launch.json says; "" and null leave the choice to Eagleray. */
+export interface Draft {
+  /** A file, or the name of a module; "" when `args` is a whole command. */
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly kind: Kind;
+  readonly cluster: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly workers: readonly string[];
+  readonly ranks: readonly number[] | null;
+  readonly breakOnFailure: boolean;
+  readonly children: boolean;
+  /** "": the one that fits, "none": none. */
+  readonly preset: string;
+  /** The answers to the questions of the preset, by their ids. */
+  readonly answers: Readonly<Record<string, string>>;
+  readonly python: string;
+}
+
+/** No preset, by the name that stands for it. */
+export const NO_PRESET = "none";
+
+export const PLAIN: Draft = {
+  path: "",
+  args: [],
+  cwd: "",
+  kind: "",
+  cluster: "",
+  env: {},
+  workers: [],
+  ranks: null,
+  breakOnFailure: false,
+  children: false,
+  preset: NO_PRESET,
+  answers: {},
+  python: "",
+};
+
+/** The request for a draft with the breakpoints of the gutter. */
+export function prepareOf(
+  draft: Draft,
+  workspace: string,
+  breakpoints: readonly Breakpoint[],
+): Prepare {
+  const { path, args, cwd, kind, cluster, preset, python } = draft;
+  const { workers, ranks, children, env, answers, breakOnFailure } = draft;
+  const options = { breakpoints, workers, ranks, children, env, answers };
+  return {
+    ...{ path, args, cwd, kind, cluster, preset, python, workspace },
+    options: { ...options, post_mortem: breakOnFailure },
+  };
+}

@@ -1,0 +1,93 @@
+/** Shows the form of a run, and asks for one choice after another until the person starts it. */
+
+import * as vscode from "vscode";
+
+import type { Parts } from "../../parts";
+import { NO_PRESET, type Draft } from "./draft";
+import { askChoice } from "./form_boxes";
+import { formLines, type Field, type FormLine } from "./form_model";
+import { PRESETS, type PresetRow, type Proposal } from "./messages";
+import { workspaceFolder } from "./surroundings";
+
+/** When one of these changes, the preset and its questions are asked for anew. */
+const MATTER_TO_PRESETS: readonly Field["field"][] = ["args", "kind", "cluster", "preset"];
+
+export class Form {
+  private proposal: Proposal | undefined;
+  private presets: readonly PresetRow[] = [];
+
+  /** `prepare` says what would be started; only the questions of a preset need it. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly title: string,
+    private readonly prepare: (draft: Draft) => Promise<Proposal>,
+  ) {}
+
+  /** The draft that is to be started; undefined when the person closed the form. */
+  async fill(given: Draft): Promise<Draft | undefined> {
+    const workspace = workspaceFolder();
+    this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
+    let draft = await this.lookedUp(given);
+    let at = 0;
+    for (;;) {
+      const view = {
+        clusters: this.parts.clusters.value,
+        presets: this.presets,
+        questions: this.proposal?.questions ?? [],
+      };
+      const lines = formLines(draft, view);
+      const chosen = await pickLine(this.title, lines, at);
+      if (chosen === undefined || chosen.about.field === "start") {
+        return chosen && draft;
+      }
+      at = lines.indexOf(chosen);
+      const changed = await askChoice(chosen.about, draft, view);
+      const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
+      draft = matters ? await this.lookedUp(changed) : changed;
+    }
+  }
+
+  /** With the preset that fits, where that was left open; without one where none does. */
+  private async lookedUp(draft: Draft): Promise<Draft> {
+    if (draft.preset === NO_PRESET) {
+      this.proposal = undefined;
+      return draft;
+    }
+    this.proposal = await this.prepare(draft);
+    return { ...draft, preset: this.proposal.plan.preset || NO_PRESET };
+  }
+}
+
+/** The line on which Enter was pressed; `at` is the one that is active first. */
+function pickLine(
+  title: string,
+  lines: readonly FormLine[],
+  at: number,
+): Promise<FormLine | undefined> {
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly line: FormLine }>();
+  pick.title = title;
+  pick.placeholder = "Enter changes a line; the first one starts";
+  pick.ignoreFocusOut = true;
+  pick.matchOnDescription = true;
+  const items = lines.map((line) => ({
+    label: line.label,
+    description: line.description,
+    detail: line.detail,
+    iconPath: new vscode.ThemeIcon(line.icon),
+    line,
+  }));
+  pick.items = items;
+  pick.activeItems = items.slice(at, at + 1);
+  return new Promise((resolve) => {
+    pick.onDidAccept(() => {
+      const [active] = pick.activeItems;
+      resolve(active?.line);
+      pick.dispose();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
+}

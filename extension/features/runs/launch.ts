@@ -1,0 +1,59 @@
+/** `"request": "launch"` of launch.json: starts a run, whose stops then come to the front. */
+
+import * as vscode from "vscode";
+
+import type { Parts } from "../../parts";
+import { NO_PRESET } from "./draft";
+import { draftOfLaunch } from "./launch_model";
+import type { Review } from "./review";
+import { ifTrusted } from "./trust";
+import type { Starting } from "./starting";
+import { workspaceFolder } from "./surroundings";
+
+/** Under this name the texts of what the person has agreed to are kept for the workspace. */
+const AGREED = "runs.agreed";
+/** More than a person has configurations. */
+const KEPT = 50;
+
+/**
+ * The run is no debug session of its own: each of its workers that stops becomes one.  So the configuration
+ * is given up once the run has started.
+ */
+export class Launch implements vscode.DebugConfigurationProvider {
+  constructor(
+    private readonly parts: Parts,
+    private readonly starting: Starting,
+    private readonly review: Review,
+  ) {}
+
+  async resolveDebugConfigurationWithSubstitutedVariables(
+    folder: vscode.WorkspaceFolder | undefined,
+    config: vscode.DebugConfiguration,
+  ): Promise<vscode.DebugConfiguration | undefined> {
+    if (config.request !== "launch") {
+      return config;
+    }
+    await this.parts.errors.shown("starting a run", () =>
+      ifTrusted(() => this.start(folder?.uri.fsPath ?? workspaceFolder(), config)),
+    );
+    return undefined;
+  }
+
+  private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
+    const draft = draftOfLaunch(config, folder);
+    const proposal = await this.starting.prepare(draft);
+    const isChanged = draft.preset !== NO_PRESET && !this.agreed.includes(proposal.after);
+    if (isChanged && (await this.review.of(proposal)) !== "start") {
+      return;
+    }
+    if (isChanged) {
+      const agreed = [proposal.after, ...this.agreed].slice(0, KEPT);
+      await this.parts.context.workspaceState.update(AGREED, agreed);
+    }
+    await this.starting.start(proposal);
+  }
+
+  private get agreed(): readonly string[] {
+    return this.parts.context.workspaceState.get<readonly string[]>(AGREED) ?? [];
+  }
+}

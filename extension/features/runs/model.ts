@@ -1,0 +1,206 @@
+/** What the view Runs shows. */
+
+import { duration } from "../../common/durations";
+import { dotted, lines, said, type RowTexts } from "../../common/row_texts";
+import type { RunLineRow, RunRow, RunsRow, RunWorkerRow } from "../../common/rows";
+import { count, plain } from "../../common/texts";
+import { ROWS } from "../../contributions";
+import type { Clusters } from "../clusters/messages";
+import type { Run, RunLine, RunWorker, Runs } from "./messages";
+
+/** The view's input: the lists, and the time in seconds since 1970. */
+export interface RunsView {
+  readonly runs: Runs;
+  readonly clusters: Clusters;
+  readonly now_s: number;
+}
+
+/** More workers than this are not unfolded by themselves. */
+const UNFOLDED_AT_MOST = 20;
+
+interface Look {
+  readonly icon: string;
+  readonly color?: string;
+  readonly word: string;
+}
+
+const LOOKS: Readonly<Record<Run["state"], Look>> = {
+  starting: { icon: "loading~spin", word: "starting" },
+  running: { icon: "play-circle", color: "charts.green", word: "running" },
+  stopped_at: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
+  stopping: { icon: "loading~spin", word: "stopping" },
+  ended: { icon: "pass", color: "disabledForeground", word: "ended" },
+  failed: { icon: "error", color: "list.errorForeground", word: "failed" },
+  unwatched: { icon: "warning", color: "list.warningForeground", word: "not watched any more" },
+};
+
+const WORKER_LOOKS: Readonly<Record<RunWorker["state"], Look>> = {
+  stopped: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
+  waiting: { icon: "loading~spin", word: "waiting for the debugger" },
+  running: { icon: "debug-continue", color: "charts.green", word: "running with breakpoints" },
+  free: { icon: "circle-outline", color: "disabledForeground", word: "running free" },
+};
+
+/** Who stands at a line comes first. */
+const ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "free"];
+
+/** Whether the program of a run goes on. */
+export function isLive({ state }: Run): boolean {
+  return state !== "ended" && state !== "failed";
+}
+
+/** Runs; below each what became of its breakpoints where that is worth a word, and its workers. */
+export function runsRows({ runs }: RunsView, row?: RunsRow): readonly RunsRow[] {
+  if (row === undefined) {
+    return runs.runs.map((run) => ({ row: "run", run }));
+  }
+  return row.row === "run" ? [...lineRows(row.run), ...workerRows(row.run)] : [];
+}
+
+export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
+  switch (row.row) {
+    case "run":
+      return runTexts(view, row);
+    case "runWorker":
+      return workerTexts(row);
+    case "runLine":
+      return lineTexts(row);
+  }
+}
+
+function lineRows(run: Run): RunLineRow[] {
+  return run.lines
+    .filter((line) => line.state !== "verified")
+    .map((line) => ({ row: "runLine", run, line }));
+}
+
+function workerRows(run: Run): RunWorkerRow[] {
+  const ordered = ORDER.flatMap((state) => run.workers.filter((worker) => worker.state === state));
+  return ordered.map((worker) => ({ row: "runWorker", run, worker }));
+}
+
+function runTexts({ clusters, now_s }: RunsView, { run }: RunRow): RowTexts {
+  const look = LOOKS[run.state];
+  const name = plain(run.name);
+  const state = stateOf(run);
+  const took = duration((isLive(run) ? now_s : run.ended) - run.started);
+  const where = plain(clusterName(clusters, run.cluster));
+  const note = plain(run.note, 500);
+  return {
+    id: `run ${run.id}`,
+    label: name,
+    description: dotted(state, took, where, note),
+    tooltip: lines(
+      run.command,
+      `In ${run.cwd}`,
+      where === "" ? "" : `On ${where}`,
+      run.preset === "" ? "" : `Preset ${run.preset}`,
+      `${state}, ${took}`,
+      run.note,
+    ),
+    spoken: said(`run ${name}`, state, took, where, note),
+    icon: look.icon,
+    ...(look.color === undefined ? {} : { color: look.color }),
+    context: isLive(run) ? ROWS.run.live : ROWS.run.ended,
+    children: childrenOf(run),
+  };
+}
+
+/** "2 of 8 workers stopped", "failed with code 1". */
+function stateOf(run: Run): string {
+  const { word } = LOOKS[run.state];
+  if (run.state === "failed" || run.state === "ended") {
+    return run.code === null || run.code === 0 ? word : `${word} with code ${run.code}`;
+  }
+  const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
+  return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;
+}
+
+function childrenOf(run: Run): RowTexts["children"] {
+  const rows = run.workers.length + lineRows(run).length;
+  if (rows === 0) {
+    return "none";
+  }
+  return isLive(run) && rows <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
+}
+
+function workerTexts({ run, worker }: RunWorkerRow): RowTexts {
+  const { icon, color, word } = WORKER_LOOKS[worker.state];
+  const name = workerName(worker);
+  const rank = worker.rank === "" ? "" : `rank ${plain(worker.rank)}`;
+  const place = worker.path === "" ? "" : plain(shortPlace(worker.path, worker.line));
+  const kind = worker.kind === "worker" ? "" : worker.kind;
+  return {
+    id: `runWorker ${run.id} ${worker.worker_id}`,
+    label: name,
+    description: dotted(word, kind, rank, place, `pid ${worker.pid}`),
+    tooltip: lines(
+      worker.name,
+      dotted(worker.kind, word, rank),
+      worker.path === "" ? "" : `${worker.path}:${worker.line}`,
+      `pid ${worker.pid}, Python ${worker.python}`,
+    ),
+    spoken: said(
+      name,
+      kind,
+      rank,
+      word,
+      place === "" ? "" : `at ${place}`,
+      `process ${worker.pid}`,
+    ),
+    icon,
+    ...(color === undefined ? {} : { color }),
+    context: `${ROWS.runWorker}.${worker.state}`,
+    children: "none",
+  };
+}
+
+/** How a process is called, here and where one is picked. */
+export function workerName(worker: RunWorker): string {
+  return plain(worker.name) || `${worker.kind} ${worker.pid}`;
+}
+
+function lineTexts({ run, line }: RunLineRow): RowTexts {
+  const label = plain(shortPlace(line.path, line.line));
+  const why = plain(lineSentence(run, line), 500);
+  return {
+    id: `runLine ${run.id} ${line.path}:${line.line}`,
+    label,
+    description: why,
+    tooltip: lines(`${line.path}:${line.line}`, lineSentence(run, line)),
+    spoken: said(`breakpoint ${label}`, why),
+    icon: { pending: "circle-large-outline", moved: "arrow-down", unreachable: "circle-slash" }[
+      line.state === "verified" ? "pending" : line.state
+    ],
+    color:
+      line.state === "unreachable" ? "list.warningForeground" : "debugIcon.breakpointForeground",
+    context: ROWS.runLine,
+    children: "none",
+  };
+}
+
+/** What is to be known of a breakpoint; the sidecar's own words where it has some. */
+function lineSentence(run: Run, line: RunLine): string {
+  if (line.reason !== "") {
+    return line.reason;
+  }
+  switch (line.state) {
+    case "moved":
+      return `stops at line ${line.moved_to}, the next one with code`;
+    case "unreachable":
+      return "cannot be reached: there is no code at or below this line";
+    case "pending":
+      return isLive(run) ? "no process has loaded this file yet" : "no process loaded this file";
+    case "verified":
+      return count(line.workers, "process", "es");
+  }
+}
+
+/** "policy.py:42". */
+function shortPlace(path: string, line: number): string {
+  return `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
+}
+
+function clusterName({ clusters }: Clusters, id: string): string {
+  return clusters.find((cluster) => cluster.id === id)?.name ?? id;
+}

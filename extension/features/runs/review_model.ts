@@ -1,0 +1,71 @@
+/** The list of what a preset asked for and what becomes of it, as lines of a picker. */
+
+import { count, plain } from "../../common/texts";
+import type { Change, Proposal } from "./messages";
+
+export type ReviewAnswer = "start" | "back" | "cancel";
+
+export interface ReviewLine {
+  readonly label: string;
+  readonly description: string;
+  readonly detail: string;
+  readonly icon: string;
+  readonly isTitle: boolean;
+  readonly answer?: ReviewAnswer;
+}
+
+const TITLES: readonly (readonly [Change["outcome"], string, string])[] = [
+  ["could not find", "Could not find", "circle-slash"],
+  ["will apply", "Will apply", "check"],
+  ["already so", "Already so", "circle-large-outline"],
+];
+
+/** The answers, then what could not be found, which matters most, then the rest. */
+export function reviewLines(proposal: Proposal): ReviewLine[] {
+  const { framework, framework_version: version, changes, problems } = proposal;
+  const known = framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
+  return [
+    answer("Start", "play", "start", `${plain(known)} · ${tally(changes)}`),
+    answer("Change…", "settings", "back", "back to the form"),
+    answer("Cancel", "close", "cancel", "nothing is started"),
+    ...problems.map(({ message, next_step }) => ({
+      ...line(plain(message, 300), "", plain(next_step, 300)),
+      icon: "warning",
+    })),
+    ...TITLES.flatMap(([outcome, title, icon]) => section(changes, outcome, title, icon)),
+  ];
+}
+
+/** "7 will apply, 1 could not find". */
+function tally(changes: readonly Change[]): string {
+  const numbers = TITLES.map(([outcome, title]) => {
+    const number = changes.filter((change) => change.outcome === outcome).length;
+    return number === 0 ? "" : `${number} ${title.toLowerCase()}`;
+  }).filter((text) => text !== "");
+  return numbers.length === 0 ? count(0, "change") : numbers.join(", ");
+}
+
+function section(
+  changes: readonly Change[],
+  outcome: Change["outcome"],
+  title: string,
+  icon: string,
+): ReviewLine[] {
+  const own = changes.filter((change) => change.outcome === outcome);
+  if (own.length === 0) {
+    return [];
+  }
+  const rows = own.map((change) => ({
+    ...line(plain(change.asked, 300), plain(change.where), plain(change.why, 300)),
+    icon,
+  }));
+  return [{ ...line(title, "", ""), isTitle: true }, ...rows];
+}
+
+function answer(label: string, icon: string, given: ReviewAnswer, description: string): ReviewLine {
+  return { ...line(label, description, ""), icon, answer: given };
+}
+
+function line(label: string, description: string, detail: string): ReviewLine {
+  return { label, description, detail, icon: "", isTitle: false };
+}

@@ -1,0 +1,99 @@
+/** Whether the person stands at a line in some session of this window. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { DEBUG_TYPE } from "../../contributions";
+import { moves, type Moves } from "./stop_model";
+
+/** A worker that goes on and stops again at once, as in a loop, keeps the person's attention. */
+const GRACE_MS = 500;
+/** A session begins at a stop; one that does not say so within this time looks at a worker that runs. */
+const ARRIVAL_MS = 3000;
+
+/** Hears what passes between the editor and the adapter; owned by the feature. */
+export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
+  /** Sessions that stand, or have just begun, by their ids. */
+  private readonly stands = new Set<string>();
+  private readonly attached = new Map<string, string>();
+  private readonly left = new vscode.EventEmitter<undefined>();
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private readonly registered: Disposable;
+  /** Fires when the person has stood nowhere for a moment. */
+  readonly onLeft = this.left.event;
+
+  constructor() {
+    this.registered = vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, this);
+  }
+
+  get isStanding(): boolean {
+    return this.stands.size > 0;
+  }
+
+  /** The workers that have a session, by `stopKey`. */
+  get workers(): ReadonlySet<string> {
+    return new Set(this.attached.values());
+  }
+
+  createDebugAdapterTracker({
+    id,
+    configuration,
+  }: vscode.DebugSession): vscode.DebugAdapterTracker {
+    const { cluster, worker } = configuration as Record<string, unknown>;
+    let hasArrived = false;
+    const take = (message: unknown): void => {
+      const move: Moves = moves(message);
+      hasArrived ||= move !== "";
+      if (move === "stops") {
+        this.stands.add(id);
+      } else if (move === "goes on") {
+        this.stands.delete(id);
+        this.later(GRACE_MS);
+      }
+    };
+    return {
+      onWillStartSession: () => {
+        this.stands.add(id);
+        this.attached.set(id, `${String(cluster)} ${String(worker)}`);
+        this.later(ARRIVAL_MS, () => hasArrived || this.stands.delete(id));
+      },
+      onDidSendMessage: take,
+      onWillStopSession: () => {
+        this.ended(id);
+      },
+      onError: () => {
+        this.ended(id);
+      },
+      onExit: () => {
+        this.ended(id);
+      },
+    };
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+    this.left.dispose();
+    for (const timer of this.timers) {
+      clearTimeout(timer);
+    }
+  }
+
+  private ended(id: string): void {
+    if (this.attached.delete(id)) {
+      this.stands.delete(id);
+      this.later(GRACE_MS);
+    }
+  }
+
+  /** Says after a while that nobody stands anywhere, where that is still so. */
+  private later(ms: number, first: () => unknown = () => undefined): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      first();
+      if (!this.isStanding) {
+        this.left.fire(undefined);
+      }
+    }, ms);
+    this.timers.add(timer);
+  }
+}

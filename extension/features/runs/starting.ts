@@ -1,0 +1,96 @@
+/** Starts what was drafted: prepares it, asks where that is due, and shows what comes of it. */
+
+import * as vscode from "vscode";
+
+import { plain } from "../../common/texts";
+import { longWork } from "../../long_work";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import { prepareOf, type Draft } from "./draft";
+import { gutterBreakpoints } from "./gutter";
+import { PREPARE, RESTART, START, type Proposal, type Run } from "./messages";
+import type { Output } from "./output";
+import { programPython, workspaceFolder } from "./surroundings";
+
+const SUBMIT = "Submit";
+const START_IT = "Start";
+
+export class Starting {
+  /** Ids of what this window has started; in a window without a folder nothing else tells them. */
+  readonly started = new Set<string>();
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly output: Output,
+  ) {}
+
+  /** What would be started now, with the breakpoints of the gutter. */
+  async prepare(draft: Draft): Promise<Proposal> {
+    // A program is read from its file, as are the lines of its breakpoints.
+    await vscode.workspace.saveAll(false);
+    const python = draft.python || (await programPython());
+    const asked = prepareOf({ ...draft, python }, workspaceFolder(), gutterBreakpoints());
+    return await longWork("Preparing the run", (options) =>
+      this.parts.sidecar.request(PREPARE, asked, options),
+    );
+  }
+
+  /** Prepares and starts; the id of the run, or undefined when the person said no. */
+  async run(draft: Draft): Promise<string | undefined> {
+    return await this.start(await this.prepare(draft));
+  }
+
+  async start(proposal: Proposal): Promise<string | undefined> {
+    const { plan, confirm, title } = proposal;
+    if (confirm !== "" && !(await isConfirmed(title, confirm, START_IT))) {
+      return undefined;
+    }
+    const { id } = await longWork(`Starting ${plain(title)}`, (options) =>
+      this.parts.sidecar.request(START, { plan, confirmed: confirm !== "" }, options),
+    );
+    this.warn(proposal);
+    await this.show(id);
+    return id;
+  }
+
+  /** The same command once more; one that goes on is stopped first. */
+  async again(run: Run): Promise<string | undefined> {
+    if (run.confirm_stop !== "" && !(await isConfirmed("Restart", run.confirm_stop, "Restart"))) {
+      return undefined;
+    }
+    const submits = run.kind === "sbatch";
+    if (submits && !(await isConfirmed("Submit to SLURM once more?", run.command, SUBMIT))) {
+      return undefined;
+    }
+    await vscode.workspace.saveAll(false);
+    const isOurs = run.workspace === workspaceFolder();
+    const breakpoints = isOurs ? gutterBreakpoints() : null;
+    const confirmed = submits || run.confirm_stop !== "";
+    const { id } = await longWork(`Starting ${plain(run.name)}`, (options) =>
+      this.parts.sidecar.request(RESTART, { id: run.id, breakpoints, confirmed }, options),
+    );
+    await this.show(id);
+    return id;
+  }
+
+  private async show(id: string): Promise<void> {
+    this.started.add(id);
+    if (setting("runs.showOutput")) {
+      await this.output.show(id, true);
+    }
+  }
+
+  /** What stands in the way of stopping is no reason not to start. */
+  private warn({ problems }: Proposal): void {
+    for (const { code, message, next_step } of problems) {
+      this.parts.log.warn(`the run: ${code}: ${message} ${next_step}`);
+      void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
+    }
+  }
+}
+
+/** A dialog shows `detail`, an exact command, as it is. */
+export async function isConfirmed(question: string, detail: string, yes: string): Promise<boolean> {
+  const options = { modal: true, detail };
+  return (await vscode.window.showWarningMessage(plain(question), options, yes)) === yes;
+}

@@ -1,0 +1,92 @@
+/** Brings a worker that stops in a run of this window to the front, as a debugger does. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { COMMANDS } from "../../contributions";
+import { setting } from "../../settings";
+import type { Runs } from "./messages";
+import type { Starting } from "./starting";
+import { nextStop, stopKey, stoppedIn, type Stop } from "./stop_model";
+import type { RunsStore } from "./store";
+import type { Standing } from "./standing";
+import { workspaceFolder } from "./surroundings";
+
+/**
+ * One stop at a time: while the person stands at a line the others wait, held, in the list of paused workers.
+ * What stood already when the window was opened was left there, and is offered by the list alone.
+ */
+export class Stops implements Disposable {
+  private readonly seen = new Set<string>();
+  private readonly wanted = new Set<string>();
+  private readonly subscriptions: readonly Disposable[];
+  private isFirst = true;
+  private isAttaching = false;
+
+  constructor(
+    private readonly store: RunsStore,
+    private readonly starting: Starting,
+    private readonly standing: Standing,
+  ) {
+    this.subscriptions = [
+      store.runs.onChanged((runs) => {
+        this.take(runs);
+      }),
+      standing.onLeft(() => {
+        this.take(store.runs.value);
+      }),
+    ];
+  }
+
+  /** The person asked this worker to stop: it comes to the front wherever they look. */
+  want(worker: Stop): void {
+    this.wanted.add(stopKey(worker));
+  }
+
+  dispose(): void {
+    for (const one of this.subscriptions) {
+      one.dispose();
+    }
+  }
+
+  private take(runs: Runs): void {
+    const stopped = stoppedIn(runs);
+    const standing = new Set(stopped.map(stopKey));
+    for (const key of this.seen) {
+      if (!standing.has(key)) {
+        this.seen.delete(key);
+      }
+    }
+    if (this.isFirst) {
+      this.isFirst = false;
+      for (const one of stopped) {
+        this.seen.add(stopKey(one));
+      }
+    }
+    void this.bring(stopped);
+  }
+
+  private async bring(stopped: readonly Stop[]): Promise<void> {
+    const next = nextStop(stopped, {
+      seen: this.seen,
+      wanted: this.wanted,
+      attached: this.standing.workers,
+      isStanding: this.standing.isStanding,
+      isOurs: (run) => run.workspace === workspaceFolder() || this.starting.started.has(run.id),
+      byItself: setting("runs.showStops"),
+    });
+    if (next === undefined || this.isAttaching) {
+      return;
+    }
+    this.seen.add(stopKey(next));
+    this.wanted.delete(stopKey(next));
+    this.isAttaching = true;
+    try {
+      const { cluster, worker } = next;
+      await vscode.commands.executeCommand(COMMANDS.attach, { cluster, worker });
+    } finally {
+      this.isAttaching = false;
+    }
+    this.take(this.store.runs.value);
+  }
+}

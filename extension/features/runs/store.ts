@@ -1,0 +1,40 @@
+/** The newest list of runs that the sidecar sent. */
+
+import type { Disposable } from "../../common/disposables";
+import { Store, type Readable } from "../../common/readable";
+import type { Parts } from "../../parts";
+import { CHANGED, LIST, type Runs } from "./messages";
+
+/** Runs are kept by the sidecar, so each start of it, as after a reload, brings them all again. */
+export class RunsStore implements Disposable {
+  private readonly store = new Store<Runs>({ runs: [] });
+  private readonly listening: readonly Disposable[];
+
+  constructor(private readonly parts: Parts) {
+    this.listening = [
+      parts.sidecar.onNotification(CHANGED, (runs) => {
+        this.store.set(runs);
+      }),
+      parts.sidecar.onStarted(() => void this.askAnew()),
+    ];
+  }
+
+  get runs(): Readable<Runs> {
+    return this.store;
+  }
+
+  dispose(): void {
+    for (const one of this.listening) {
+      one.dispose();
+    }
+  }
+
+  private async askAnew(): Promise<void> {
+    try {
+      this.store.set(await this.parts.sidecar.request(LIST, {}));
+    } catch (error) {
+      // The person asked for nothing; the next notification brings the list.
+      this.parts.log.warn(`the runs could not be asked for: ${String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** The view Runs. */
+
+import { Disposables, type Disposable } from "../../common/disposables";
+import type { RunsRow } from "../../common/rows";
+import { COMMANDS, VIEWS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { RowTree } from "../../tree_view";
+import { isLive, runsRows, runsTexts, type RunsView } from "./model";
+import type { RunsStore } from "./store";
+
+/** How long runs have gone on is drawn anew this often. */
+const REDRAW_MS = 10_000;
+
+export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
+  const owned = new Disposables();
+  const input = (): RunsView => ({
+    runs: runs.value,
+    clusters: parts.clusters.value,
+    now_s: Date.now() / 1000,
+  });
+  const tree = owned.add(
+    new RowTree<RunsRow>(
+      VIEWS.runs,
+      {
+        children: (row) => runsRows(input(), row),
+        texts: (row) => runsTexts(input(), row),
+        click,
+      },
+      parts.selection,
+    ),
+  );
+  parts.panel.add(tree.view);
+  owned.add(
+    runs.onChanged(() => {
+      tree.redraw();
+    }),
+  );
+  const timer = setInterval(() => {
+    if (tree.view.visible && runs.value.runs.some(isLive)) {
+      tree.redraw();
+    }
+  }, REDRAW_MS);
+  owned.add({
+    dispose: () => {
+      clearInterval(timer);
+    },
+  });
+  return owned;
+}
+
+function click(row: RunsRow): string | undefined {
+  if (row.row === "runLine") {
+    return COMMANDS.showRunLine;
+  }
+  return row.row === "runWorker" && row.worker.state === "stopped" ? COMMANDS.attach : undefined;
+}
