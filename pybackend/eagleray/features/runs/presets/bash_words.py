@@ -144,11 +144,11 @@ def end_of_word(text: str, at: int) -> int:
         elif sign in " \t\r\n;&|()<>":
             return at
         else:
-            at = _end_of_piece(text, at)
+            at = end_of_piece(text, at)
     return at
 
 
-def _end_of_piece(text: str, at: int) -> int:
+def end_of_piece(text: str, at: int) -> int:
     """Where a quoted string, an expansion or a single character ends."""
     sign = text[at]
     if sign == "\\":
@@ -187,7 +187,7 @@ def _end_of_group(text: str, at: int, closing: str, plain: bool = False) -> int:
             depth -= 1
             at += 1
         else:
-            at = _end_of_piece(text, at)
+            at = end_of_piece(text, at)
     return at
 
 

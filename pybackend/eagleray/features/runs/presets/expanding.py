@@ -4,89 +4,89 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from eagleray.features.runs.presets.bash_words import Word, commands_of, end_of_word
+from eagleray.features.runs.presets.bash_words import Word, commands_of, end_of_piece
 
 _PARAMETER = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*|\d)|\{(?P<name>\w+)(?P<rest>[^}]*)\})")
 _PLAIN = re.compile(r"[^\\'\"$`]+")
-# In double quotes a backslash is one, unless one of these follows.
-_ESCAPED_IN_QUOTES = '$`"\\\n'
+# In double quotes a backslash is a plain character, unless one of these follows.
+_ESCAPED_IN_QUOTES = ("$", "`", '"', "\\", "\n")
 
 
-def expanded(raw: str, values: Mapping[str, str]) -> str | None:
-    """The text of the word `raw`; None where it takes more than the variables in `values`."""
-    text, at = "", 0
+@dataclass(frozen=True)
+class Text:
+    """A text; what was not `known` of it stands as the script writes it."""
+
+    text: str
+    known: bool = True
+
+    def __add__(self, other: Text) -> Text:
+        return Text(self.text + other.text, self.known and other.known)
+
+
+def expanded(raw: str, values: Mapping[str, Text]) -> Text:
+    """The text of the word `raw`, given the variables in `values`."""
+    text, at = Text(""), 0
     while at < len(raw):
         piece, at = _piece(raw, at, values)
-        if piece is None:
-            return None
         text += piece
     return text
 
 
-def _piece(raw: str, at: int, values: Mapping[str, str]) -> tuple[str | None, int]:
+def _piece(raw: str, at: int, values: Mapping[str, Text]) -> tuple[Text, int]:
     if plain := _PLAIN.match(raw, at):
-        return plain[0], plain.end()
-    sign = raw[at]
-    if sign == "'":
-        end = raw.find("'", at + 1)
-        return (raw[at + 1 : end], end + 1) if end > 0 else (None, len(raw))
-    if sign == "\\":
-        after = raw[at + 1 : at + 2]
-        return ("" if after == "\n" else after), at + 2
-    if sign == '"':
-        end = end_of_word(raw[at:], 0) if at == 0 else _closing(raw, at)
-        return _in_quotes(raw[at + 1 : _closing(raw, at) - 1], values), min(end, _closing(raw, at))
+        return Text(plain[0]), plain.end()
+    end = end_of_piece(raw, at)
+    piece = raw[at:end]
+    if piece[0] == "'":
+        closed = len(piece) > 1 and piece[-1] == "'"
+        return (Text(piece[1:-1]) if closed else Text(piece, False)), end
+    if piece[0] == '"':
+        closed = len(piece) > 1 and piece[-1] == '"'
+        return (_in_quotes(piece[1:-1], values) if closed else Text(piece, False)), end
+    if piece[0] == "\\":
+        return Text("" if piece[1:] == "\n" else piece[1:]), end
     return _parameter(raw, at, values)
 
 
-def _closing(raw: str, at: int) -> int:
-    """Just behind the double quote that closes the one at `at`."""
-    end = at + 1
-    while end < len(raw) and raw[end] != '"':
-        end += 2 if raw[end] == "\\" else 1
-    return end + 1
-
-
-def _in_quotes(text: str, values: Mapping[str, str]) -> str | None:
-    said, at = "", 0
+def _in_quotes(text: str, values: Mapping[str, Text]) -> Text:
+    said, at = Text(""), 0
     while at < len(text):
-        if text[at] == "\\" and text[at + 1 : at + 2] in tuple(_ESCAPED_IN_QUOTES):
-            said += "" if text[at + 1] == "\n" else text[at + 1]
+        if text[at] == "\\" and text[at + 1 : at + 2] in _ESCAPED_IN_QUOTES:
+            said += Text("" if text[at + 1] == "\n" else text[at + 1])
             at += 2
         elif text[at] in "$`":
             piece, at = _parameter(text, at, values)
-            if piece is None:
-                return None
             said += piece
         else:
-            said += text[at]
+            said += Text(text[at])
             at += 1
     return said
 
 
-def _parameter(raw: str, at: int, values: Mapping[str, str]) -> tuple[str | None, int]:
+def _parameter(raw: str, at: int, values: Mapping[str, Text]) -> tuple[Text, int]:
     found = _PARAMETER.match(raw, at)
     if not found:
-        literal = raw[at] == "$" and not raw.startswith(("$(", "${", "$'", '$"', "$@", "$*"), at)
-        return ("$", at + 1) if literal else (None, len(raw))
-    rest = found["rest"] or ""
-    value = values.get(found["plain"] or found["name"])
-    if rest.startswith((":-", "-")) and not value:
-        value = expanded(rest.removeprefix(":").removeprefix("-"), values)
-    elif rest and not rest.startswith((":-", "-")):
-        value = None
-    return value, found.end()
+        end = end_of_piece(raw, at)
+        special = raw.startswith(("`", "$(", "${", "$'", '$"', "$@", "$*", "$#", "$?", "$$"), at)
+        return Text(raw[at:end], not special), end
+    value, rest = values.get(found["plain"] or found["name"]), found["rest"] or ""
+    unknown = Text(found[0], known=False)
+    if not rest:
+        return value or unknown, found.end()
+    if not rest.startswith((":-", "-")):
+        return unknown, found.end()
+    if value and value.text:
+        return value, found.end()
+    default = expanded(rest.removeprefix(":").removeprefix("-"), values)
+    # The environment may hold the variable, unless it is an argument, which is known to be missing.
+    return Text(default.text, default.known and found["name"].isdigit()), found.end()
 
 
 def array_words(raw: str) -> tuple[Word, ...]:
-    """The words of `NAME=( … )`, with places counted from the beginning of `raw`."""
-    opening = raw.index("(") + 1
+    """The words of an array `( … )`, with places counted from the beginning of `raw`."""
     # Line ends separate the words of an array as blanks do.
-    inside = _without_comments(raw[opening:-1])
+    inside = re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda found: " " * len(found[0]), raw[1:-1])
     found = [word for command in commands_of(inside) for word in command.words]
-    return tuple(Word(one.raw, one.start + opening, one.end + opening) for one in found)
-
-
-def _without_comments(text: str) -> str:
-    return re.sub(r"(?:(?<=\s)|^)#[^\n]*", lambda found: " " * len(found[0]), text)
+    return tuple(Word(one.raw, one.start + 1, one.end + 1) for one in found)

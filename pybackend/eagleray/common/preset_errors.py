@@ -1,0 +1,37 @@
+"""Errors of presets: what a person answers in the form, and presets of their own that cannot be used."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def bad_answer(answer: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-answer",
+        f"“{printable(answer, 80)}” cannot be used for a debug run: {printable(why)}.",
+        "Write another value; an empty one leaves the program as it is.",
+    )
+
+
+def unknown_preset(name: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-preset",
+        f"There is no preset “{printable(name, 80)}” here.",
+        "“none” starts the program as it is; your own presets are kept for each workspace.",
+    )
+
+
+def bad_preset(why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-preset",
+        f"This is no preset: {printable(why, 300)}.",
+        "A preset is JSON as “Copy Preset as JSON” gives it.",
+    )
+
+
+def presets_not_kept(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "presets-not-kept",
+        f"Your presets cannot be kept in {printable(path, 300)}: {printable(why)}.",
+        "Check the folder, or set EAGLERAY_HOME to another one.",
+    )
