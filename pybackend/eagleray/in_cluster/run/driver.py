@@ -1,0 +1,88 @@
+"""The driver of a run: lines of its main file, its place in Ray's table, and a failure that nobody handles."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import ray_worker
+from .process import Process
+from .stopping import extend_debugpy_of_ray, stop_at_failure
+from .trouble import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from .arriving import Arrivals
+    from .settings import Settings
+
+
+class Driver:
+    """A driver opens a gate when it has a file with breakpoints, fails, or has connected to Ray."""
+
+    def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
+        self._settings = settings
+        self._arrivals = arrivals
+        self._main = ""
+        process = self._process = Process(settings, kind, arrivals)
+        process.matches = True
+        process.describe = self._describe
+        process.host = lambda: ray_worker.address(settings)
+        process.file = lambda: ray_worker.announcement(settings)
+        process.announce = ray_worker.announce
+
+    def start(self) -> None:
+        self._arrivals.after("ray.util.debugpy", self._stopping)
+        self._arrivals.after("ray._private.worker", self._connecting)
+        if self._settings.post_mortem:
+            self._catch_failures()
+        self._main = main_file()
+        if self._main:
+            self._process.look_at_file(self._main)
+
+    def _describe(self) -> dict[str, Any]:
+        return {**ray_worker.facts(), "name": os.path.basename(self._main) or "driver"}
+
+    def _stopping(self, module: ModuleType) -> None:
+        extend_debugpy_of_ray(module, self._process)
+
+    def _connecting(self, module: ModuleType) -> None:
+        before = module.connect
+
+        def connect(*args: Any, **kwargs: Any) -> Any:
+            result = before(*args, **kwargs)
+            self._connected()
+            return result
+
+        module.connect = connect  # type: ignore[attr-defined]
+
+    @harmless
+    def _connected(self) -> None:
+        """The driver is in Ray's table now, where it can be found and paused."""
+        if not self._process.has_gate:
+            self._process.open_soon()
+            return
+        self._process.tell_who()
+        self._process.announce(self._process.open())
+
+    def _catch_failures(self) -> None:
+        before = sys.excepthook
+
+        def excepthook(kind: Any, error: Any, traceback: Any) -> None:
+            # The person reads first what failed, as ever.
+            before(kind, error, traceback)
+            if isinstance(error, Exception):
+                harmless(stop_at_failure)(self._process, (kind, error, traceback))
+
+        sys.excepthook = excepthook
+
+
+def main_file() -> str:
+    """The script of a command `python script …`, "" for a module, a command or standard input."""
+    if "-m" in sys.argv[:1] or "-c" in sys.argv[:1]:
+        return ""
+    script = sys.argv[0] if sys.argv else ""
+    path = os.path.abspath(script) if script and script != "-" else ""
+    return path if os.path.isfile(path) else ""

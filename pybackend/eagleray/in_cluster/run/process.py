@@ -1,0 +1,222 @@
+"""This process as a part of the run: whether it is meant, which files with breakpoints it has, and its gate."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from . import gate as gates
+from .debugger import Debugger, Missing, hide
+from .places import Places, code_files, loaded_files
+from .settings import paths_of
+from .trouble import harmless, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .arriving import Arrivals
+    from .settings import Settings
+
+GO_S = 2.0
+
+
+class Process:
+    """One for the whole process; threads of the program call it, and one of the gate's.
+
+    `matches` is None until it is known whether the process is meant: what is found before waits for that.
+    `describe` tells the gate who this is, `host` where it may listen.
+    """
+
+    def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
+        self.settings = settings
+        self.kind = kind
+        self.matches: bool | None = None
+        self.files: dict[str, str] = {}
+        self.debugger = Debugger(settings.debugpy, settings.children)
+        self.describe: Callable[[], dict[str, Any]] = dict
+        self.host: Callable[[], str] = lambda: "127.0.0.1"
+        self.announce: Callable[[gates.Gate], object] = lambda gate: None
+        self.file: Callable[[], str] = str
+        self._arrivals = arrivals
+        self._gate: gates.Gate | None = None
+        self._opening = threading.Lock()
+        self._turn = threading.RLock()
+        self._state = threading.Lock()
+        self._waiting = 0
+        self._is_shut = False
+        self._wanted = threading.Event()
+        self._go = threading.Event()
+        self._inside = threading.local()
+        self._code: set[tuple[str, str]] = set()
+        self._places = Places(settings.paths)
+        arrivals.stems = self._places.stems
+        arrivals.seen = self._arrived
+        os.register_at_fork(after_in_child=self._forked)
+
+    # --- called by the program's threads ---------------------------------------------------------
+
+    def decide(self, matches: bool | None) -> None:
+        """It is known now whether this process is meant; a process that is waits here for its debugger."""
+        self.matches = matches
+        if not matches:
+            return
+        if self.files:
+            self.wait("files")
+        else:
+            self.open_soon()
+
+    def look_at(self, thing: object) -> None:
+        """A class or function was loaded, with all that it imports."""
+        # What came without its module stands in no list of modules, so it is kept for later lines.
+        self._code.update(code_files(thing))
+        self._found(self._places.among([*self._code, *loaded_files()]))
+
+    def look_at_file(self, file: str) -> None:
+        """The main file is about to run."""
+        self._code.add((file, ""))
+        self._found(self._places.among(self._code))
+
+    def wait(self, why: str, seconds: float | None = -1) -> bool:
+        """Until a debugger is there and has set the lines; False: nobody came, the program runs on."""
+        if getattr(self._inside, "waits", False):
+            return False
+        self._inside.waits = True
+        try:
+            with self._turn:
+                return self._wait(why, self.settings.wait_s if seconds == -1 else seconds)
+        except Exception as error:
+            say("waiting", error)
+            return False
+        finally:
+            self._inside.waits = False
+
+    @property
+    def has_gate(self) -> bool:
+        return self._gate is not None
+
+    def open_soon(self) -> None:
+        """Opens the gate beside the program, which waits for nothing."""
+        if self._gate is None:
+            thread = threading.Thread(target=harmless(self.open), name="Eagleray")
+            hide(thread)
+            thread.start()
+
+    def open(self) -> gates.Gate:
+        """The gate, opened if it is not; raises OSError."""
+        with self._opening:
+            if self._gate is None:
+                run = self.settings
+                gate = gates.start(
+                    run.run, run.verifier, run.hold_s, self.host(), self._who(), self.file()
+                )
+                gate.serve(harmless(self._on_line))
+                self._gate = gate
+                self.announce(gate)
+            return self._gate
+
+    def tell_who(self) -> None:
+        """Who this process is has changed."""
+        if self._gate is not None:
+            self._gate.say("who", **self._who())
+
+    def problem(self, code: str, text: str) -> None:
+        if self._gate is not None:
+            self._gate.say("problem", code=code, text=text)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _who(self) -> dict[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "kind": self.kind,
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "cwd": os.getcwd(),
+            "matches": self.matches is not False,
+            "files": self.files,
+            **self.describe(),
+        }
+
+    def _arrived(self, file: str, name: str) -> None:
+        path = self._places.of(file, name)
+        if path:
+            self._found({path: file})
+
+    def _found(self, found: dict[str, str]) -> None:
+        new = {path: file for path, file in found.items() if path not in self.files}
+        if not new:
+            return
+        self.files = {**self.files, **new}
+        if self.matches:
+            self.wait("files")
+
+    def _wait(self, why: str, seconds: float | None) -> bool:
+        gate = self.open()
+        if self._is_shut:
+            return False
+        if self.debugger.is_attached:
+            if why == "files":
+                self._go.clear()
+                gate.say("files", files=self.files, wait=True)
+                self._go.wait(GO_S)
+            return True
+        with self._state:
+            self._waiting += 1
+        try:
+            gate.say("waiting", why=why, files=self.files)
+            # Without a debugger that has announced itself debugpy is not even imported.
+            came = self.debugger.port or self._wanted.wait(seconds)
+            if came and not self._is_shut and (self.debugger.port or self._listen()):
+                gate.say("listening", port=self.debugger.port, debugpy=self.debugger.version)
+                if self.debugger.wait(seconds):
+                    self.debugger.trace_this_thread(True)
+                    gate.say("debugging")
+                    return True
+        finally:
+            with self._state:
+                self._waiting -= 1
+                self._wanted.clear()
+        gate.say("free")
+        return False
+
+    def _listen(self) -> bool:
+        try:
+            self.debugger.listen()
+            return True
+        except Missing:
+            self.problem("no-debugpy", f"{sys.executable} has no debugpy")
+        except Exception as error:
+            self.problem("debugpy-failed", repr(error))
+        return False
+
+    def _on_line(self, line: dict[str, Any]) -> None:
+        op = line.get("op")
+        if op == "gone":
+            # Nobody can come any more, so nobody is waited for.
+            self._is_shut = True
+            self._wanted.set()
+            self._go.set()
+        elif op == "go":
+            self._go.set()
+        elif op == "breakpoints":
+            self._places = Places(paths_of(line.get("breakpoints")))
+            self._arrivals.stems = self._places.stems
+            self.files = self._places.among([*self._code, *loaded_files()])
+            if self._gate is not None:
+                self._gate.say("files", files=self.files)
+        elif op == "debug":
+            with self._state:
+                self._wanted.set()
+                if self._waiting:
+                    return
+            if self._listen() and self._gate is not None:
+                self._gate.say("listening", port=self.debugger.port, debugpy=self.debugger.version)
+
+    def _forked(self) -> None:
+        """A child is no part of the run: its threads and its gate are the parent's."""
+        self.matches = False
+        self._gate = None
+        self._arrivals.stems = set()
+        self._arrivals.seen = lambda file, name: None

@@ -1,0 +1,122 @@
+"""What a Python process of the run is, a worker, a driver, a child or none of them, and what it gets for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import env_hook, ray_worker
+from .arriving import Arrivals
+from .settings import read
+from .trouble import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .settings import Settings
+
+INSIDE = "EAGLERAY_RUN_INSIDE"
+# Processes of Ray and of debugpy themselves, and helpers of multiprocessing: nothing of the person runs there.
+SERVICES = (
+    "/ray/_private/",
+    "/ray/dashboard/",
+    "/ray/autoscaler/",
+    "/debugpy/",
+    "multiprocessing.resource_tracker",
+    "multiprocessing.semaphore_tracker",
+)
+WORKER = "/ray/_private/workers/default_worker.py"
+
+
+def start(site: str) -> None:
+    """Called once, before the program's first line."""
+    words = list(getattr(sys, "orig_argv", sys.argv))
+    kind = kind_of(words, os.environ)
+    tidy_path(site)
+    if kind == "service":
+        return
+    settings = read(os.environ)
+    if settings is None:
+        return
+    arrivals = Arrivals()
+    arrivals.install()
+    create(settings, arrivals)
+    if kind == "worker":
+        start_worker(settings, arrivals)
+    elif kind == "driver":
+        start_driver(settings, arrivals)
+    elif settings.children and os.environ.get(INSIDE) != "debugged":
+        start_driver(settings, arrivals, "child")
+
+
+def kind_of(words: list[str], environ: os._Environ[str] | dict[str, str]) -> str:
+    """Decided by the command line, in this order: a worker that runs tasks, a service, a child, else a driver."""
+    command = [word.replace("\\", "/") for word in words[:6]]
+    if any(word.endswith(WORKER) for word in command):
+        return "worker" if "--worker-type=WORKER" in words or not _has_type(words) else "service"
+    if any(service in word for word in command for service in SERVICES):
+        return "service"
+    if environ.get(INSIDE) or "--multiprocessing-fork" in words:
+        return "child"
+    return "driver"
+
+
+def _has_type(words: list[str]) -> bool:
+    return any(word.startswith("--worker-type=") for word in words)
+
+
+def create(settings: Settings, arrivals: Arrivals) -> None:
+    """What every process gets that may create actors, tasks and jobs."""
+    from .creations import Creations
+
+    env_hook.install()
+    creations = Creations(settings)
+    arrivals.after("ray.actor", creations.extend_actors)
+    arrivals.after("ray.remote_function", creations.extend_functions)
+    arrivals.after("ray._private.runtime_env.uv_runtime_env_hook", env_hook.extend_uv)
+    arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
+
+
+def _submissions(module: ModuleType, settings: Settings) -> None:
+    from .submissions import extend_submissions
+
+    extend_submissions(module, settings)
+
+
+def start_worker(settings: Settings, arrivals: Arrivals) -> None:
+    """A worker of Ray: it is meant or not once it knows what it is to run."""
+    from .loading import Loading
+    from .process import Process
+    from .stopping import extend_debugpy_of_ray
+
+    os.environ[INSIDE] = "worker"
+    if settings.post_mortem and os.environ.get("RAY_DEBUG") != "legacy":
+        # The second one is what Ray before 2.39 reads.
+        os.environ["RAY_DEBUG_POST_MORTEM"] = os.environ["RAY_DEBUG"] = "1"
+    process = Process(settings, "worker", arrivals)
+    process.host = lambda: ray_worker.address(settings)
+    process.announce = ray_worker.announce
+    loading = Loading(process)
+    arrivals.after("ray._private.function_manager", loading.extend)
+    arrivals.after("ray.util.debugpy", lambda module: extend_debugpy_of_ray(module, process))
+
+
+def start_driver(settings: Settings, arrivals: Arrivals, kind: str = "driver") -> None:
+    """A program that the person started; its main file may have lines to stop at before it runs at all."""
+    from .driver import Driver
+    from .matching import driver_meant
+
+    if driver_meant(settings):
+        Driver(settings, kind, arrivals).start()
+
+
+@harmless
+def tidy_path(site: str) -> None:
+    """Takes our folder out of `sys.path`, and with it an empty entry that stands for a PYTHONPATH which is not set."""
+    entries = os.environ.get("PYTHONPATH", "").split(":")
+    if entries[-2:] == [site, ""]:
+        os.environ["PYTHONPATH"] = ":".join(entries[:-1])
+        place = sys.path.index(site) + 1 if site in sys.path else 0
+        if place and sys.path[place : place + 1] == [os.getcwd()]:
+            del sys.path[place]

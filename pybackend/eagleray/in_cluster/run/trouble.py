@@ -1,0 +1,39 @@
+"""What goes wrong with our own code in the person's process: one line on stderr, and the process goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+_said: set[str] = set()
+
+
+def say(where: str, error: BaseException) -> None:
+    """Says it once for each place, since a place may be passed a million times."""
+    if where in _said:
+        return
+    _said.add(where)
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
+
+
+def harmless(function: Function) -> Function:
+    """A function of ours that returns None instead of raising."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            say(function.__qualname__, error)
+            return None
+
+    return called  # type: ignore[return-value]

@@ -1,0 +1,3 @@
+"""Imported while the program runs already."""
+
+VALUE = 4  # stop: late

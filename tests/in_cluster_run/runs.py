@@ -1,0 +1,163 @@
+"""A run as its processes see it: the copied package, the environment, and a hand-made client of their gates."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.dap_client import DapClient
+from tests.ray_cluster import wait_for
+
+SOURCE = Path(__file__).parents[2] / "pybackend" / "eagleray" / "in_cluster" / "run"
+PACKAGE = "_eagleray_run_12345678"
+SECRET = "a secret of this run"
+RUN = "0123456789ab"
+
+
+class Run:
+    """A run in `folder`; `lines` are the comments `stop: NAME` of `program` at which it stops."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.path = folder / "shared"
+        if not self.path.exists():
+            self.path.mkdir()
+            copied = self.path / PACKAGE
+            shutil.copytree(SOURCE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+        self.gates = folder / "run"
+        self.gates.mkdir(exist_ok=True)
+        self.settings: dict[str, Any] = {
+            "run": RUN,
+            "verifier": hashlib.sha256(SECRET.encode()).hexdigest(),
+            "package": PACKAGE,
+            "path": str(self.path),
+            "folder": str(self.gates),
+            "host": socket.gethostname(),
+            "wait_s": 30,
+            **settings,
+        }
+
+    def env(self, **more: str) -> dict[str, str]:
+        """What the starter of a run adds to the environment."""
+        site = f"{self.path}/{PACKAGE}/site"
+        text = json.dumps(self.settings).replace("$", "\\u0024")
+        before = os.environ.get("PYTHONPATH")
+        path = f"{site}:{before}" if before else site
+        return {"PYTHONPATH": path, "EAGLERAY_RUN": text, **more}
+
+    def gate_files(self) -> list[dict[str, Any]]:
+        """What drivers say of their gates."""
+        found = []
+        for file in self.gates.glob("gate-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                found.append(json.loads(file.read_text()))
+        return found
+
+    def wait_gate_file(self) -> dict[str, Any]:
+        (file,) = wait_for("the gate of the driver", self.gate_files)
+        return file
+
+
+def breakpoints(program: Path, *names: str) -> list[dict[str, Any]]:
+    """Breakpoints at the lines of `program` that say `# stop: NAME`."""
+    return [{"path": str(program), "lines": [{"line": line_of(program, name)} for name in names]}]
+
+
+def line_of(program: Path, name: str) -> int:
+    for number, line in enumerate(program.read_text().splitlines(), 1):
+        if re.search(rf"# stop: {name}\b", line):
+            return number
+    raise LookupError(f"{program} has no line “# stop: {name}”")
+
+
+class GateClient:
+    """The control channel of one gate; `lines` keeps all that came."""
+
+    def __init__(self, host: str, port: int, secret: str = SECRET) -> None:
+        self.sock = socket.create_connection((host, port), 30)
+        self.lines: list[dict[str, Any]] = []
+        self._changed = threading.Condition()
+        self._stream = self.sock.makefile("rb")
+        self.greeting = self._stream.readline()
+        self.say(secret=secret, want="control")
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def say(self, **line: Any) -> None:
+        self.sock.sendall(json.dumps(line).encode() + b"\n")
+
+    def wait(self, event: str, count: int = 1) -> dict[str, Any]:
+        """The `count`-th line with this event."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self.having(event)) >= count, 60)
+            found = self.having(event)
+            assert len(found) >= count, f"no {event}: {self.lines}"
+            return found[count - 1]
+
+    def having(self, event: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if event in (line.get("event"), *line)]
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        hello: dict[str, Any] = self.wait("hello")["hello"]
+        return hello
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while line := self._stream.readline():
+                with self._changed:
+                    self.lines.append(json.loads(line))
+                    self._changed.notify_all()
+
+
+class Debugging:
+    """Debugs one process: attaches through the announced port and sets the lines of the run in its files."""
+
+    def __init__(self, gate: GateClient, run: Run) -> None:
+        self.gate = gate
+        if gate.hello["state"] != "waiting":
+            gate.wait("waiting")
+        gate.say(op="debug")
+        port = gate.wait("listening")["port"]
+        self.client = DapClient.tcp("127.0.0.1", port)
+        files = (gate.having("waiting") or [gate.hello])[-1]["files"]
+        lines = {
+            one["path"]: [line["line"] for line in one["lines"]]
+            for one in run.settings["breakpoints"]
+        }
+        self.client.attach(
+            breakpoints={files[path]: lines[path] for path in files if path in lines}
+        )
+
+    def stop(self) -> tuple[str, int]:
+        """Where it stands next: name of the function and line."""
+        stopped = self.client.wait_for("stopped")
+        self.thread = stopped["body"]["threadId"]
+        frame = self.client.request("stackTrace", threadId=self.thread)["stackFrames"][0]
+        return frame["name"], frame["line"]
+
+    def go_on(self) -> None:
+        self.client.request("continue", threadId=self.thread)
+
+
+@contextlib.contextmanager
+def debugging(host: str, port: int, run: Run) -> Iterator[Debugging]:
+    gate = GateClient(host, port)
+    try:
+        yield Debugging(gate, run)
+    finally:
+        gate.close()
