@@ -1,4 +1,4 @@
-"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages …`.
+"""The one entry script: `eagleray_start.py [--libs DIR]… sidecar|adapter|keep-run|askpass|cli|print-messages …`.
 
 It needs nothing but the standard library and its own folder, so that it runs isolated (`python -I -S`),
 when neither the folder of the script nor site-packages are on the path.  Our libraries are then found
@@ -47,16 +47,24 @@ def run(what: str, arguments: "list[str]") -> int:
         from eagleray.cli.main import main as cli
 
         return cli(arguments)
+    if what == "keep-run":
+        from eagleray.cli.keep_run import main as keep_run
+
+        return keep_run(arguments)
     if what == "askpass":
         from eagleray.routes.askpass_helper import main as askpass
 
         return askpass(arguments)
+    if what == "pdb-terminal":
+        from eagleray.cli.pdb_terminal import main as pdb_terminal
+
+        return pdb_terminal(arguments)
     if what == "print-messages":
         from eagleray.sidecar.typescript import main as print_messages
 
         return print_messages(arguments)
     sys.stderr.write(
-        "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|askpass|cli|print-messages\n"
+        "usage: eagleray_start.py [--libs DIR]… sidecar|adapter|keep-run|askpass|cli|print-messages\n"
     )
     return 2
 

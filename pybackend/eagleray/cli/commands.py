@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.adapter.protocol import RouteState, WorkerState
-from eagleray.cli import printing
+from eagleray.cli import pdb, printing, run_commands
 from eagleray.cli.asking import Asking
 from eagleray.common.cluster_errors import no_clusters
 from eagleray.common.errors import EaglerayError, printable
@@ -19,6 +19,7 @@ from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.clusters.known import AllKnown
 from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached
+from eagleray.features.pdb.target import read as read_target
 from eagleray.features.workers.rows import Paused, everyone
 from eagleray.routes.spec import RouteSpec
 from eagleray.sidecar.parts import Parts, Settings, build
@@ -171,6 +172,12 @@ async def logs(parts: Parts, asked: argparse.Namespace) -> int:
     raise unknown_worker(asked.worker)
 
 
+async def pdb_(parts: Parts, asked: argparse.Namespace) -> int:
+    if asked.at:
+        return await pdb.talk(parts, read_target(asked.at))
+    return await pdb.run(parts, await _cluster_ids(parts, asked), asked)
+
+
 COMMANDS = {
     "clusters": clusters,
     "slurm": slurm,
@@ -180,6 +187,9 @@ COMMANDS = {
     "continue": continue_,
     "release": release,
     "logs": logs,
+    "pdb": pdb_,
+    "run": run_commands.run,
+    "runs": run_commands.runs,
 }
 
 

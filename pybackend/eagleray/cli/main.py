@@ -12,16 +12,16 @@ import sys
 from collections.abc import Sequence
 
 from eagleray import __version__
+from eagleray.cli import run_arguments
+from eagleray.cli.cluster_help import CLUSTER_HELP
 from eagleray.common.errors import EaglerayError
-
-CLUSTER_HELP = (
-    "the cluster: 8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB, ssh://HOST/slurm://JOB"
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     top = parser()
-    asked = top.parse_args(arguments)
+    ours, program = run_arguments.split(sys.argv[1:] if arguments is None else arguments)
+    asked = top.parse_args(ours)
+    asked.program = program
     if wrong := _wrong(asked):
         top.error(wrong)
     # Imported late: `--help` and a wrong command line are answered at once.
@@ -69,6 +69,16 @@ def parser() -> argparse.ArgumentParser:
     release = _command(commands, "release", "let held workers run on and give them up")
     logs = _command(commands, "logs", "the end of a worker's log")
 
+    run_arguments.add_run(
+        _command(commands, "run", run_arguments.RUN_HELP, cluster=False, json=False)
+    )
+    run_arguments.add_runs(_command(commands, "runs", run_arguments.RUNS_HELP, cluster=False))
+    pdb = _command(
+        commands,
+        "pdb",
+        "workers that wait in Ray's own pdb (RAY_DEBUG=legacy), or a terminal to one",
+    )
+
     worker_help = "worker id, an unambiguous beginning of one, or the worker's name"
     attach.add_argument("worker", metavar="WORKER", help=worker_help)
     attach.add_argument(
@@ -84,6 +94,10 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("--err", action="store_true", help="standard error instead of output")
     logs.add_argument("--lines", type=_positive, default=1000, help="at most so many (1000)")
     logs.add_argument("--follow", action="store_true", help="go on with what is appended")
+    pdb.add_argument(
+        "session", metavar="SESSION", nargs="?", help="the id, the beginning of it, or the name"
+    )
+    pdb.add_argument("--at", default="", help=argparse.SUPPRESS)
     slurm.add_argument(
         "--host",
         metavar="HOST",
@@ -123,10 +137,14 @@ def _command(
 
 def _wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about the arguments."""
+    if asked.command in ("run", "runs"):
+        return run_arguments.wrong(asked)
     if "workers" in asked and bool(asked.workers) == asked.all:
         return f"{asked.command}: name workers, or say --all"
     if asked.command == "logs" and asked.follow and asked.json:
         return "logs: --follow cannot be had as JSON"
+    if asked.command == "pdb" and asked.json and (asked.session or asked.at):
+        return "pdb: only the list can be had as JSON"
     return ""
 
 

@@ -78,6 +78,15 @@ class Dashboard:
             commit=printable(ray_rows.text(value, "ray_commit"), 60),
         )
 
+    async def python_version(self) -> str:
+        """ "3.11.7": that of the head; "" for versions of Ray that do not tell it."""
+        reply = await self._http.get("/api/v0/cluster_metadata", seconds=self._quick_s)
+        if reply.status == 404:
+            return ""
+        value = self._json(self._good(reply))
+        data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
+        return printable(ray_rows.text(data, "pythonVersion"), 20)
+
     async def authentication_mode(self) -> str:
         """ "disabled", "token" or another mode of Ray; "disabled" for versions that know none."""
         reply = await self._http.get("/api/authentication_mode", seconds=self._quick_s)

@@ -111,6 +111,23 @@ def folder_not_there(folder: str, ssh: str) -> EaglerayError:
     )
 
 
+def not_delivered(ssh: str, said: str) -> EaglerayError:
+    return EaglerayError(
+        "not-delivered",
+        f"Our code could not be put on {printable(ssh)}: {printable(said.strip()[-300:]) or 'it says nothing'}",
+        "It needs `python3` there, and a home with some room.",
+        said,
+    )
+
+
+def no_gcs(cluster: str) -> EaglerayError:
+    return EaglerayError(
+        "no-gcs",
+        f"{printable(cluster)} does not say where programs join it.",
+        "Start the program as a job of the cluster.",
+    )
+
+
 def other_python(here: str, there: str) -> EaglerayError:
     return EaglerayError(
         "other-python",

@@ -16,9 +16,11 @@ from eagleray.clients.held_elsewhere import held_elsewhere
 from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
+from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.heads import Heads
 from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.own_ports import OwnPorts
 from eagleray.features.clusters.reaching import Reaching, jobs_of
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.terminals import Terminals
@@ -27,10 +29,16 @@ from eagleray.features.clusters.ways import Ways
 from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.debugging.reminding import LONG_S
+from eagleray.features.pdb.pdb import Pdb
+from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.records import Records
+from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
 from eagleray.routes.ssh_command import OF_PERSON
+from eagleray.sidecar.python_versions import PythonVersions
 
 
 @frozen
@@ -82,6 +90,7 @@ class Parts:
 
     settings: Settings
     adapters: Adapters
+    commands: Commands
     watch: ClusterWatch
     clusters: Clusters
     jobs: Jobs
@@ -91,9 +100,14 @@ class Parts:
     workers: PausedWorkers
     debugging: Debugging
     source_mapping: SourceMapping
+    pdb: Pdb
+    preparing: Preparing
+    runs: Runs
+    runs_of_adapter: OfAdapter
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
+        await self.pdb.close()
         await self.workers.close()
         self.reaching.close()
         await self.clusters.close()
@@ -153,9 +167,12 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
         return workers.on_change(lambda: update(workers.looked_at()))
 
+    versions = PythonVersions(commands, watch.dashboard)
+    runs_of_adapter = OfAdapter(adapters)
     return Parts(
         settings=settings,
         adapters=adapters,
+        commands=commands,
         watch=watch,
         clusters=clusters,
         jobs=jobs,
@@ -175,4 +192,8 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
             routes=ways.routes,
         ),
         source_mapping=source_mapping,
+        pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
+        preparing=Preparing(clusters.id_of, versions.here, versions.there),
+        runs=Runs(Records(run_records()), runs_of_adapter),
+        runs_of_adapter=runs_of_adapter,
     )

@@ -73,7 +73,7 @@ def find(environ: Mapping[str, str], machine: Machine, *, own: bool) -> Findings
         _of_variable(name, environ.get(name, "").strip(), found, hints)
     if own:
         dashboards = machine.dashboards()
-        found += [one for dashboard in dashboards if (one := _of_dashboard(dashboard))]
+        found += [one for dashboard in dashboards if (one := address_of(dashboard))]
         hints += _switched_off(dashboards)
         _of_usual_port(machine, found, hints)
     unique: dict[str, Found] = {}
@@ -92,7 +92,7 @@ def _of_variable(name: str, value: str, found: list[Found], hints: list[Problem]
         hints.append(Problem("bad-variable", text, f"Correct {name}, or unset it."))
 
 
-def _of_dashboard(process: DashboardProcess) -> Found | None:
+def address_of(process: DashboardProcess) -> Found | None:
     """The port of a dashboard: the one it was told, or one of the next that it tried when that was taken."""
     told = _option(process.arguments, "--port", USUAL_PORT)
     retries = _option(process.arguments, "--port-retries", 50)

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import asdict
 
-from eagleray.clients.in_cluster_package import SITE
+from eagleray.clients.in_cluster_package import SITE, Package, zipped
 from eagleray.common.paths import host_name
 from eagleray.features.runs.plan import RunPlan
 
@@ -62,6 +62,11 @@ def asked(
 def plain_json(value: Any) -> str:
     """JSON without a dollar sign, since Ray puts variables in place of what follows one."""
     return json.dumps(value, separators=(",", ":")).replace("$", "\\u0024")
+
+
+def uri_of(of: Package) -> str:
+    """How Ray's package store names our code."""
+    return f"gcs://{zipped(of)[0]}"
 
 
 def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from attrs import evolve
@@ -42,18 +42,22 @@ class Keeper:
         self,
         record: Record,
         output: Output,
-        starter: Starter,
+        make: Callable[[], Awaitable[Starter]],
         watching: Watches,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._record = record
         self._output = output
-        self._starter = starter
+        self._make = make
         self._watching = watching
         self._now = now
         self._state = record.state()
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
+
+    def begin(self, state: RunState) -> None:
+        """Writes down who keeps the run, by which whoever started us knows that we are there."""
+        self._write(state)
 
     def stop(self) -> None:
         """The program is to end; may be called from a handler of signals."""
@@ -63,9 +67,8 @@ class Keeper:
     async def run(self) -> None:
         """Returns when the run is over and that is written down."""
         try:
-            await self._start()
+            self._starter = await self._start()
         except EaglerayError as error:
-            self._output.write(f"eagleray: {error}\n".encode())
             self._write(evolve(self._state, phase="failed", ended=self._now(), note=str(error)))
             return
         watching = asyncio.create_task(self._watching.run(), name="watching")
@@ -82,8 +85,9 @@ class Keeper:
             await asyncio.gather(watching, stopping, ended, return_exceptions=True)
             await self._watching.close()
 
-    async def _start(self) -> None:
-        started = await self._starter.start()
+    async def _start(self) -> Starter:
+        starter = await self._make()
+        started = await starter.start()
         self._write(
             evolve(
                 self._state,
@@ -93,6 +97,7 @@ class Keeper:
                 ssh=started.ssh,
             )
         )
+        return starter
 
     async def _stop(self) -> None:
         while True:

@@ -21,11 +21,11 @@ START_S = 30.0
 _LOOK_S = 0.02
 
 
-def command(run: str) -> list[str]:
-    """How a keeper is run: by the Python and with the libraries that we ourselves have."""
+def own_command(*words: str) -> list[str]:
+    """A command of ours: by the Python and with the libraries that we ourselves have."""
     entry = Path(__file__).resolve().parents[3] / "eagleray_start.py"
     flags = ["-I", "-S"] if sys.flags.no_site else ["-I"]
-    return [sys.executable, *flags, str(entry), "keep-run", run]
+    return [sys.executable, *flags, str(entry), *words]
 
 
 async def start(record: Record) -> None:
@@ -34,7 +34,8 @@ async def start(record: Record) -> None:
     deadline = time.monotonic() + START_S
     while record.state().keeper is None:
         if process.poll() is not None or time.monotonic() > deadline:
-            raise keeper_not_started(_said(record) or f"it ended with {process.poll()}")
+            said = _said(record).strip()
+            raise keeper_not_started(said.rpartition("\n")[2] or f"it ended with {process.poll()}")
         await asyncio.sleep(_LOOK_S)
 
 
@@ -58,7 +59,7 @@ def _spawned(record: Record) -> subprocess.Popen[bytes]:
     with (record.folder / "keeper.log").open("ab") as log:
         try:
             process = subprocess.Popen(
-                command(record.id),
+                own_command("keep-run", record.id),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -12,7 +12,7 @@ import shutil  # noqa: E402
 VARIABLE = "EAGLERAY_ENTRY"
 
 
-def main():
+def main() -> int:
     """Becomes the program; ends with 127 when there is none, as a shell does."""
     said = json.loads(os.environ.pop(VARIABLE))
     argv = said["argv"]
@@ -32,7 +32,7 @@ def main():
         return 127
 
 
-def _say(text):
+def _say(text: str) -> None:
     sys.stderr.write(f"eagleray: {text}\n")
 
 

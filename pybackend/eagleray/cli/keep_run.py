@@ -1,0 +1,55 @@
+"""The process that keeps one run: `keep-run ID`, started by whoever starts the run and outliving them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+from attrs import evolve
+
+from eagleray.clients.process_identity import born
+from eagleray.common.paths import host_name, runs
+from eagleray.features.runs.keeper import Keeper
+from eagleray.features.runs.making import Making
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.state import Process
+from eagleray.features.runs.watching import Watching
+from eagleray.sidecar.own_dashboards import own_dashboards
+from eagleray.sidecar.parts import Settings, build
+
+
+def main(arguments: list[str]) -> int:
+    """Keeps the run of that id until it is over."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    # Whoever started us may have had these ignored, which the program would inherit.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    asyncio.run(_keep(Records(runs()).find(arguments[0])))
+    return 0
+
+
+async def _keep(record: Record) -> None:
+    parts = build(Settings.read({"discovery": "off"}, dict(os.environ)))
+    output = Output(record.output)
+    try:
+        making = Making(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)
+        home, plan = making.home(record), record.plan()
+        watching = Watching(record, plan, home, parts.runs_of_adapter, parts.ways.routes)
+        keeper = Keeper(
+            record, output, lambda: making.starter(record, output, dict(os.environ)), watching
+        )
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, keeper.stop)
+        ours = Process(os.getpid(), born(os.getpid()))
+        keeper.begin(evolve(record.state(), keeper=ours, host=host_name()))
+        await keeper.run()
+    finally:
+        output.close()
+        await parts.close()

@@ -1,0 +1,88 @@
+"""The arguments of `eagleray run` and `eagleray runs`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from eagleray.cli.cluster_help import CLUSTER_HELP
+
+RUN_HELP = "start a program whose workers stop at breakpoints, without a change of its code"
+RUNS_HELP = "the last runs: list, follow, stop, restart or forget them"
+ACTIONS = ("list", "follow", "stop", "restart", "forget")
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and the person's command behind the first `--` of `run`."""
+    words = list(arguments)
+    if "run" in words and "--" in words[words.index("run") :]:
+        at = words.index("--", words.index("run"))
+        return words[:at], words[at + 1 :]
+    return words, []
+
+
+def add_run(run: argparse.ArgumentParser) -> None:
+    run.usage = "eagleray run [options] -- COMMAND…"
+    run.add_argument("--cluster", metavar="URL", help=f"run it there as a job; {CLUSTER_HELP}")
+    run.add_argument(
+        "--break",
+        dest="breakpoints",
+        metavar="FILE:LINE",
+        action="append",
+        default=[],
+        help="stop there; FILE:LINE:CONDITION stops only where that is true",
+    )
+    run.add_argument(
+        "--workers",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="only workers whose class, name or function fits (shell patterns, separated by commas)",
+    )
+    run.add_argument("--ranks", metavar="0,2-4", type=_ranks, help="only workers of these ranks")
+    run.add_argument("--post-mortem", action="store_true", help="stop where an error is not caught")
+    run.add_argument("--children", action="store_true", help="debug child processes of workers too")
+    run.add_argument("--preset", metavar="NAME", default="", help="a preset for a debug run")
+    run.add_argument(
+        "--env",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_variable,
+        default=[],
+        help="a variable",
+    )
+    run.add_argument("--dry-run", action="store_true", help="say what would be started, only")
+    run.add_argument("--detach", action="store_true", help="print the id and leave it running")
+    run.add_argument("--yes", action="store_true", help="start on SLURM without asking")
+
+
+def add_runs(runs: argparse.ArgumentParser) -> None:
+    runs.add_argument("action", nargs="?", choices=ACTIONS, default="list", help="list by default")
+    runs.add_argument("id", metavar="ID", nargs="?", default="", help="the id or its beginning")
+    runs.add_argument("--yes", action="store_true", help="do not ask before anything on SLURM")
+
+
+def wrong(asked: argparse.Namespace) -> str:
+    """What argparse cannot say about them."""
+    if asked.command == "run" and not asked.program:
+        return "run: write the command behind `--`"
+    if asked.command == "runs" and (asked.action == "list") == bool(asked.id):
+        return "runs: follow, stop, restart and forget take the id of a run, list takes none"
+    return ""
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise argparse.ArgumentTypeError("write ranks as 0,2-4")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name.isidentifier() or not equals:
+        raise argparse.ArgumentTypeError("write NAME=VALUE")
+    return name, value

@@ -1,0 +1,192 @@
+"""`eagleray run` and `eagleray runs`: a program is started ready to be debugged, followed, stopped, started again."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+
+from eagleray.cli import printing
+from eagleray.cli.asking import has_terminal, read_line
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.features.runs.breakpoint_texts import breakpoints
+from eagleray.features.runs.handlers import wire_run
+from eagleray.features.runs.output import follow as follow_output
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.preparing import Asked
+from eagleray.features.runs.records import Listed, Record, read
+from eagleray.features.runs.runs import seen
+from eagleray.features.runs.words import command_text, confirm_text
+from eagleray.sidecar.parts import Parts
+
+# What a shell says of a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+
+async def run(parts: Parts, asked: argparse.Namespace) -> int:
+    """Starts the program and follows it; the exit code is that of the program."""
+    plan = await _plan(parts, asked)
+    for problem in await parts.preparing.problems(plan):
+        _say(str(problem))
+    if asked.dry_run:
+        print(command_text(plan))
+        return 0
+    question = confirm_text(plan)
+    confirmed = bool(question) and (asked.yes or await _confirmed(question))
+    run_id = await parts.runs.start(plan, confirmed=confirmed)
+    if asked.detach:
+        print(run_id)
+        return 0
+    _say(f"Run {run_id}: {printable(command_text(plan), 2000)}")
+    return await _follow(parts, parts.runs.find(run_id))
+
+
+async def runs(parts: Parts, asked: argparse.Namespace) -> int:
+    if asked.action == "list":
+        return _list(parts, asked)
+    if asked.action == "follow":
+        return await _follow(parts, parts.runs.find(asked.id))
+    if asked.action == "stop":
+        record = parts.runs.find(asked.id)
+        question = wire_run(Listed(record, record.plan(), record.state())).confirm_stop
+        confirmed = bool(question) and (asked.yes or await _confirmed(question))
+        await parts.runs.stop(asked.id, confirmed=confirmed)
+        return 0
+    if asked.action == "forget":
+        parts.runs.forget(asked.id)
+        return 0
+    plan = parts.runs.find(asked.id).plan()
+    question = confirm_text(plan)
+    confirmed = bool(question) and (asked.yes or await _confirmed(question))
+    again = await parts.runs.restart(asked.id, None, confirmed=confirmed)
+    _say(f"Run {again}: {printable(command_text(plan), 2000)}")
+    return await _follow(parts, parts.runs.find(again))
+
+
+async def _plan(parts: Parts, asked: argparse.Namespace) -> RunPlan:
+    cwd = Path.cwd()
+    return await parts.preparing.plan(
+        Asked(
+            path="",
+            args=asked.program,
+            cwd=str(cwd),
+            cluster=asked.cluster or "",
+            breakpoints=breakpoints(asked.breakpoints, cwd),
+            workers=tuple(asked.workers),
+            ranks=asked.ranks,
+            post_mortem=asked.post_mortem,
+            children=asked.children,
+            env=dict(asked.env),
+        )
+    )
+
+
+def _list(parts: Parts, asked: argparse.Namespace) -> int:
+    listed = parts.runs.listed()
+    if asked.json:
+        printing.print_json([printing.plain(wire_run(one)) for one in listed])
+        return 0
+    rows = [
+        [
+            one.record.id,
+            one.state.phase.replace("_", " "),
+            "" if one.state.code is None else str(one.state.code),
+            printable(command_text(one.plan), 100),
+            printable(one.state.note, 200),
+        ]
+        for one in listed
+    ]
+    if rows:
+        printing.print_table(rows)
+    else:
+        _say("There is no run yet; `eagleray run -- COMMAND…` starts one.")
+    return 0
+
+
+async def _follow(parts: Parts, record: Record) -> int:
+    """Says all that the run prints until it is over; Ctrl-C asks it to stop, once more makes haste."""
+    following = _Following(parts, record)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, following.interrupt)
+    try:
+        async for piece in follow_output(record.output, following.is_over):
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            if following.left:
+                return INTERRUPTED
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        await following.close()
+    return following.code()
+
+
+class _Following:
+    """One look at a run from a terminal."""
+
+    def __init__(self, parts: Parts, record: Record) -> None:
+        self._parts = parts
+        self._record = record
+        self._now = read(record)
+        self._stood = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.left = False
+
+    def interrupt(self) -> None:
+        if self._now is not None and self._now.plan.kind == "sbatch":
+            _say(f"The job goes on; `eagleray runs stop {self._record.id}` cancels it.")
+            self.left = True
+            return
+        _say("Stopping…")
+        task = asyncio.create_task(self._stop())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def is_over(self) -> bool:
+        """Whether nothing more will be printed."""
+        now = read(self._record)
+        self._now = now = seen(now) if now else None
+        if now is None or self.left:
+            return True
+        self._say_stops(now)
+        return now.state.is_over
+
+    def code(self) -> int:
+        if self.left:
+            return INTERRUPTED
+        if self._now is None:
+            return 1
+        state = self._now.state
+        if state.note:
+            _say(state.note)
+        if state.code is None:
+            return 1 if state.phase == "failed" else 0
+        return state.code
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _say_stops(self, now: Listed) -> None:
+        stands = [worker.name for worker in now.state.workers if worker.state == "stopped"]
+        if stands and not self._stood:
+            named = ", ".join(printable(name, 60) for name in stands[:3])
+            _say(f"{len(stands)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
+        self._stood = bool(stands)
+
+    async def _stop(self) -> None:
+        with contextlib.suppress(EaglerayError):
+            await self._parts.runs.stop(self._record.id, confirmed=False)
+
+
+async def _confirmed(question: str) -> bool:
+    """Yes, typed by somebody; nobody there is a no."""
+    if not has_terminal():
+        return False
+    typed = await read_line(f"{printable(question, 4000)}\nGo on? (yes/no) ", secret=False)
+    return (typed or "").strip().lower() in ("y", "yes")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

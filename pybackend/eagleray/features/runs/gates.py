@@ -1,0 +1,47 @@
+"""Where the processes of a run can be reached: gates that Ray's worker table and the run's folder announce."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.clients.ray_values import WorkerRow
+
+LOOPBACK = "127.0.0.1"
+
+
+@frozen
+class GateAt:
+    """A gate; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
+
+    key: str
+    host: str
+    port: int
+    here: bool = False
+
+
+def in_table(rows: Iterable[WorkerRow], since_ms: int) -> Iterator[GateAt]:
+    """The gates among the debug ports of workers.
+
+    A worker that began before the run has none of it.  One that waits for a debugger shows the port of that
+    debugger, which takes one client only and must not be tried.
+    """
+    for row in rows:
+        old = 0 < row.started_ms < since_ms
+        if row.debug_port > 0 and row.paused_threads == 0 and not old:
+            yield GateAt(row.worker_id, row.node_ip, row.debug_port)
+
+
+def in_folder(folder: Path) -> Iterator[GateAt]:
+    """The gates that drivers of this machine, or with this home, have announced by files."""
+    for path in sorted(folder.glob("gate-*.json")):
+        try:
+            said = json.loads(path.read_text("utf-8"))
+            host, port = str(said["host"]), int(said["port"])
+        except (OSError, ValueError, KeyError, TypeError):
+            # It ended, or is being written.
+            continue
+        yield GateAt(path.name, host, port, here=host.startswith("127."))

@@ -1,0 +1,161 @@
+"""The panel's requests about runs: wire types in, wire types out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import asdict
+
+from eagleray.common.run_errors import bad_plan
+from eagleray.features.runs import keeping, messages
+from eagleray.features.runs import plan as plans
+from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
+from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.records import Listed
+from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.words import command_text, confirm_text, title
+
+if TYPE_CHECKING:
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Requests
+
+
+def register(server: Requests, parts: Parts) -> None:
+    """Answers all methods of this feature."""
+    handlers = Handlers(parts.runs, parts.preparing)
+    server.answer_plain(messages.LIST, handlers.list)
+    server.answer(messages.PREPARE, messages.Prepare, handlers.prepare)
+    server.answer(messages.START, messages.Start, handlers.start)
+    server.answer(messages.STOP, messages.Stop, handlers.stop)
+    server.answer(messages.RESTART, messages.Restart, handlers.restart)
+    server.answer(messages.FORGET, messages.RunRef, handlers.forget)
+    server.answer(messages.BREAKPOINTS, messages.SetBreakpoints, handlers.set_breakpoints)
+    server.answer(messages.PAUSE, messages.Pause, handlers.pause)
+    server.answer(messages.FOLLOW, messages.RunRef, handlers.follow)
+    parts.runs.on_change(lambda: server.notify(messages.CHANGED, handlers.all()))
+    server.in_background("runs", parts.runs.run)
+
+
+class Handlers:
+    """One method per request."""
+
+    def __init__(self, runs: Runs, preparing: Preparing) -> None:
+        self._runs = runs
+        self._preparing = preparing
+
+    def all(self) -> messages.Runs:
+        return messages.Runs([wire_run(one) for one in self._runs.listed()])
+
+    async def list(self) -> messages.Runs:
+        return self.all()
+
+    async def prepare(self, asked: messages.Prepare) -> messages.Proposal:
+        options = asked.options
+        plan = await self._preparing.plan(
+            Asked(
+                path=asked.path,
+                args=asked.args,
+                cwd=asked.cwd,
+                kind=asked.kind or None,
+                cluster=asked.cluster,
+                python=asked.python,
+                workspace=asked.workspace,
+                breakpoints=_breakpoints(options.breakpoints),
+                workers=tuple(options.workers),
+                ranks=None if options.ranks is None else tuple(options.ranks),
+                post_mortem=options.post_mortem,
+                children=options.children,
+                env=options.env,
+                overrides=tuple(options.overrides),
+            )
+        )
+        problems = await self._preparing.problems(plan)
+        return messages.Proposal(
+            plan=wire_plan(plan),
+            title=title(plan),
+            before=command_text(plan),
+            after=command_text(plan),
+            changes=[],
+            questions=[],
+            framework="",
+            framework_version="",
+            presets=[],
+            problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
+            confirm=confirm_text(plan),
+        )
+
+    async def start(self, asked: messages.Start) -> messages.RunRef:
+        return messages.RunRef(
+            await self._runs.start(plan_of(asked.plan), confirmed=asked.confirmed)
+        )
+
+    async def stop(self, asked: messages.Stop) -> None:
+        await self._runs.stop(asked.id, confirmed=asked.confirmed)
+
+    async def restart(self, asked: messages.Restart) -> messages.RunRef:
+        lines = None if asked.breakpoints is None else _breakpoints(asked.breakpoints)
+        again = await self._runs.restart(asked.id, lines, confirmed=asked.confirmed)
+        return messages.RunRef(again)
+
+    async def forget(self, asked: messages.RunRef) -> None:
+        self._runs.forget(asked.id)
+
+    async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
+        await self._runs.set_breakpoints(asked.workspace, _breakpoints(asked.breakpoints))
+
+    async def pause(self, asked: messages.Pause) -> None:
+        await self._runs.pause(asked.run, asked.worker_id)
+
+    async def follow(self, asked: messages.RunRef) -> messages.Terminal:
+        record = self._runs.find(asked.id)
+        argv = keeping.own_command("cli", "runs", "follow", record.id)
+        return messages.Terminal(record.plan().name, argv, {})
+
+
+def wire_run(one: Listed) -> messages.Run:
+    plan, state = one.plan, one.state
+    return messages.Run(
+        id=one.record.id,
+        name=plan.name,
+        kind=plan.kind,
+        state=state.phase,
+        started=state.started,
+        ended=state.ended,
+        code=state.code,
+        cluster=state.cluster,
+        command=command_text(plan),
+        cwd=plan.cwd,
+        workspace=plan.workspace,
+        preset=plan.preset,
+        workers=[
+            messages.RunWorker(cluster=state.cluster, **asdict(worker)) for worker in state.workers
+        ],
+        lines=[messages.RunLine(**asdict(line)) for line in state.lines],
+        note=state.note,
+        can_restart=True,
+        confirm_stop=f"Cancel SLURM job {state.far_id}?"
+        if plan.kind == "sbatch" and state.far_id and not state.is_over
+        else "",
+    )
+
+
+def wire_plan(plan: RunPlan) -> messages.Plan:
+    said = plans.to_json(plan)
+    said["breakpoints"] = [
+        messages.Breakpoint(one.path, [messages.Line(**asdict(line)) for line in one.lines])
+        for one in plan.breakpoints
+    ]
+    return messages.Plan(**said)
+
+
+def plan_of(said: messages.Plan) -> RunPlan:
+    try:
+        return plans.of_json(asdict(said))
+    except Exception as error:
+        raise bad_plan(str(error)) from error
+
+
+def _breakpoints(said: list[messages.Breakpoint]) -> tuple[Breakpoint, ...]:
+    return tuple(
+        Breakpoint(one.path, tuple(Line(**asdict(line)) for line in one.lines)) for one in said
+    )

@@ -1,0 +1,85 @@
+"""The Ray cluster in which the workers of a run are: the one it was started on, or the one that it has started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import frozen
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.state import RunState
+
+
+@frozen
+class OwnDashboard:
+    """A dashboard of this user on this machine.
+
+    `run` is the id of the run in whose environment it was started, if any, `gcs` where programs join its cluster.
+    """
+
+    address: str
+    run: str
+    gcs: str = ""
+
+
+class NamesClusters(Protocol):
+    """What watches clusters by their ids: the clusters of the panel."""
+
+    async def named(self, written: str) -> str: ...
+
+
+@frozen
+class Home:
+    """A cluster with the name of its session, which tells it from others at the same address."""
+
+    cluster: str
+    session: str
+    dashboard: Dashboard
+
+
+class HomeCluster:
+    """Looks for it until it is found.
+
+    1. The cluster that the plan names.
+    2. That of the SLURM job that the run has become.
+    3. One whose dashboard runs here with the id of the run in its environment.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        named: str,
+        clusters: NamesClusters,
+        dashboard: Callable[[str], Dashboard],
+        own: Callable[[], list[OwnDashboard]],
+    ) -> None:
+        self._run = run
+        self._named = named
+        self._clusters = clusters
+        self._dashboard = dashboard
+        self._own = own
+        self.found: Home | None = None
+
+    async def look(self, state: RunState) -> Home | None:
+        """The cluster, None as long as it does not answer."""
+        if self.found is None and (written := self._written(state)):
+            try:
+                cluster = await self._clusters.named(written)
+                version = await self._dashboard(cluster).version()
+            except EaglerayError:
+                return None
+            self.found = Home(cluster, version.session, self._dashboard(cluster))
+        return self.found
+
+    def _written(self, state: RunState) -> str:
+        if self._named:
+            return self._named
+        if state.far_id:
+            return (
+                f"ssh://{state.ssh}/slurm://{state.far_id}"
+                if state.ssh
+                else f"slurm://{state.far_id}"
+            )
+        return next((one.address for one in self._own() if one.run == self._run), "")

@@ -1,0 +1,124 @@
+"""What kind of thing is to be started, and the words that start it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from eagleray.common.run_errors import no_program, no_python, nothing_to_run, unknown_kind
+from eagleray.features.runs.plan import Kind
+
+_SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+_PYTHON = re.compile(r"python[0-9.]*")
+# Enough of a script to see what it is.
+_HEAD = 64 * 1024
+
+
+def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
+    """What the person means.
+
+    1. No path: `sbatch …` is that; `python FILE` is a program, `python -m` a module, `bash FILE` a script;
+       anything else is a command.
+    2. A file with lines `#SBATCH` is a script for SLURM.
+    3. `.py` is a program, a shell script by its suffix or first line is a script, what can be executed a command.
+    4. A name with dots that is no file is a module.
+    """
+    if not path:
+        return _of_words(args)
+    file = Path(cwd) / path
+    if not file.is_file():
+        if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", path) and not path.endswith(".py"):
+            return "module"
+        raise no_program(str(file), "there is no such file")
+    head = _head(file)
+    if re.search(rb"^#SBATCH\s", head, re.MULTILINE):
+        return "sbatch"
+    if file.suffix in (".py", ".pyw"):
+        return "program"
+    first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if file.suffix in (".sh", ".bash", ".slurm", ".sub") or _is_shell(first):
+        return "script"
+    if first.startswith("#!") and "python" in first:
+        return "program"
+    if os.access(file, os.X_OK):
+        return "command"
+    raise unknown_kind(str(file))
+
+
+def words(kind: Kind, path: str, args: Sequence[str], python: str, cwd: str) -> tuple[str, ...]:
+    """What the person would type; a path stays as it was written."""
+    if not path:
+        if not args:
+            raise nothing_to_run()
+        return tuple(args)
+    if kind == "module":
+        return (python or python_here(), "-m", path, *args)
+    if kind == "sbatch":
+        return ("sbatch", path, *args)
+    if kind == "script":
+        return (_shell_of(Path(cwd) / path), path, *args)
+    if kind == "command":
+        return (str(Path(cwd) / path), *args)
+    return (python or python_here(), path, *args)
+
+
+def python_here(environ: Mapping[str, str] = os.environ) -> str:
+    """The `python` of PATH, as a name, so that the command reads as the person would type it."""
+    for name in ("python", "python3"):
+        if shutil.which(name, path=environ.get("PATH")):
+            return name
+    raise no_python()
+
+
+def name_of(kind: Kind, argv: Sequence[str]) -> str:
+    """A short name: the program's file, the module, the command."""
+    if kind == "module" and "-m" in argv[:-1]:
+        return argv[argv.index("-m") + 1]
+    skipped = 0 if kind == "command" else 1
+    for word in argv[skipped:]:
+        if not word.startswith("-"):
+            return Path(word).name
+    return Path(argv[0]).name
+
+
+def script_at(kind: Kind, argv: Sequence[str]) -> str:
+    """The word of a command that is its script, "" if it has none."""
+    if kind not in ("script", "sbatch"):
+        return ""
+    return next((word for word in argv[1:] if not word.startswith("-")), "")
+
+
+def _of_words(args: Sequence[str]) -> Kind:
+    if not args:
+        raise nothing_to_run()
+    first = Path(args[0]).name
+    if first == "sbatch":
+        return "sbatch"
+    if _PYTHON.fullmatch(first) and len(args) > 1:
+        if "-m" in args[1:2]:
+            return "module"
+        return "program" if not args[1].startswith("-") else "command"
+    if first in _SHELLS and len(args) > 1 and not args[1].startswith("-"):
+        return "script"
+    return "command"
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_HEAD)
+    except OSError as error:
+        raise no_program(str(file), error.strerror or str(error)) from error
+
+
+def _is_shell(first: str) -> bool:
+    return first.startswith("#!") and any(re.search(rf"\b{shell}\b", first) for shell in _SHELLS)
+
+
+def _shell_of(script: Path) -> str:
+    first = _head(script).partition(b"\n")[0].decode("utf-8", "replace")
+    named = (shell for shell in _SHELLS if re.search(rf"\b{shell}\b", first))
+    return next(named, "bash") if first.startswith("#!") else "bash"

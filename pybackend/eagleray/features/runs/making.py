@@ -1,0 +1,130 @@
+"""Putting together what keeps a run: the starter that its plan asks for, with our code delivered to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from attrs import evolve
+
+from eagleray.clients.commands import Commands
+from eagleray.clients.in_cluster_package import delivered, package
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.run_errors import no_gcs
+from eagleray.features.runs import environment
+from eagleray.features.runs.far_delivery import delivered_to
+from eagleray.features.runs.home_cluster import HomeCluster, NamesClusters, OwnDashboard
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.records import Record
+from eagleray.features.runs.starters.local import LocalProgram
+from eagleray.features.runs.starters.ray_job import RayJob
+from eagleray.features.runs.starters.sbatch import Sbatch
+from eagleray.features.runs.starters.starting import Starter
+
+
+class Making:
+    """Belongs to the process of a keeper."""
+
+    def __init__(
+        self,
+        dashboard: Callable[[str], Dashboard],
+        clusters: NamesClusters,
+        commands: Commands,
+        own: Callable[[], list[OwnDashboard]],
+    ) -> None:
+        self._dashboard = dashboard
+        self._clusters = clusters
+        self._commands = commands
+        self._own = own
+
+    def home(self, record: Record) -> HomeCluster:
+        """The cluster of the run, which may have to be looked for."""
+        plan = record.plan()
+        named = "" if plan.kind == "sbatch" else plan.cluster
+        return HomeCluster(record.id, named, self._clusters, self._dashboard, self._own)
+
+    async def starter(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
+        """Raises what stands in the way of a cluster or host that the plan names."""
+        plan = with_copy(record, record.plan())
+        if plan.kind == "job":
+            return await self._job(record, plan, output)
+        if plan.kind == "sbatch":
+            return await self._sbatch(record, plan, output, environ)
+        return self._local(record, plan, output, environ)
+
+    def _local(
+        self, record: Record, plan: RunPlan, output: Output, environ: Mapping[str, str]
+    ) -> Starter:
+        ours = package()
+        path = str(delivered(ours))
+        full = {**environ, **plan.env}
+        full["PYTHONPATH"] = environment.with_site(full, path, ours.name)
+        full[environment.VARIABLE] = environment.asked(
+            record.id,
+            plan,
+            record.secret(),
+            package=ours.name,
+            path=path,
+            folder=str(record.folder),
+        )
+        # It writes to a file, in which lines would else appear long after they were printed.
+        full.setdefault("PYTHONUNBUFFERED", "1")
+        if plan.cluster:
+            full["RAY_ADDRESS"] = self._gcs(plan.cluster)
+        return LocalProgram(plan.command, plan.cwd, full, output.fd)
+
+    async def _job(self, record: Record, plan: RunPlan, output: Output) -> Starter:
+        ours = package()
+        cluster = await self._clusters.named(plan.cluster)
+        uri = environment.uri_of(ours)
+        asked = environment.asked(
+            record.id, plan, record.secret(), package=ours.name, uri=uri, folder=str(record.folder)
+        )
+        env = {
+            **plan.env,
+            environment.VARIABLE: asked,
+            # A program that hands on its whole environment would else be refused for variables of ours.
+            "RAY_OVERRIDE_JOB_RUNTIME_ENV": "1",
+        }
+        dashboard = self._dashboard(cluster)
+        return RayJob(dashboard, plan.command, plan.cwd, plan.name, ours, env, output)
+
+    async def _sbatch(
+        self, record: Record, plan: RunPlan, output: Output, environ: Mapping[str, str]
+    ) -> Starter:
+        ours = package()
+        ssh = plan.cluster.removeprefix("ssh://").partition("/")[0] if plan.cluster else ""
+        if ssh:
+            path = await delivered_to(self._commands, ssh, ours)
+            before: Mapping[str, str] = plan.env
+        else:
+            path = str(delivered(ours))
+            before = {**environ, **plan.env}
+        env = {
+            **plan.env,
+            "PYTHONPATH": environment.with_site(before, path, ours.name),
+            environment.VARIABLE: environment.asked(
+                record.id, plan, record.secret(), package=ours.name, path=path
+            ),
+        }
+        return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output)
+
+    def _gcs(self, cluster: str) -> str:
+        """Where programs of this machine join the cluster, as its own dashboard was told."""
+        for one in self._own():
+            if one.address == cluster and one.gcs:
+                return one.gcs
+        raise no_gcs(cluster)
+
+
+def with_copy(record: Record, plan: RunPlan) -> RunPlan:
+    """The plan with a copy of its script in place of the script, if it asks for one."""
+    if not plan.copy_text:
+        return plan
+    copy = record.folder / Path(plan.copy_of).name
+    copy.write_text(plan.copy_text, "utf-8")
+    copy.chmod(0o700)
+    argv = tuple(str(copy) if word == plan.copy_of else word for word in plan.argv)
+    original = str(Path(plan.cwd) / plan.copy_of)
+    return evolve(plan, argv=argv, env={**plan.env, "EAGLERAY_SCRIPT": original})

@@ -1,0 +1,127 @@
+"""Preparing of a run: from what the person points at to a plan, with all that should be known before its start."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.run_errors import no_program, not_python, other_python
+from eagleray.features.runs import kinds
+from eagleray.features.runs.plan import Breakpoint, Kind, RunPlan
+
+# Of a script that is larger nothing is copied.
+_SCRIPT = 2**20
+
+
+@frozen
+class Asked:
+    """What the person points at: `path` with `args`, or a whole command in `args`; `kind` None is found out."""
+
+    path: str
+    args: Sequence[str]
+    cwd: str
+    kind: Kind | None = None
+    cluster: str = ""
+    python: str = ""
+    workspace: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    workers: tuple[str, ...] = ()
+    ranks: tuple[int, ...] | None = None
+    post_mortem: bool = False
+    children: bool = False
+    env: dict[str, str] | None = None
+    overrides: tuple[str, ...] = ()
+
+
+# The minor versions of Python ("3.11") of an interpreter here, and of a cluster; "" where it is not known.
+PythonOf = Callable[[str], Awaitable[str]]
+
+
+class Preparing:
+    """Makes plans; asks the machine and the cluster, starts nothing of the person's."""
+
+    def __init__(
+        self, id_of: Callable[[str], Awaitable[str]], here: PythonOf, there: PythonOf
+    ) -> None:
+        self._id_of = id_of
+        self._here = here
+        self._there = there
+
+    async def plan(self, asked: Asked) -> RunPlan:
+        """The plan without any preset.
+
+        With a cluster it is a job there, unless the person said a kind; a script for SLURM may name a host by it.
+        """
+        cwd = _folder(asked.cwd)
+        found = asked.kind or kinds.kind_of(asked.path, asked.args, asked.cwd)
+        of_words = found if found != "job" else kinds.kind_of(asked.path, asked.args, asked.cwd)
+        python = asked.python if not asked.cluster or asked.kind not in (None, "job") else "python"
+        argv = kinds.words(of_words, asked.path, asked.args, python, asked.cwd)
+        job = found == "job" or (asked.cluster and asked.kind is None and found != "sbatch")
+        cluster = await self._cluster(asked.cluster, found)
+        plan = RunPlan(
+            kind="job" if job else found,
+            argv=argv,
+            cwd=cwd,
+            name=kinds.name_of(of_words, argv),
+            env=dict(asked.env or {}),
+            cluster=cluster,
+            breakpoints=asked.breakpoints,
+            workers=tuple(one for said in asked.workers for one in _patterns(said)),
+            ranks=asked.ranks,
+            post_mortem=asked.post_mortem,
+            children=asked.children,
+            overrides=asked.overrides,
+            workspace=asked.workspace,
+        )
+        return _with_plain_line_ends(plan, kinds.script_at(of_words, argv))
+
+    async def problems(self, plan: RunPlan) -> list[EaglerayError]:
+        """What would surprise the person after the start."""
+        found = [not_python(path) for path in _missing(plan)]
+        if plan.cluster and plan.kind in ("program", "module"):
+            here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
+            if here and there and here != there:
+                found.append(other_python(here, there))
+        return found
+
+    async def _cluster(self, written: str, kind: Kind) -> str:
+        """For a script for SLURM it is the login node, as `ssh://HOST`."""
+        if not written or kind == "sbatch":
+            return written
+        return await self._id_of(written)
+
+
+def _folder(written: str) -> str:
+    folder = Path(written).expanduser()
+    if not folder.is_dir():
+        raise no_program(written, "there is no such folder")
+    return str(folder.absolute())
+
+
+def _missing(plan: RunPlan) -> list[str]:
+    """Files with breakpoints that are not here."""
+    return [one.path for one in plan.breakpoints if not Path(one.path).is_file()]
+
+
+def _patterns(said: str) -> list[str]:
+    """Patterns as people write them: separated by commas, with blanks around them."""
+    return [one for part in said.split(",") if (one := part.strip())]
+
+
+def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:
+    """No shell runs a script with the line ends of Windows; a copy without them can be run in its place."""
+    file = Path(plan.cwd) / script
+    try:
+        if not script or file.stat().st_size > _SCRIPT:
+            return plan
+        content = file.read_bytes()
+        if b"\r\n" not in content:
+            return plan
+        text = content.decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError):
+        return plan
+    return evolve(plan, copy_of=script, copy_text=text)

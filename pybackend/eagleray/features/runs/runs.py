@@ -1,0 +1,162 @@
+"""All runs: started, listed, stopped, started again and forgotten, by a window or a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from attrs import evolve
+
+from eagleray.clients.process_identity import lives
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
+from eagleray.common.run_errors import needs_consent, program_lost, still_runs, stop_needs_consent
+from eagleray.features.runs import keeping
+from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.records import Listed, Record, Records
+from eagleray.features.runs.starters.local import STEPS, send
+from eagleray.features.runs.state import RunState
+from eagleray.features.runs.words import confirm_text
+
+LOOK_S = 0.5
+_STEP_S = 0.05
+
+
+class LiveRuns(Protocol):
+    """What the adapter is asked about live runs."""
+
+    async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None: ...
+
+    async def pause(self, run: str, worker_id: str) -> None: ...
+
+
+class Runs:
+    """Looks at the folders of runs and asks their keepers; keeps nothing itself."""
+
+    def __init__(self, records: Records, live: LiveRuns) -> None:
+        self._records = records
+        self._live = live
+        self._listeners: list[Callable[[], None]] = []
+
+    def find(self, written: str) -> Record:
+        return self._records.find(written)
+
+    def listed(self) -> list[Listed]:
+        """All runs as they are now, the newest first."""
+        return [seen(one) for one in self._records.listed()]
+
+    async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
+        """The id of the new run; raises `needs-consent`, or `keeper-not-started`."""
+        question = confirm_text(plan)
+        if question and not confirmed:
+            raise needs_consent(question)
+        state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
+        record = self._records.create(plan, state)
+        try:
+            await keeping.start(record)
+        except EaglerayError as error:
+            record.write_state(evolve(state, phase="failed", ended=time.time(), note=error.message))
+            raise
+        finally:
+            self.changed()
+        return record.id
+
+    async def stop(self, written: str, *, confirmed: bool) -> None:
+        """Asks a run to end; asked again it is ended harder.  One without a keeper is ended from here."""
+        record = self._records.find(written)
+        plan, state = record.plan(), record.state()
+        if state.is_over:
+            return
+        if plan.kind == "sbatch" and state.far_id and not confirmed:
+            raise stop_needs_consent(state.far_id)
+        if keeping.is_kept(state):
+            keeping.ask_to_stop(record, state)
+        else:
+            await _stop_unkept(record, state)
+        self.changed()
+
+    async def restart(
+        self, written: str, breakpoints: Sequence[Breakpoint] | None, *, confirmed: bool
+    ) -> str:
+        """Starts the same command once more; a live run goes on beside it."""
+        plan = self._records.find(written).plan()
+        if breakpoints is not None:
+            plan = evolve(plan, breakpoints=tuple(breakpoints))
+        return await self.start(plan, confirmed=confirmed)
+
+    def forget(self, written: str) -> None:
+        """Throws a run away that is over; raises `run-lives`."""
+        record = self._records.find(written)
+        now = seen(Listed(record, record.plan(), record.state())).state
+        if not now.is_over:
+            raise still_runs(record.id)
+        self._records.forget(record)
+        self.changed()
+
+    async def set_breakpoints(self, workspace: str, breakpoints: Sequence[Breakpoint]) -> None:
+        """All breakpoints of a workspace, for its runs that live."""
+        for one in self.listed():
+            if one.plan.workspace == workspace and not one.state.is_over:
+                plan = evolve(one.plan, breakpoints=tuple(breakpoints))
+                one.record.write_plan(plan)
+                await self._live.breakpoints(one.record.id, plan.breakpoints)
+
+    async def pause(self, written: str, worker_id: str) -> None:
+        await self._live.pause(self._records.find(written).id, worker_id)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Calls `listener` whenever `listed` may answer something else."""
+        self._listeners.append(listener)
+
+    def changed(self) -> None:
+        for listener in list(self._listeners):
+            listener()
+
+    async def run(self) -> None:
+        """Tells of what keepers, other windows and terminals have changed, until it is cancelled."""
+        told: list[Listed] | None = None
+        while True:
+            now = await asyncio.to_thread(self.listed)
+            if now != told:
+                told = now
+                self.changed()
+            await asyncio.sleep(LOOK_S)
+
+
+def seen(one: Listed) -> Listed:
+    """A run as it is, also where its keeper died and wrote nothing any more."""
+    state = one.state
+    if state.is_over or keeping.is_kept(state):
+        return one
+    program = state.program
+    if program is None and state.far_id:
+        return evolve(one, state=evolve(state, phase="unwatched", workers=()))
+    if program is not None and lives(program.pid, program.born):
+        return evolve(one, state=evolve(state, phase="unwatched", workers=()))
+    over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
+    return evolve(one, state=evolve(over, workers=()))
+
+
+async def _stop_unkept(record: Record, state: RunState) -> None:
+    program = state.program
+    for number, limit_s in STEPS if program else ():
+        assert program is not None
+        if not lives(program.pid, program.born):
+            break
+        send(program.pid, number)
+        for _ in range(int(limit_s / _STEP_S)):
+            if not lives(program.pid, program.born):
+                break
+            await asyncio.sleep(_STEP_S)
+    record.write_state(evolve(state, phase="ended", ended=time.time(), note=program_lost()))
+
+
+def _last_sign(folder: Path) -> float:
+    """When a run that nobody kept was last heard of."""
+    try:
+        return max(path.stat().st_mtime for path in folder.iterdir())
+    except (OSError, ValueError):
+        return 0.0

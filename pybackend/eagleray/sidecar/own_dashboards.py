@@ -1,0 +1,33 @@
+"""The dashboards of this user on this machine, with the runs that have started them."""
+
+from __future__ import annotations
+
+import json
+
+import psutil
+
+from eagleray.features.clusters.discovery import address_of, dashboard_processes
+from eagleray.features.runs.environment import VARIABLE
+from eagleray.features.runs.home_cluster import OwnDashboard
+
+
+def own_dashboards() -> list[OwnDashboard]:
+    """Ray hands the environment of a program on to the dashboard that it starts."""
+    found = []
+    for process in dashboard_processes():
+        if one := address_of(process):
+            found.append(OwnDashboard(one.address, _run_of(process.pid), _gcs(process.arguments)))
+    return found
+
+
+def _gcs(arguments: tuple[str, ...]) -> str:
+    told = (word.partition("=")[2] for word in arguments if word.startswith("--gcs-address="))
+    return next(told, "")
+
+
+def _run_of(pid: int) -> str:
+    try:
+        said = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
+    except (psutil.Error, OSError, ValueError):
+        return ""
+    return str(said.get("run", "")) if isinstance(said, dict) else ""
