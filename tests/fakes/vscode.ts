@@ -25,10 +25,17 @@ class Editor {
   /** Boxes and lists that were created, shown or not; the test types into them. */
   boxes: FakeInputBox[] = [];
   picks: FakeQuickPick[] = [];
-  terminals: { readonly options: Record<string, unknown>; shown: boolean }[] = [];
+  terminals: FakeTerminal[] = [];
+  readonly terminalClosed = new EventEmitter<FakeTerminal>();
+  /** How often all files were saved. */
+  saved = 0;
   /** Every progress that was begun; `cancel` is the person's, `ended` says that its work is done. */
   progresses: FakeProgress[] = [];
   documents: { readonly uri: Uri; readonly text: string }[] = [];
+  /** What was shown, with the line (from 0) that was selected. */
+  shown: { readonly path: string; readonly line: number | undefined }[] = [];
+  /** The document in the editor. */
+  inView: { readonly uri: Uri; readonly languageId: string } | undefined;
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();
   clipboard = "";
@@ -296,9 +303,17 @@ export class FakeInputBox extends FakeQuickInput {
 }
 
 export class FakeQuickPick extends FakeQuickInput {
+  private readonly triggered = new EventEmitter<{ item: object; button: object }>();
+  readonly onDidTriggerItemButton = this.triggered.event;
   matchOnDescription = false;
   matchOnDetail = false;
-  items: readonly { label: string; kind?: number; description?: string; detail?: string }[] = [];
+  items: readonly {
+    label: string;
+    kind?: number;
+    description?: string;
+    detail?: string;
+    buttons?: readonly { tooltip: string }[];
+  }[] = [];
   activeItems: FakeQuickPick["items"] = [];
   /** Enter on the line with this label. */
   choose(label: string): void {
@@ -308,6 +323,15 @@ export class FakeQuickPick extends FakeQuickInput {
     }
     this.accepted.fire(undefined);
   }
+  /** A click on the button of a line. */
+  press(label: string, tooltip: string): void {
+    const item = this.items.find((one) => one.label === label);
+    const button = item?.buttons?.find((one) => one.tooltip === tooltip);
+    if (item === undefined || button === undefined) {
+      throw new Error(`there is no ${tooltip} on ${label}`);
+    }
+    this.triggered.fire({ item, button });
+  }
   /** As a person types and presses Enter at once, before the list has a line that is active. */
   enter(value: string): void {
     this.activeItems = [];
@@ -316,6 +340,23 @@ export class FakeQuickPick extends FakeQuickInput {
   }
   get lines(): readonly string[] {
     return this.items.map((item) => (item.kind === -1 ? `— ${item.label}` : item.label));
+  }
+}
+
+export class FakeTerminal {
+  shown = false;
+  /** The focus stayed where it was when it was shown last. */
+  beside = false;
+  exitStatus: { code: number } | undefined;
+  constructor(readonly options: Record<string, unknown>) {}
+  show(beside = false): void {
+    this.shown = true;
+    this.beside = beside;
+  }
+  /** As a person closes it, or as its program ends. */
+  close(): void {
+    this.exitStatus = { code: 0 };
+    editor.terminalClosed.fire(this);
   }
 }
 
@@ -363,7 +404,9 @@ function message(kind: Asked["kind"]) {
 }
 
 export const window = {
-  activeTextEditor: undefined,
+  get activeTextEditor() {
+    return editor.inView === undefined ? undefined : { document: editor.inView };
+  },
   showInformationMessage: message("info"),
   showWarningMessage: message("warning"),
   showErrorMessage: message("error"),
@@ -404,10 +447,12 @@ export const window = {
     return pick;
   },
   createTerminal: (options: Record<string, unknown>) => {
-    const terminal = { options, shown: false };
+    const terminal = new FakeTerminal(options);
     editor.terminals.push(terminal);
-    return { show: () => (terminal.shown = true) };
+    return terminal;
   },
+  onDidCloseTerminal: (listener: (terminal: FakeTerminal) => void) =>
+    editor.terminalClosed.event(listener),
   withProgress: async (
     options: FakeProgress["options"],
     work: (report: object, cancel: object) => Promise<unknown>,
@@ -422,7 +467,14 @@ export const window = {
       progress.ended = true;
     }
   },
-  showTextDocument: () => Promise.resolve({ revealRange: () => undefined }),
+  showTextDocument: (
+    shown: Uri | { readonly uri: Uri },
+    { selection }: { readonly selection?: Range } = {},
+  ) => {
+    const { path } = shown instanceof Uri ? shown : shown.uri;
+    editor.shown.push({ path, line: selection?.startLine });
+    return Promise.resolve({ revealRange: () => undefined });
+  },
 };
 
 export const commands = {
@@ -442,6 +494,12 @@ export const commands = {
 };
 
 export const workspace = {
+  saveAll: () => {
+    editor.saved += 1;
+    return Promise.resolve(true);
+  },
+  getWorkspaceFolder: (uri: Uri) =>
+    editor.folders.find((folder) => uri.path.startsWith(`${folder.uri.path}/`)),
   asRelativePath: (path: string) => path,
   get isTrusted() {
     return editor.trusted;
@@ -468,12 +526,27 @@ export const workspace = {
     editor.providers.set(scheme, provider);
     return { dispose: () => void editor.providers.delete(scheme) };
   },
-  openTextDocument: async (uri: Uri) => {
-    const text = String(await editor.providers.get(uri.scheme)?.provideTextDocumentContent(uri));
+  openTextDocument: async (opened: Uri | { readonly content: string }) => {
+    const uri = opened instanceof Uri ? opened : Uri.from({ scheme: "untitled" });
+    const provided = editor.providers.get(uri.scheme)?.provideTextDocumentContent(uri);
+    const text = opened instanceof Uri ? String(await provided) : opened.content;
     editor.documents.push({ uri, text });
     return { uri, lineCount: text.split("\n").length, lineAt: () => ({ range: {} }) };
   },
 };
+
+export class SourceBreakpoint {
+  readonly condition?: string;
+  readonly hitCondition?: string;
+  readonly logMessage?: string;
+  constructor(
+    readonly location: { readonly uri: Uri; readonly range: { readonly start: { line: number } } },
+    readonly enabled = true,
+    more: { condition?: string; hitCondition?: string; logMessage?: string } = {},
+  ) {
+    Object.assign(this, more);
+  }
+}
 
 export interface FakeSession {
   readonly id: string;
@@ -501,6 +574,9 @@ export class FakeDebug {
   readonly itemChanged = new EventEmitter<FakeDebug["activeStackItem"]>();
   readonly onDidChangeActiveDebugSession = this.sessionChanged.event;
   readonly onDidChangeActiveStackItem = this.itemChanged.event;
+  breakpoints: SourceBreakpoint[] = [];
+  readonly breakpointsChanged = new EventEmitter<object>();
+  readonly onDidChangeBreakpoints = this.breakpointsChanged.event;
   readonly started = new EventEmitter<FakeSession>();
   readonly ended = new EventEmitter<FakeSession>();
   readonly onDidStartDebugSession = this.started.event;
@@ -508,8 +584,14 @@ export class FakeDebug {
 
   reset(): void {
     Object.assign(this, { providers: [], trackers: [], sessions: [], factory: undefined });
+    this.breakpoints = [];
     this.activeDebugSession = undefined;
     this.activeStackItem = undefined;
+  }
+  /** As the gutter does. */
+  setBreakpoints(...breakpoints: SourceBreakpoint[]): void {
+    this.breakpoints = breakpoints;
+    this.breakpointsChanged.fire({});
   }
   /** The editor looks at a session, and at a frame of it where it stands. */
   lookAt(session: FakeSession, stands: boolean): void {

@@ -13,6 +13,7 @@ import {
   VIEWS,
   VIEW_CONTAINER,
 } from "../../extension/contributions";
+import { draftOfLaunch } from "../../extension/features/runs/launch_model";
 
 interface When {
   readonly when?: string;
@@ -44,7 +45,11 @@ interface Manifest {
         Record<string, { readonly default: unknown; readonly scope: string }>
       >;
     };
-    readonly debuggers: readonly { readonly type: string }[];
+    readonly debuggers: readonly {
+      readonly type: string;
+      readonly configurationAttributes: { readonly launch: { readonly properties: object } };
+      readonly configurationSnippets: readonly { readonly body: object }[];
+    }[];
     readonly breakpoints: readonly { readonly language: string }[];
   };
 }
@@ -121,6 +126,9 @@ const CONTEXTS = [
   ROWS.anyWorker,
   `${ROWS.anyWorker}.paused`,
   ROWS.anyGroup,
+  ...Object.values(ROWS.run),
+  ...["free", "waiting", "running", "stopped"].map((state) => `${ROWS.runWorker}.${state}`),
+  ROWS.runLine,
 ];
 
 test("every clause about a row fits some row, and every row has a menu", () => {
@@ -169,9 +177,38 @@ test("in an untrusted workspace no setting of it chooses what is executed", () =
   }
 });
 
-test("a terminal is opened only in a trusted workspace", () => {
-  const command = contributes.commands.find((one) => one.command === COMMANDS.openTerminal);
-  assert.equal(command?.enablement, "isWorkspaceTrusted");
+test("a terminal is opened, and a run is started, only in a trusted workspace", () => {
+  const { openTerminal, run, runForm, runAgain, debugRun, restartRun } = COMMANDS;
+  const { showRunOutput, openPdbSession } = COMMANDS;
+  const starting = [openTerminal, run, runForm, runAgain, debugRun, restartRun];
+  for (const id of [...starting, showRunOutput, openPdbSession]) {
+    const command = contributes.commands.find((one) => one.command === id);
+    assert.equal(command?.enablement, "isWorkspaceTrusted", id);
+  }
+});
+
+test("a program and a shell script have “Run on Ray” in their title and in the explorer", () => {
+  for (const menu of ["editor/title/run", "explorer/context"]) {
+    const entry = contributes.menus[menu]?.find((one) => one.command === COMMANDS.run);
+    assert.match(entry?.when ?? "", /python/, menu);
+    assert.match(entry?.when ?? "", /shellscript/, menu);
+  }
+});
+
+test("launch.json has a schema for everything that a run takes", () => {
+  const [{ configurationAttributes, configurationSnippets } = {}] = contributes.debuggers;
+  const names = Object.keys(configurationAttributes?.launch.properties ?? {});
+  const read = Object.keys(draftOfLaunch({ program: "x" }, "/w"));
+  for (const name of read.filter((one) => !["path", "kind", "answers"].includes(one))) {
+    assert.ok(names.includes(name), name);
+  }
+  for (const { body } of configurationSnippets ?? []) {
+    const known = [...names, "type", "request", "name", "worker"];
+    assert.deepEqual(
+      Object.keys(body).filter((name) => !known.includes(name)),
+      [],
+    );
+  }
 });
 
 test("the README has a row for each setting and each command of the palette", () => {

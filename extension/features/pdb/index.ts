@@ -3,6 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
+import { duration } from "../../common/durations";
+import { dotted } from "../../common/row_texts";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { longWork } from "../../long_work";
@@ -64,10 +66,16 @@ async function chosenSession(
   }
   const items = sessions.map((session) => ({
     label: plain(`${session.file.slice(session.file.lastIndexOf("/") + 1)}:${session.line}`),
-    description: plain(`${session.name} · ${session.node} · pid ${session.pid}`),
+    description: plain(
+      dotted(session.name, session.error, session.node, `pid ${session.pid}`, sinceOf(session)),
+    ),
     detail: plain(session.file),
     session,
   }));
   const title = "Open which waiting pdb?";
   return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.session;
+}
+
+function sinceOf({ since }: PdbSession): string {
+  return duration(Date.now() / 1000 - since);
 }

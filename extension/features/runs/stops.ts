@@ -80,13 +80,20 @@ export class Stops implements Disposable {
     }
     this.seen.add(stopKey(next));
     this.wanted.delete(stopKey(next));
+    if (await this.attach(next)) {
+      // Another one may have been asked to pause meanwhile.
+      this.take(this.store.runs.value);
+    }
+  }
+
+  /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */
+  private async attach({ cluster, worker }: Stop): Promise<boolean> {
     this.isAttaching = true;
     try {
-      const { cluster, worker } = next;
-      await vscode.commands.executeCommand(COMMANDS.attach, { cluster, worker });
+      const target = { cluster, worker };
+      return (await vscode.commands.executeCommand(COMMANDS.attach, target)) === true;
     } finally {
       this.isAttaching = false;
     }
-    this.take(this.store.runs.value);
   }
 }

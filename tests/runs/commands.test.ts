@@ -1,0 +1,246 @@
+// The commands of runs with a fake editor and a fake sidecar: what is asked for, started, shown and said.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/runs";
+import {
+  CHANGED,
+  FOLLOW,
+  FORGET,
+  PREPARE,
+  RESTART,
+  START,
+  STOP,
+  type Prepare,
+  type Run,
+  type Start,
+} from "../../extension/features/runs/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
+import { aRun, FOLDER, proposal, runLine } from "./samples";
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  debug.reset();
+  fake = fakeParts();
+  const { sidecar } = fake;
+  sidecar.on(PREPARE, () => proposal());
+  sidecar.on(START, () => ({ id: "new" }));
+  sidecar.on(RESTART, () => ({ id: "newer" }));
+  sidecar.on(FOLLOW, ({ id }) => ({ title: `run $(x) ${id}`, argv: ["eagleray", id], env: {} }));
+  registered = register(fake.parts);
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+function list(...runs: Run[]): void {
+  fake.sidecar.notify(CHANGED, { runs });
+}
+
+function prepared(): Prepare {
+  return fake.sidecar.sentTo(PREPARE)[0] as Prepare;
+}
+
+function started(): readonly Start[] {
+  return fake.sidecar.sentTo(START) as Start[];
+}
+
+function point(line: number, more = {}): SourceBreakpoint {
+  const range = { start: { line: line - 1 } };
+  return new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/policy.py`), range }, true, more);
+}
+
+test("“Run on Ray” starts the file in the editor with the breakpoints of the gutter, without a question", async () => {
+  debug.breakpoints = [point(12, { condition: "step > 3" })];
+  await editor.run("eagleray.run");
+  const { path, cwd, kind, preset, workspace, options } = prepared();
+  assert.deepEqual(
+    [path, cwd, kind, preset, workspace],
+    [`${FOLDER}/train.py`, FOLDER, "", "none", FOLDER],
+  );
+  const lines = [{ line: 12, condition: "step > 3", hit: "", log: "" }];
+  assert.deepEqual(options?.breakpoints, [{ path: `${FOLDER}/policy.py`, lines }]);
+  assert.deepEqual(started(), [{ plan: proposal().plan, confirmed: false }]);
+  assert.equal(editor.asked.length, 0);
+  assert.equal(editor.saved, 1);
+});
+
+test("a menu’s own file is what is run, and one outside the folder runs where it lies", async () => {
+  await editor.run("eagleray.run", Uri.file("/elsewhere/go.sh"));
+  assert.deepEqual([prepared().path, prepared().cwd], ["/elsewhere/go.sh", "/elsewhere"]);
+});
+
+test("with nothing to run it says what to do", async () => {
+  editor.inView = { uri: Uri.file("/w/notes.md"), languageId: "markdown" };
+  await editor.run("eagleray.run");
+  assert.match(editor.asked[0]?.text ?? "", /^No Python file and no script is open.*Run on Ray…/);
+  assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+  assert.deepEqual(started(), []);
+});
+
+test("the output opens beside the editor, as an argument vector, unless the person wants none", async () => {
+  await editor.run("eagleray.run");
+  const [terminal] = editor.terminals;
+  assert.deepEqual(
+    [terminal?.options["shellPath"], terminal?.options["shellArgs"]],
+    ["eagleray", ["new"]],
+  );
+  assert.doesNotMatch(String(terminal?.options["name"]), /\$\(/);
+  assert.equal(terminal?.beside, true);
+  editor.change("eagleray.runs.showOutput", false);
+  await editor.run("eagleray.run");
+  assert.equal(editor.terminals.length, 1);
+});
+
+test("closing the output stops no run, and its row opens it anew", async () => {
+  list(aRun());
+  const row = { row: "run", run: aRun() };
+  await editor.run("eagleray.showRunOutput", row);
+  await editor.run("eagleray.showRunOutput", row);
+  assert.equal(editor.terminals.length, 1);
+  editor.terminals[0]?.close();
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+  await editor.run("eagleray.showRunOutput", row);
+  assert.equal(editor.terminals.length, 2);
+});
+
+test("SLURM is asked nothing before the person has seen the exact command", async () => {
+  fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
+  await editor.run("eagleray.run");
+  assert.deepEqual(editor.asked[0]?.options, {
+    modal: true,
+    detail: "sbatch --parsable go.sbatch",
+  });
+  assert.deepEqual(started(), []);
+  editor.answer = ({ buttons }) => buttons[0];
+  await editor.run("eagleray.run");
+  assert.deepEqual(
+    started().map((one) => one.confirmed),
+    [true],
+  );
+});
+
+test("what the person should know of a run is said, and it starts all the same", async () => {
+  const problem = {
+    code: "no-arguments",
+    message: "It drops its arguments.",
+    next_step: "Add $@.",
+  };
+  fake.sidecar.on(PREPARE, () => proposal({ problems: [problem] }));
+  await editor.run("eagleray.run");
+  assert.equal(editor.asked[0]?.text, "It drops its arguments. Add $@.");
+  assert.equal(started().length, 1);
+});
+
+test("a start that is refused is said in words of the catalogue", async () => {
+  fake.sidecar.on(START, () => {
+    throw new EaglerayError("job-refused", "The cluster refused the job.", "Its log says why.");
+  });
+  await editor.run("eagleray.run");
+  assert.equal(editor.asked[0]?.text, "The cluster refused the job. Its log says why.");
+  assert.equal(editor.terminals.length, 0);
+});
+
+test("in a workspace that is not trusted nothing is started, by whichever command", async () => {
+  editor.trusted = false;
+  list(aRun());
+  const commands = ["run", "runForm", "runAgain", "debugRun", "restartRun", "showRunOutput"];
+  for (const name of commands) {
+    await editor.run(`eagleray.${name}`);
+  }
+  const config = { type: "eagleray", request: "launch", name: "x", program: "train.py" };
+  assert.equal(await debug.startDebugging(undefined, config), false);
+  assert.deepEqual(
+    editor.asked.map((one) => one.text),
+    [...commands, "launch"].map(() => "A run is started only in a trusted workspace."),
+  );
+  assert.deepEqual(fake.sidecar.sent, []);
+  assert.deepEqual(editor.terminals, []);
+});
+
+test("“Run Again” needs no form: what this window ran last, with the breakpoints of now", async () => {
+  list(aRun({ id: "other", workspace: "/v" }), aRun({ id: "last" }), aRun({ id: "older" }));
+  debug.breakpoints = [point(3)];
+  await editor.run("eagleray.runAgain");
+  const lines = [{ line: 3, condition: "", hit: "", log: "" }];
+  const breakpoints = [{ path: `${FOLDER}/policy.py`, lines }];
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), [{ id: "last", breakpoints, confirmed: false }]);
+  assert.equal(editor.asked.length, 0);
+});
+
+test("“Run Again” before anything was run starts the file in the editor", async () => {
+  await editor.run("eagleray.runAgain");
+  assert.equal(prepared().path, `${FOLDER}/train.py`);
+  assert.equal(started().length, 1);
+});
+
+test("a run of a terminal is restarted with the breakpoints that it had", async () => {
+  const run = aRun({ workspace: "" });
+  list(run);
+  debug.breakpoints = [point(3)];
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), [
+    { id: run.id, breakpoints: null, confirmed: false },
+  ]);
+});
+
+test("a batch script is submitted again only after the exact command was agreed to", async () => {
+  const run = aRun({ kind: "sbatch", command: "sbatch go.sbatch" });
+  list(run);
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.equal(editor.asked[0]?.options["detail"], "sbatch go.sbatch");
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+});
+
+test("stopping asks where the run says so, and takes the only run that goes on", async () => {
+  list(aRun({ state: "ended", ended: 1 }), aRun({ id: "live", confirm_stop: "Cancel job 5?" }));
+  await editor.run("eagleray.stopRun");
+  assert.equal(editor.asked[0]?.options["detail"], "Cancel job 5?");
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+  editor.answer = ({ buttons }) => buttons[0];
+  await editor.run("eagleray.stopRun");
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: "live", confirmed: true }]);
+});
+
+test("among several runs the person picks one; where none fits it is said", async () => {
+  list(aRun({ id: "one" }), aRun({ id: "two" }));
+  editor.answer = ({ options }) => (options["items"] as object[] | undefined)?.[1];
+  await editor.run("eagleray.stopRun");
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: "two", confirmed: false }]);
+  await editor.run("eagleray.forgetRun");
+  assert.equal(editor.asked.at(-1)?.text, "There is no such run.");
+});
+
+test("the exact command is copied, and a run that has ended is forgotten", async () => {
+  const run = aRun({ state: "ended", ended: 1 });
+  list(run);
+  await editor.run("eagleray.copyRunCommand", { row: "run", run });
+  assert.equal(editor.clipboard, "python train.py --steps 3");
+  await editor.run("eagleray.forgetRun", { row: "run", run });
+  assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: run.id }]);
+});
+
+test("runs are there again after a start of the sidecar, and a click on a line goes there", async () => {
+  const line = runLine({ state: "moved", line: 3, moved_to: 5 });
+  const runs = [aRun({ lines: [line] })];
+  fake.sidecar.answers.set("eagleray/runs/list", () => ({ runs }));
+  fake.sidecar.started();
+  await settled();
+  const view = editor.views.get("eagleray.runs") as FakeTreeView<object>;
+  const [run] = view.provider.getChildren();
+  const [row] = view.provider.getChildren(run);
+  assert.ok(row);
+  assert.equal(view.provider.getTreeItem(row).command?.command, "eagleray.showRunLine");
+  await editor.run("eagleray.showRunLine", row);
+  assert.deepEqual(editor.shown.at(-1), { path: line.path, line: 4 });
+});

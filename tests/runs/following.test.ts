@@ -1,0 +1,207 @@
+// What a window does by itself while runs go on: breakpoints reach them, and their stops come to the front.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, mock, test } from "node:test";
+
+import { register } from "../../extension/features/runs";
+import {
+  BREAKPOINTS,
+  CHANGED,
+  PAUSE,
+  type Run,
+  type SetBreakpoints,
+} from "../../extension/features/runs/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
+import { aRun, FOLDER, runWorker } from "./samples";
+
+/** Longer than any patience of the feature. */
+const LONG_MS = 10_000;
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  editor.reset();
+  debug.reset();
+  fake = fakeParts();
+  registered = register(fake.parts);
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+  mock.timers.reset();
+});
+
+async function list(...runs: Run[]): Promise<void> {
+  fake.sidecar.notify(CHANGED, { runs });
+  await settled();
+}
+
+async function later(): Promise<void> {
+  mock.timers.tick(LONG_MS);
+  await settled();
+}
+
+function point(path: string, line: number, enabled = true, more = {}): SourceBreakpoint {
+  const at = { uri: Uri.file(path), range: { start: { line: line - 1 } } };
+  return new SourceBreakpoint(at, enabled, more);
+}
+
+function told(): readonly SetBreakpoints[] {
+  return fake.sidecar.sentTo(BREAKPOINTS) as SetBreakpoints[];
+}
+
+/** The workers that were attached to, by the command that a click runs. */
+function attached(): readonly unknown[] {
+  return editor.executed
+    .filter(({ command }) => command === "eagleray.attach")
+    .map(({ args }) => (args[0] as { worker: string }).worker);
+}
+
+function standing(...workers: string[]): Run {
+  const stopped = workers.map((worker_id) => runWorker({ worker_id, state: "stopped" }));
+  return aRun({ state: "stopped_at", workers: stopped });
+}
+
+interface Tracker {
+  onWillStartSession(): void;
+  onDidSendMessage(message: object): void;
+  onWillStopSession(): void;
+}
+
+function sessionOf(worker: string): Tracker {
+  const configuration = { cluster: "http://c:1", worker };
+  const session = { id: `session ${worker}`, type: "eagleray", name: worker, configuration };
+  const tracker = debug.trackers[0]?.createDebugAdapterTracker(session) as Tracker;
+  tracker.onWillStartSession();
+  return tracker;
+}
+
+test("changes in the gutter reach a live run together, once they have come to rest", async () => {
+  await list(aRun());
+  await later();
+  assert.deepEqual(told(), [{ workspace: FOLDER, breakpoints: [] }]);
+  debug.setBreakpoints(point("/w/b.py", 9));
+  debug.setBreakpoints(point("/w/b.py", 9), point("/w/a.py", 2, true, { logMessage: "x={x}" }));
+  await later();
+  const line = { condition: "", hit: "", log: "" };
+  assert.deepEqual(told().slice(1), [
+    {
+      workspace: FOLDER,
+      breakpoints: [
+        { path: "/w/a.py", lines: [{ ...line, line: 2, log: "x={x}" }] },
+        { path: "/w/b.py", lines: [{ ...line, line: 9 }] },
+      ],
+    },
+  ]);
+});
+
+test("disabled breakpoints, and those of other languages and documents, are none", async () => {
+  await list(aRun());
+  const uri = Uri.from({ scheme: "untitled", path: "/w/c.py" });
+  const elsewhere = new SourceBreakpoint({ uri, range: { start: { line: 0 } } });
+  debug.setBreakpoints(point("/w/a.py", 2, false), point("/w/b.js", 1), elsewhere);
+  await later();
+  assert.deepEqual(told().at(-1)?.breakpoints, []);
+});
+
+test("without a live run of this window nobody is told, and no sidecar is started for it", async () => {
+  await list(aRun({ state: "ended", ended: 1 }), aRun({ workspace: "/v" }));
+  debug.setBreakpoints(point("/w/a.py", 2));
+  await later();
+  assert.deepEqual(told(), []);
+});
+
+test("a run that comes back after a failure to tell it is told at the next change", async () => {
+  fake.sidecar.on(BREAKPOINTS, () => {
+    throw new Error("lost");
+  });
+  await list(aRun());
+  await later();
+  assert.equal(editor.asked.length, 0);
+  assert.match(fake.log.text, /breakpoints were not told/);
+  fake.sidecar.on(BREAKPOINTS, () => ({}));
+  debug.setBreakpoints();
+  await later();
+  assert.equal(told().length, 2);
+});
+
+test("a worker that stops comes to the front, and the next one when the person has gone on", async () => {
+  await list(aRun());
+  await list(standing("a", "b"));
+  assert.deepEqual(attached(), ["a"]);
+  const session = sessionOf("a");
+  session.onDidSendMessage({ type: "event", event: "stopped" });
+  await list(standing("a", "b", "c"));
+  await later();
+  assert.deepEqual(attached(), ["a"]);
+  session.onDidSendMessage({ type: "response", command: "continue", success: true });
+  await later();
+  assert.deepEqual(attached(), ["a", "b"]);
+});
+
+test("a loop that stops again at once keeps the person’s attention", async () => {
+  await list(aRun());
+  await list(standing("a"));
+  const session = sessionOf("a");
+  session.onDidSendMessage({ type: "event", event: "stopped" });
+  await list(standing("a", "b"));
+  session.onDidSendMessage({ type: "response", command: "continue", success: true });
+  session.onDidSendMessage({ type: "event", event: "stopped" });
+  await later();
+  assert.deepEqual(attached(), ["a"]);
+});
+
+test("when its session ends the next one that waits comes to the front", async () => {
+  await list(aRun());
+  await list(standing("a"));
+  const session = sessionOf("a");
+  session.onDidSendMessage({ type: "event", event: "stopped" });
+  await list(standing("a", "b"));
+  session.onWillStopSession();
+  await later();
+  assert.deepEqual(attached(), ["a", "b"]);
+});
+
+test("what stood already when the window opened was left there", async () => {
+  await list(standing("a"));
+  await later();
+  assert.deepEqual(attached(), []);
+  await list(aRun({ workers: [runWorker({ worker_id: "a" })] }));
+  await list(standing("a"));
+  assert.deepEqual(attached(), ["a"]);
+});
+
+test("stops of another folder’s run wait in the list, and so do all when that is wanted", async () => {
+  await list(aRun({ workspace: "/v" }));
+  await list({ ...standing("a"), workspace: "/v" });
+  editor.change("eagleray.runs.showStops", false);
+  await list(standing("b"));
+  await later();
+  assert.deepEqual(attached(), []);
+});
+
+test("a worker that was asked to pause comes to the front wherever the person looks", async () => {
+  const worker = runWorker({ worker_id: "a", state: "running" });
+  const run = aRun({ workers: [worker] });
+  await list(run);
+  sessionOf("z").onDidSendMessage({ type: "event", event: "stopped" });
+  await editor.run("eagleray.pauseWorker", { row: "runWorker", run, worker });
+  assert.deepEqual(fake.sidecar.sentTo(PAUSE), [{ run: run.id, worker_id: "a" }]);
+  await list(standing("a"));
+  assert.deepEqual(attached(), ["a"]);
+});
+
+test("“Pause Worker” without a row offers those that run; where there is none it is said", async () => {
+  await list(standing("a"));
+  await editor.run("eagleray.pauseWorker");
+  assert.equal(editor.asked[0]?.text, "No worker of a run is running.");
+  await list(aRun({ workers: [runWorker(), runWorker({ worker_id: "b", state: "running" })] }));
+  editor.answer = ({ options }) => (options["items"] as object[])[1];
+  await editor.run("eagleray.pauseWorker");
+  assert.deepEqual(fake.sidecar.sentTo(PAUSE), [{ run: aRun().id, worker_id: "b" }]);
+});

@@ -1,0 +1,103 @@
+// The lines of the form and of the review, without an editor.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PLAIN } from "../../extension/features/runs/draft";
+import {
+  answered,
+  formLines,
+  kindsFor,
+  moduleOf,
+  type FormView,
+} from "../../extension/features/runs/form_model";
+import { reviewLines } from "../../extension/features/runs/review_model";
+import { cluster, clustersOf } from "../workers/samples";
+import { proposal, shortened } from "./samples";
+
+const VIEW: FormView = {
+  clusters: clustersOf([cluster({ id: "c", name: "big" })]),
+  presets: shortened().presets,
+  questions: [],
+};
+const DRAFT = { ...PLAIN, path: "/w/train.py", cwd: "/w" };
+
+function shown(draft: typeof DRAFT, view = VIEW): readonly (readonly [string, string])[] {
+  return formLines(draft, view).map((line) => [line.label, line.description]);
+}
+
+test("the form says what each choice is, and the first line starts", () => {
+  assert.deepEqual(shown({ ...DRAFT, args: ["--name", "a b"] }), [
+    ["Start", "/w/train.py --name 'a b'"],
+    ["Arguments", "--name 'a b'"],
+    ["Run As", "found out"],
+    ["Where", "on this machine, as in a terminal"],
+    ["Preset", "none"],
+    ["Who Stops", "everybody"],
+    ["Ranks That Stop", "all"],
+    ["Break on Failure", "off"],
+    ["Child Processes Too", "off"],
+  ]);
+});
+
+test("choices that were made stand there by their names", () => {
+  const lines = new Map(
+    shown({ ...DRAFT, cluster: "c", preset: "verl", workers: ["*P*", "x"], ranks: [0, 1] }),
+  );
+  assert.equal(lines.get("Where"), "big");
+  assert.equal(lines.get("Preset"), "verl, shortened");
+  assert.equal(lines.get("Who Stops"), "*P*, x");
+  assert.equal(lines.get("Ranks That Stop"), "0, 1");
+  assert.ok(lines.has("Show What Changes, Then Start"));
+});
+
+test("without a file there is a command to type before anything can be started", () => {
+  assert.deepEqual(shown(PLAIN)[0], ["Command", "type it here"]);
+  assert.deepEqual(shown({ ...PLAIN, args: ["make"] })[0], ["Start", "make"]);
+});
+
+test("questions of a preset stand below, with their proposal or the answer", () => {
+  const { questions } = shortened();
+  const [steps] = questions;
+  assert.ok(steps);
+  const lines = formLines(answered(DRAFT, steps, "5"), { ...VIEW, questions }).slice(-2);
+  assert.deepEqual(
+    lines.map((line) => [line.label, line.description, line.icon]),
+    [
+      ["Steps", "5", "edit"],
+      ["No checkpoint", "on", "check"],
+    ],
+  );
+});
+
+test("a file below the folder can be run as a module, another cannot", () => {
+  assert.equal(moduleOf("/w/pkg/train.py", "/w"), "pkg.train");
+  assert.equal(moduleOf("/v/train.py", "/w"), "");
+  const kinds = (path: string): readonly string[] =>
+    kindsFor({ ...DRAFT, path }).map((kind) => kind.runAs);
+  assert.deepEqual(kinds("/w/train.py"), ["", "program", "module"]);
+  assert.deepEqual(kinds("/v/train.py"), ["", "program"]);
+  assert.deepEqual(kinds("/w/train.sh"), ["", "script", "sbatch"]);
+});
+
+test("the review lists what could not be found before what will apply", () => {
+  const lines = reviewLines(shortened());
+  assert.deepEqual(
+    lines.map((line) => line.label),
+    [
+      ...["Start", "Change…", "Cancel"],
+      ...["Could not find", "no trackers", "Will apply", "few steps"],
+    ],
+  );
+  assert.equal(lines[0]?.description, "verl 0.5 · 1 could not find, 1 will apply");
+  assert.deepEqual(
+    lines.map((line) => line.answer ?? ""),
+    ["start", "back", "cancel", "", "", "", ""],
+  );
+});
+
+test("the review says that no framework was recognised, and what else is to be known", () => {
+  const problems = [{ code: "x", message: "It passes no arguments on.", next_step: "Add $@." }];
+  const lines = reviewLines(proposal({ problems }));
+  assert.equal(lines[0]?.description, "no framework recognised · 0 changes");
+  assert.deepEqual([lines[3]?.label, lines[3]?.detail], ["It passes no arguments on.", "Add $@."]);
+});

@@ -1,0 +1,186 @@
+// Runs by a form, by a preset and by launch.json, with a fake editor and a fake sidecar.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { register } from "../../extension/features/runs";
+import {
+  DELETE_PRESET,
+  FOLLOW,
+  PREPARE,
+  PRESETS,
+  START,
+  type Prepare,
+} from "../../extension/features/runs/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor, Uri, type FakeQuickPick } from "../fakes/vscode";
+import { FOLDER, proposal, shortened } from "./samples";
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  debug.reset();
+  fake = fakeParts();
+  const { sidecar } = fake;
+  sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
+  sidecar.on(START, () => ({ id: "new" }));
+  sidecar.on(FOLLOW, () => ({ title: "run", argv: ["eagleray"], env: {} }));
+  sidecar.on(PRESETS, () => ({ presets: shortened().presets }));
+  registered = register(fake.parts);
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+/** The list that is open now. */
+async function open(): Promise<FakeQuickPick> {
+  await settled();
+  const pick = editor.picks.at(-1);
+  assert.ok(pick?.open);
+  return pick;
+}
+
+async function choose(...labels: string[]): Promise<void> {
+  for (const label of labels) {
+    (await open()).choose(label);
+  }
+  await settled();
+}
+
+function lastAsked(): Prepare {
+  return fake.sidecar.sentTo(PREPARE).at(-1) as Prepare;
+}
+
+function startedPlans(): number {
+  return fake.sidecar.sentTo(START).length;
+}
+
+test("Enter on the form as it is starts the file in the editor", async () => {
+  const running = editor.run("eagleray.runForm");
+  await choose("Start");
+  await running;
+  assert.equal(lastAsked().path, `${FOLDER}/train.py`);
+  assert.equal(startedPlans(), 1);
+});
+
+test("each choice is made in its own box, and the form comes back at its line", async () => {
+  const typed: Record<string, string> = {
+    Arguments: "--name 'a b'",
+    "Who stops": "*Policy*, x",
+    "Ranks that stop": "0-1",
+  };
+  editor.answer = ({ text, options }) => {
+    const items = options["items"] as { label: string }[] | undefined;
+    return typed[text] ?? items?.find(({ label }) => label === "Python module");
+  };
+  const running = editor.run("eagleray.runForm");
+  await choose("Arguments", "Run As", "Who Stops", "Ranks That Stop", "Break on Failure");
+  const form = await open();
+  assert.equal(form.activeItems[0]?.label, "Break on Failure");
+  await choose("Child Processes Too", "Start");
+  await running;
+  const { path, args, kind, options } = lastAsked();
+  assert.deepEqual([path, args, kind], ["train", ["--name", "a b"], "module"]);
+  assert.deepEqual(
+    [options?.workers, options?.ranks],
+    [
+      ["*Policy*", "x"],
+      [0, 1],
+    ],
+  );
+  assert.deepEqual([options?.post_mortem, options?.children], [true, true]);
+});
+
+test("a form that is closed starts nothing", async () => {
+  const running = editor.run("eagleray.runForm");
+  (await open()).hide();
+  await running;
+  assert.deepEqual([fake.sidecar.sentTo(PREPARE), startedPlans()], [[], 0]);
+});
+
+test("“Debug Run…” has the preset that fits, and shows what it changes before it starts", async () => {
+  const running = editor.run("eagleray.debugRun");
+  const form = await open();
+  assert.ok(form.lines.includes("No checkpoint"));
+  await choose("No checkpoint", "Show What Changes, Then Start");
+  assert.equal(startedPlans(), 0);
+  const [diff] = editor.executed.filter(({ command }) => command === "vscode.diff");
+  const [before, after] = (diff?.args ?? []) as Uri[];
+  const provider = editor.providers.get("eagleray-run");
+  assert.ok(before && after);
+  assert.equal(provider?.provideTextDocumentContent(before), shortened().before);
+  assert.equal(provider.provideTextDocumentContent(after), shortened().after);
+  await choose("Start");
+  await running;
+  assert.equal(lastAsked().preset, "verl");
+  assert.deepEqual(lastAsked().options?.answers, { save: "off" });
+  assert.equal(startedPlans(), 1);
+});
+
+test("from the review there is a way back to the form, and one out", async () => {
+  const running = editor.run("eagleray.debugRun");
+  await choose("Show What Changes, Then Start", "Change…", "Show What Changes, Then Start");
+  const review = await open();
+  // A line that only explains is no answer.
+  review.choose("few steps");
+  assert.ok(review.open);
+  await choose("Cancel");
+  await running;
+  assert.equal(startedPlans(), 0);
+});
+
+test("where no preset fits the run starts as it is", async () => {
+  fake.sidecar.on(PREPARE, () => proposal());
+  const running = editor.run("eagleray.debugRun");
+  await choose("Start");
+  await running;
+  assert.equal(lastAsked().preset, "none");
+  assert.equal(startedPlans(), 1);
+});
+
+test("launch.json starts a run, and no session of its own", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  const began = await debug.startDebugging(undefined, { ...config, ranks: [0] });
+  assert.equal(began, false);
+  assert.deepEqual([lastAsked().path, lastAsked().options?.ranks], ["/w/a.py", [0]]);
+  assert.equal(startedPlans(), 1);
+  assert.deepEqual(debug.sessions, []);
+});
+
+test("what is wrong with a launch.json is said in words", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x" };
+  await debug.startDebugging(undefined, config);
+  assert.match(editor.asked[0]?.text ?? "", /names nothing to run\. Give one of “program”/);
+});
+
+test("launch.json with a preset shows what it changes the first time only", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "a.py" };
+  const first = debug.startDebugging(undefined, { ...config, preset: "verl" });
+  await choose("Start");
+  await first;
+  const shown = editor.picks.length;
+  await debug.startDebugging(undefined, { ...config, preset: "verl" });
+  assert.equal(startedPlans(), 2);
+  assert.equal(editor.picks.length, shown);
+});
+
+test("presets are shown as JSON, and one’s own are deleted", async () => {
+  const [preset] = shortened().presets;
+  assert.ok(preset);
+  const own = { ...preset, name: "mine", title: "mine", own: true };
+  fake.sidecar.on(PRESETS, () => ({ presets: [preset, own] }));
+  let running = editor.run("eagleray.presets");
+  await choose("verl, shortened");
+  await running;
+  assert.equal(editor.documents.at(-1)?.text, preset.text);
+  running = editor.run("eagleray.presets");
+  (await open()).press("mine", "Delete");
+  await running;
+  assert.deepEqual(fake.sidecar.sentTo(DELETE_PRESET), [{ workspace: FOLDER, name: "mine" }]);
+});

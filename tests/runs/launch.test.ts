@@ -1,0 +1,81 @@
+// What a launch.json says of a run, as a draft.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { PLAIN, prepareOf } from "../../extension/features/runs/draft";
+import { draftOfLaunch } from "../../extension/features/runs/launch_model";
+import { FOLDER } from "./samples";
+
+test("a program with all that can be said of it", () => {
+  const config = {
+    program: "/w/train.py",
+    args: ["--name", "a b"],
+    cwd: "/w/sub",
+    env: { A: "1" },
+    python: "/usr/bin/python3",
+    cluster: "localhost:8265",
+    workers: ["*Policy*"],
+    ranks: [0, 2],
+    breakOnFailure: true,
+    children: true,
+    preset: "verl",
+  };
+  assert.deepEqual(draftOfLaunch(config, FOLDER), {
+    path: "/w/train.py",
+    args: ["--name", "a b"],
+    cwd: "/w/sub",
+    kind: "program",
+    cluster: "localhost:8265",
+    env: { A: "1" },
+    workers: ["*Policy*"],
+    ranks: [0, 2],
+    breakOnFailure: true,
+    children: true,
+    preset: "verl",
+    answers: {},
+    python: "/usr/bin/python3",
+  });
+});
+
+test("what is not said is as it is without a form", () => {
+  const draft = draftOfLaunch({ module: "pkg.train" }, FOLDER);
+  assert.deepEqual(draft, { ...PLAIN, path: "pkg.train", kind: "module", cwd: FOLDER });
+});
+
+test("a command is its words, with the arguments after them", () => {
+  const draft = draftOfLaunch({ command: ["make", "train"], args: ["-j"] }, FOLDER);
+  assert.deepEqual([draft.path, draft.kind, draft.args], ["", "command", ["make", "train", "-j"]]);
+});
+
+const WRONG: readonly (readonly [object, RegExp])[] = [
+  [{}, /names nothing to run/],
+  [{ program: "a.py", script: "b.sh" }, /names program and script/],
+  [{ program: 3 }, /“program” of the configuration is no text/],
+  [{ program: "a.py", args: "--x" }, /“args”.*no list of texts/],
+  [{ program: "a.py", args: [1] }, /“args”.*no list of texts/],
+  [{ program: "a.py", ranks: [-1] }, /“ranks”.*no list of ranks/],
+  [{ program: "a.py", env: { A: 1 } }, /“env”.*no list of variables/],
+  [{ program: "a.py", children: "yes" }, /“children”.*neither true nor false/],
+];
+
+for (const [config, message] of WRONG) {
+  test(`${JSON.stringify(config)} is refused in words`, () => {
+    assert.throws(
+      () => draftOfLaunch(config as Record<string, unknown>, FOLDER),
+      (error: unknown) =>
+        error instanceof EaglerayError && message.test(error.message) && error.nextStep !== "",
+    );
+  });
+}
+
+test("a draft becomes a request with the breakpoints of the gutter", () => {
+  const breakpoints = [{ path: "/w/a.py", lines: [{ line: 1, condition: "", hit: "", log: "" }] }];
+  const draft = { ...PLAIN, path: "/w/a.py", cwd: "/w", breakOnFailure: true, answers: { a: "b" } };
+  const asked = prepareOf(draft, FOLDER, breakpoints);
+  assert.equal(asked.preset, "none");
+  assert.equal(asked.workspace, FOLDER);
+  assert.equal(asked.options?.post_mortem, true);
+  assert.deepEqual(asked.options.breakpoints, breakpoints);
+  assert.deepEqual(asked.options.answers, { a: "b" });
+});

@@ -1,0 +1,120 @@
+// Runs and proposals as the sidecar sends them, for tests.
+import type {
+  Plan,
+  Proposal,
+  Run,
+  RunLine,
+  RunWorker,
+} from "../../extension/features/runs/messages";
+
+export const FOLDER = "/w/project";
+
+export function runWorker(changes: Partial<RunWorker> = {}): RunWorker {
+  return {
+    cluster: "http://c:1",
+    worker_id: "beef",
+    pid: 7,
+    kind: "worker",
+    name: "policy-0",
+    state: "free",
+    rank: "",
+    path: "",
+    line: 0,
+    python: "3.11.7",
+    ...changes,
+  };
+}
+
+export function runLine(changes: Partial<RunLine> = {}): RunLine {
+  const where = { path: "/w/project/policy.py", line: 12 };
+  return { ...where, state: "verified", moved_to: 0, workers: 1, reason: "", ...changes };
+}
+
+export function aRun(changes: Partial<Run> = {}): Run {
+  return {
+    id: "0123456789ab",
+    name: "train.py",
+    kind: "program",
+    state: "running",
+    started: 1000,
+    ended: 0,
+    code: null,
+    cluster: "",
+    command: "python train.py --steps 3",
+    cwd: FOLDER,
+    workspace: FOLDER,
+    preset: "",
+    workers: [],
+    lines: [],
+    note: "",
+    can_restart: true,
+    confirm_stop: "",
+    ...changes,
+  };
+}
+
+export function plan(changes: Partial<Plan> = {}): Plan {
+  return {
+    kind: "program",
+    argv: ["python", "train.py"],
+    cwd: FOLDER,
+    name: "train.py",
+    env: {},
+    cluster: "",
+    breakpoints: [],
+    workers: [],
+    ranks: null,
+    post_mortem: false,
+    children: false,
+    everywhere: false,
+    preset: "",
+    overrides: [],
+    copy_of: "",
+    copy_text: "",
+    workspace: FOLDER,
+    ...changes,
+  };
+}
+
+export function proposal(changes: Partial<Proposal> = {}): Proposal {
+  return {
+    plan: plan(),
+    title: "train.py",
+    before: "python train.py\n",
+    after: "python train.py\n",
+    changes: [],
+    questions: [],
+    framework: "",
+    framework_version: "",
+    presets: [],
+    problems: [],
+    confirm: "",
+    ...changes,
+  };
+}
+
+/** As a preset would have it. */
+export function shortened(): Proposal {
+  const preset = {
+    name: "verl",
+    title: "verl, shortened",
+    framework: "verl",
+    own: false,
+    text: "{}",
+  };
+  return proposal({
+    plan: plan({ preset: "verl", overrides: ["trainer.total_training_steps=2"] }),
+    after: "python train.py trainer.total_training_steps=2\n",
+    framework: "verl",
+    framework_version: "0.5",
+    presets: [preset],
+    changes: [
+      { asked: "few steps", outcome: "will apply", where: "trainer.total_training_steps", why: "" },
+      { asked: "no trackers", outcome: "could not find", where: "", why: "no logger is named" },
+    ],
+    questions: [
+      { id: "steps", text: "Steps", detail: "How many", choices: [], value: "2" },
+      { id: "save", text: "No checkpoint", detail: "", choices: ["on", "off"], value: "on" },
+    ],
+  });
+}

@@ -1,0 +1,59 @@
+// Which stop of a run comes to the front.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { moves, nextStop, stoppedIn, type Looking } from "../../extension/features/runs/stop_model";
+import { aRun, runWorker } from "./samples";
+
+const two = aRun({
+  workers: [
+    runWorker({ worker_id: "a", state: "stopped" }),
+    runWorker({ worker_id: "b" }),
+    runWorker({ worker_id: "c", state: "stopped" }),
+  ],
+});
+const FREE: Looking = {
+  seen: new Set(),
+  wanted: new Set(),
+  attached: new Set(),
+  isStanding: false,
+  isOurs: () => true,
+  byItself: true,
+};
+
+const CASES: readonly (readonly [string, Partial<Looking>, string | undefined])[] = [
+  ["the first that stands", {}, "a"],
+  ["the next, when the first was in front already", { seen: new Set(["http://c:1 a"]) }, "c"],
+  ["the next, when the first has a session", { attached: new Set(["http://c:1 a"]) }, "c"],
+  ["none while the person stands at a line", { isStanding: true }, undefined],
+  ["none of another window’s run", { isOurs: () => false }, undefined],
+  ["none by itself when that is not wanted", { byItself: false }, undefined],
+  [
+    "one that the person paused, wherever they look",
+    { isStanding: true, byItself: false, isOurs: () => false, wanted: new Set(["http://c:1 c"]) },
+    "c",
+  ],
+];
+
+for (const [name, looking, worker] of CASES) {
+  test(`to the front comes ${name}`, () => {
+    const stopped = stoppedIn({ runs: [two] });
+    assert.equal(nextStop(stopped, { ...FREE, ...looking })?.worker, worker);
+  });
+}
+
+const MOVES: readonly (readonly [object, string])[] = [
+  [{ type: "event", event: "stopped", body: {} }, "stops"],
+  [{ type: "event", event: "continued" }, "goes on"],
+  [{ type: "response", command: "continue", success: true }, "goes on"],
+  [{ type: "response", command: "stepIn", success: true }, "goes on"],
+  [{ type: "response", command: "continue", success: false }, ""],
+  [{ type: "response", command: "stackTrace", success: true }, ""],
+  [{ type: "event", event: "output" }, ""],
+];
+
+for (const [message, move] of MOVES) {
+  test(`${JSON.stringify(message)} says ${move || "nothing"}`, () => {
+    assert.equal(moves(message), move);
+  });
+}
