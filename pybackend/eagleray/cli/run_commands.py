@@ -48,7 +48,9 @@ async def runs(parts: Parts, asked: argparse.Namespace) -> int:
     if asked.action == "list":
         return _list(parts, asked)
     if asked.action == "follow":
-        return await _follow(parts, parts.runs.find(asked.id))
+        record = parts.runs.find(asked.id)
+        await parts.runs.adopt(record)
+        return await _follow(parts, record)
     if asked.action == "stop":
         record = parts.runs.find(asked.id)
         question = wire_run(Listed(record, record.plan(), record.state())).confirm_stop

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
+from eagleray.clients.own_command import own_command
 from eagleray.common.run_errors import bad_plan
-from eagleray.features.runs import keeping, messages
+from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
@@ -108,7 +109,7 @@ class Handlers:
 
     async def follow(self, asked: messages.RunRef) -> messages.Terminal:
         record = self._runs.find(asked.id)
-        argv = keeping.own_command("cli", "runs", "follow", record.id)
+        argv = own_command("cli", "runs", "follow", record.id)
         return messages.Terminal(record.plan().name, argv, {})
 
 

@@ -6,11 +6,10 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
+from eagleray.clients.own_command import own_command
 from eagleray.clients.process_identity import lives
 from eagleray.common.paths import host_name
 from eagleray.common.run_errors import keeper_not_started
@@ -21,18 +20,14 @@ START_S = 30.0
 _LOOK_S = 0.02
 
 
-def own_command(*words: str) -> list[str]:
-    """A command of ours: by the Python and with the libraries that we ourselves have."""
-    entry = Path(__file__).resolve().parents[3] / "eagleray_start.py"
-    flags = ["-I", "-S"] if sys.flags.no_site else ["-I"]
-    return [sys.executable, *flags, str(entry), *words]
-
-
 async def start(record: Record) -> None:
-    """Returns when the keeper has taken the run over; raises `keeper-not-started`."""
+    """Returns when a keeper has taken the run over; raises `keeper-not-started`.
+
+    A run elsewhere whose keeper died is taken over by a new one.
+    """
     process = _spawned(record)
     deadline = time.monotonic() + START_S
-    while record.state().keeper is None:
+    while (keeper := record.state().keeper) is None or keeper.pid != process.pid:
         if process.poll() is not None or time.monotonic() > deadline:
             said = _said(record).strip()
             raise keeper_not_started(said.rpartition("\n")[2] or f"it ended with {process.poll()}")

@@ -46,11 +46,14 @@ class Making:
 
     async def starter(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
         """Raises what stands in the way of a cluster or host that the plan names."""
-        plan = with_copy(record, record.plan())
+        plan, taken_over = with_copy(record, record.plan()), record.state().far_id
+        if taken_over:
+            # It is followed from its beginning once more.
+            output.clear()
         if plan.kind == "job":
-            return await self._job(record, plan, output)
+            return await self._job(record, plan, output, taken_over)
         if plan.kind == "sbatch":
-            return await self._sbatch(record, plan, output, environ)
+            return await self._sbatch(record, plan, output, environ, taken_over)
         return self._local(record, plan, output, environ)
 
     def _local(
@@ -74,7 +77,7 @@ class Making:
             full["RAY_ADDRESS"] = self._gcs(plan.cluster)
         return LocalProgram(plan.command, plan.cwd, full, output.fd)
 
-    async def _job(self, record: Record, plan: RunPlan, output: Output) -> Starter:
+    async def _job(self, record: Record, plan: RunPlan, output: Output, job: str) -> Starter:
         ours = package()
         cluster = await self._clusters.named(plan.cluster)
         uri = environment.uri_of(ours)
@@ -88,10 +91,15 @@ class Making:
             "RAY_OVERRIDE_JOB_RUNTIME_ENV": "1",
         }
         dashboard = self._dashboard(cluster)
-        return RayJob(dashboard, plan.command, plan.cwd, plan.name, ours, env, output)
+        return RayJob(dashboard, plan.command, plan.cwd, plan.name, ours, env, output, job)
 
     async def _sbatch(
-        self, record: Record, plan: RunPlan, output: Output, environ: Mapping[str, str]
+        self,
+        record: Record,
+        plan: RunPlan,
+        output: Output,
+        environ: Mapping[str, str],
+        job: str,
     ) -> Starter:
         ours = package()
         ssh = plan.cluster.removeprefix("ssh://").partition("/")[0] if plan.cluster else ""
@@ -108,7 +116,7 @@ class Making:
                 record.id, plan, record.secret(), package=ours.name, path=path
             ),
         }
-        return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output)
+        return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)
 
     def _gcs(self, cluster: str) -> str:
         """Where programs of this machine join the cluster, as its own dashboard was told."""

@@ -28,6 +28,10 @@ class Output:
         while text:
             text = text[os.write(self.fd, text) :]
 
+    def clear(self) -> None:
+        """Begins anew."""
+        os.truncate(self.fd, 0)
+
     def trim(self) -> None:
         """Gives the beginning back to the disk once there is too much; offsets stay what they were.
 

@@ -72,11 +72,19 @@ class Runs:
             return
         if plan.kind == "sbatch" and state.far_id and not confirmed:
             raise stop_needs_consent(state.far_id)
+        await self.adopt(record)
+        state = record.state()
         if keeping.is_kept(state):
             keeping.ask_to_stop(record, state)
         else:
             await _stop_unkept(record, state)
         self.changed()
+
+    async def adopt(self, record: Record) -> None:
+        """A job elsewhere whose keeper died gets a new one, which follows it from its beginning."""
+        state = record.state()
+        if state.far_id and not state.is_over and not keeping.is_kept(state):
+            await keeping.start(record)
 
     async def restart(
         self, written: str, breakpoints: Sequence[Breakpoint] | None, *, confirmed: bool

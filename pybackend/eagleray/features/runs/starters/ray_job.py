@@ -22,7 +22,10 @@ GIVE_UP_S = 600.0
 
 
 class RayJob:
-    """Submits, follows and stops one job; `environ` are the variables of the program and of its workers."""
+    """Submits, follows and stops one job, or the one that is there already, `job`.
+
+    `environ` are the variables of the program and of its workers.
+    """
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class RayJob:
         of: Package,
         environ: Mapping[str, str],
         output: Output,
+        job: str = "",
     ) -> None:
         self._dashboard = dashboard
         self._command = command
@@ -41,10 +45,12 @@ class RayJob:
         self._package = of
         self._environ = dict(environ)
         self._output = output
-        self._job = ""
+        self._job = job
         self._said = 0
 
     async def start(self) -> Started:
+        if self._job:
+            return Started(far_id=self._job)
         jobs = self._dashboard.job_api
         name, archive = zipped(self._package)
         if not await jobs.has_package(name):

@@ -31,7 +31,7 @@ _SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s
 
 
 class Sbatch:
-    """Submits, follows and cancels one job; `ssh` "" is this machine."""
+    """Submits, follows and cancels one job, or the one that is there already, `job`; `ssh` "" is this machine."""
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Sbatch:
         cwd: str,
         environ: Mapping[str, str],
         output: Output,
+        job: str = "",
     ) -> None:
         self._commands = commands
         self._slurm = Slurm(commands)
@@ -49,11 +50,13 @@ class Sbatch:
         self._cwd = cwd
         self._environ = environ
         self._output = output
-        self._job = ""
+        self._job = job
         self._file = ""
         self._read = 0
 
     async def start(self) -> Started:
+        if self._job:
+            return Started(far_id=self._job, ssh=self._ssh)
         argv = [*_IN_FOLDER, self._cwd, *submission(self._command, self._environ)]
         ran = await self._commands.run(self._ssh, argv, "", SUBMIT_S)
         if ran.code == _NO_FOLDER:

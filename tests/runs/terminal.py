@@ -1,0 +1,73 @@
+"""The command in a terminal's place: started, read while it runs, interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.ray_cluster import REPOSITORY, wait_for
+
+START = REPOSITORY / "pybackend" / "eagleray_start.py"
+PLAIN = REPOSITORY / "tests" / "runs" / "programs" / "plain.py"
+
+
+class Terminal:
+    """One `eagleray …`, whose output goes to a file; `end` is for those that do not end by themselves."""
+
+    def __init__(self, folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+        self.out, self.err = folder / "out", folder / "err"
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, str(START), "cli", *arguments],
+                cwd=folder,
+                env={**os.environ, **(env or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    def output(self) -> str:
+        return self.out.read_text(errors="replace")
+
+    def words(self) -> str:
+        return self.err.read_text(errors="replace")
+
+    def wait_output(self, text: str) -> None:
+        wait_for(f"“{text}” in the output", lambda: text in self.output() or self._over())
+        assert text in self.output(), self.output() + self.words()
+
+    def interrupt(self) -> None:
+        os.kill(self.process.pid, signal.SIGINT)
+
+    def code(self) -> int:
+        return self.process.wait(timeout=90)
+
+    def run_id(self) -> str:
+        """The id of the run, which the command says first."""
+        wait_for("the id of the run", lambda: "Run " in self.words() or self._over())
+        return self.words().partition("Run ")[2].partition(":")[0]
+
+    def _over(self) -> bool:
+        return self.process.poll() is not None
+
+
+def eagleray(folder: Path, *arguments: str) -> str:
+    """The output of a command that ends by itself, and well."""
+    terminal = Terminal(folder, *arguments)
+    assert terminal.code() == 0, terminal.words()
+    return terminal.output()
+
+
+def listed(folder: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(eagleray(folder, "runs", "--json"))
+    return rows
+
+
+def row(folder: Path, run: str) -> dict[str, Any]:
+    return next(one for one in listed(folder) if one["id"] == run)

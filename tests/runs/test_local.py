@@ -1,0 +1,127 @@
+"""Programs of this machine under a real keeper: their words, their end, and what survives what."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ray_cluster import wait_for
+from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
+
+ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "$HOME", "*.py", "", "ä\\n"]
+
+
+def test_words_reach_the_program_as_they_were_typed(own_home: Path, tmp_path: Path) -> None:
+    env = {"GIVEN": "from the shell"}
+    terminal = Terminal(
+        tmp_path, "run", "--", sys.executable, str(PLAIN), "code", "5", *ODD, env=env
+    )
+    assert terminal.code() == 5, terminal.words()
+    said = json.loads(terminal.output())
+    assert said == {"argv": ["code", "5", *ODD], "cwd": str(tmp_path), "given": "from the shell"}
+    shown = row(tmp_path, terminal.run_id())
+    assert (shown["state"], shown["code"]) == ("failed", 5)
+
+
+def test_a_script_with_the_line_ends_of_windows(own_home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "start.sh"
+    script.write_bytes(b'#!/bin/bash\r\nfor word in "$@"; do\r\n  echo "<$word>"\r\ndone\r\n')
+    terminal = Terminal(tmp_path, "run", "--", "bash", "start.sh", *ODD[:3])
+    assert terminal.code() == 0, terminal.words()
+    assert terminal.output().split("\n")[:3] == ["<two words>", "<a=b>", '<say "hi">']
+    assert script.read_bytes().startswith(b"#!/bin/bash\r\n")
+
+
+def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "wait")
+    terminal.wait_output("waits")
+    terminal.interrupt()
+    assert terminal.code() == 7, terminal.words()
+    assert terminal.output().endswith("interrupted\n")
+    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+
+
+def test_control_c_once_more_makes_haste(own_home: Path, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "deaf")
+    terminal.wait_output("deaf")
+    terminal.interrupt()
+    wait_for("the stop", lambda: row(tmp_path, terminal.run_id())["state"] == "stopping")
+    terminal.interrupt()
+    assert terminal.code() == 128 + signal.SIGTERM
+
+
+def test_a_run_outlives_its_terminal_and_is_followed_by_another(
+    own_home: Path, tmp_path: Path
+) -> None:
+    first = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "wait")
+    first.wait_output("waits")
+    run = first.run_id()
+    os.killpg(first.process.pid, signal.SIGKILL)
+    first.code()
+    other = tmp_path / "other"
+    other.mkdir()
+    second = Terminal(other, "runs", "follow", run[:6])
+    second.wait_output('"argv"')
+    second.wait_output("waits")
+    eagleray(tmp_path, "runs", "stop", run)
+    assert second.code() == 7, second.words()
+    # After its end all that was printed is still there, and so is its end.
+    third = Terminal(other, "runs", "follow", run)
+    assert third.code() == 7
+    assert third.output().endswith("interrupted\n")
+
+
+def test_the_program_goes_on_when_its_keeper_dies(own_home: Path, tmp_path: Path) -> None:
+    command = ("run", "--detach", "--", sys.executable, str(PLAIN), "wait")
+    run = eagleray(tmp_path, *command).strip()
+    state = json.loads((own_home / "runs" / run / "state.json").read_text())
+    os.kill(state["keeper"]["pid"], signal.SIGKILL)
+    wait_for("unwatched", lambda: row(tmp_path, run)["state"] == "unwatched")
+    log = own_home / "runs" / run / "output.log"
+    before = log.stat().st_size
+    wait_for("more output", lambda: log.stat().st_size > before)
+    eagleray(tmp_path, "runs", "stop", run)
+    wait_for("the end", lambda: row(tmp_path, run)["state"] == "ended")
+    assert log.read_text().endswith("interrupted\n")
+
+
+def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "code", "0", *ODD)
+    assert terminal.code() == 0
+    output = terminal.output()
+    again = Terminal(tmp_path, "runs", "restart", terminal.run_id())
+    assert again.code() == 0, again.words()
+    assert again.output() == output
+    eagleray(tmp_path, "runs", "forget", again.run_id())
+    assert len(listed(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(["no-such-program"], "no-program"), (["./folder"], "no-program")]
+)
+def test_what_cannot_be_started_says_why(
+    own_home: Path, tmp_path: Path, command: list[str], code: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    terminal = Terminal(tmp_path, "run", "--", *command)
+    assert terminal.code() == 1
+    assert "cannot be started" in terminal.words()
+    assert row(tmp_path, terminal.run_id())["state"] == "failed"
+
+
+def test_the_secret_is_nobodys_business(own_home: Path, tmp_path: Path) -> None:
+    show = "import os; print(*[f'{k}={v}' for k, v in os.environ.items()], sep='\\n')"
+    terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", show)
+    assert terminal.code() == 0
+    folder = own_home / "runs" / terminal.run_id()
+    secret = (folder / "secret").read_text()
+    assert len(secret) == 64
+    assert "EAGLERAY_RUN=" in terminal.output()
+    assert secret not in terminal.output() + (folder / "plan.json").read_text()
+    assert (folder / "secret").stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
