@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _SAY_S = 5.0
@@ -65,10 +66,9 @@ class Gate:
             raise OSError("the gate is that of the parent")
 
     def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            with self._channel.makefile("rb") as stream:
-                while line := stream.readline(_LONGEST_LINE):
-                    on_line(json.loads(line))
+        with contextlib.suppress(OSError, ValueError), self._channel.makefile("rb") as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                on_line(json.loads(line))
         on_line({"op": "gone"})
 
 
@@ -105,9 +105,7 @@ def start(
 def _spawn(channel: int, listener: int) -> int:
     package = __package__ or ""
     depth = package.count(".") + 1
-    root = os.path.abspath(__file__)
-    for _ in range(depth + 1):
-        root = os.path.dirname(root)
+    root = str(Path(__file__).resolve().parents[depth])
     command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.gate_process"]
     process = subprocess.Popen(
         [*command, str(channel), str(listener)],

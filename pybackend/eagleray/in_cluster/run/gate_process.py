@@ -14,9 +14,9 @@ import socket
 import sys
 from typing import Any
 
-from . import gate_file
 from .gate_calling import Calling
 from .gate_debugging import Debugging
+from .gate_file import Announcement
 from .gate_loop import Lines, Loop, Peer
 
 LONGEST_LINE = 2**20
@@ -59,16 +59,18 @@ class Gate:
         self._debugging: dict[int, Debugging] = {}
         self._calling = Calling(self._loop, listener, start["run"], start["verifier"], self._called)
 
+        self._announcement = Announcement(start.get("file", ""), self._calling.address)
+
     def run(self, early: bytes) -> None:
         """Until the worker has ended."""
         self._follow_worker()
         if early:
             self._on_worker(early)
-        address = self._calling.address
-        with gate_file.announced(
-            self._start.get("file", ""), self._start["run"], address, self._who
-        ):
+        self._announcement.write(self._who)
+        try:
             self._loop.run()
+        finally:
+            self._announcement.remove()
 
     def _follow_worker(self) -> None:
         pid = self._start["pid"]
@@ -111,6 +113,7 @@ class Gate:
             self._who.update({key: value for key, value in line.items() if key != "event"})
             for debugging in self._debugging.values():
                 debugging.matches = self._who.get("matches", True) is not False
+            self._announcement.write(self._who)
         if "files" in line:
             self._who["files"] = line["files"]
         if event == "listening":
