@@ -1,0 +1,93 @@
+"""Debug runs: which preset is meant, and the proposal that it makes for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from attrs import evolve
+
+from eagleray.common.preset_errors import bad_preset, unknown_preset
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets import own, reading
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.own import OwnPresets, Preset
+from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.propose import propose, unchanged
+from eagleray.features.runs.presets.table import tables
+
+NONE, DEBUG = "none", "debug"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A preset that can be chosen; `text` is the JSON of one's own, "" for ours."""
+
+    name: str
+    title: str
+    framework: str
+    own: bool
+    text: str
+
+
+class DebugRuns:
+    """Proposes; starts nothing and edits nothing."""
+
+    def __init__(
+        self, presets: OwnPresets, now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    ) -> None:
+        self._presets = presets
+        self._now = now
+
+    def proposal(
+        self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str = ""
+    ) -> Proposal:
+        """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
+
+        1. "none": the program as it is.  2. A preset of the person's own.
+        3. "debug", "" or the name of a framework: what is known of the framework that is recognised.
+        Reads files and nothing else; `answers` come before those of the preset.
+        """
+        if name == NONE:
+            return unchanged(plan)
+        facts = reading.facts(plan, python or plan.argv[0], self._now())
+        preset = self._chosen(plan.workspace, name, facts)
+        given = {**preset.answers, **answers}
+        named = evolve(plan, preset=preset.name)
+        return propose(named, facts, given, preset.words, preset.env)
+
+    def rows(self, workspace: str) -> list[Row]:
+        """The presets of a workspace: ours for each framework, then the person's own."""
+        ours = {
+            table.framework: Row(
+                table.framework, f"Debug run of {table.title}", table.title, False, ""
+            )
+            for table in reversed(tables())
+            if table.package
+        }
+        of_person = [
+            Row(one.name, one.name, one.framework, True, own.to_text(one))
+            for one in self._presets.of(workspace)
+        ]
+        return [*(ours[name] for name in sorted(ours)), *of_person]
+
+    def save(self, workspace: str, name: str, text: str) -> None:
+        """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
+        preset = own.of_text(text)
+        if name and name != preset.name:
+            preset = own.of_text(own.to_text(replace(preset, name=name)))
+        if preset.name in {table.framework for table in tables()}:
+            raise bad_preset(f"“{preset.name}” is the name of one of ours")
+        self._presets.save(workspace, preset)
+
+    def delete(self, workspace: str, name: str) -> None:
+        self._presets.delete(workspace, name)
+
+    def _chosen(self, workspace: str, name: str, facts: Facts) -> Preset:
+        if name and (found := self._presets.named(workspace, name)):
+            return found
+        recognised = facts.recognised.table.framework if facts.recognised else ""
+        if name in ("", DEBUG, recognised):
+            return Preset(recognised or DEBUG)
+        raise unknown_preset(name)

@@ -1,0 +1,118 @@
+"""The form of a debug run: its questions with what is proposed, and the answers, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eagleray.common.preset_errors import bad_answer
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.launch import value_of
+from eagleray.features.runs.presets.options import (
+    ANSWERS,
+    HANG_DETAILS,
+    OPTIONS,
+    POST_MORTEM,
+    Option,
+)
+from eagleray.features.runs.presets.proposal import Question
+from eagleray.features.runs.presets.recognise import Recognised
+from eagleray.features.runs.presets.table import Offer
+
+OFF, ON = "off", "on"
+
+
+def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
+    """All questions, with the answers given and what is proposed for the others.
+
+    For a version that the table was not read from nothing is proposed.
+    """
+    said = facts.recognised
+    asked = [
+        _question(option, said.table.offers[option.name], said, facts, answers)
+        for option in OPTIONS
+        if said is not None and option.name in said.table.offers
+    ]
+    common = [
+        Question(
+            HANG_DETAILS.name,
+            HANG_DETAILS.text,
+            "Variables of NCCL and torch that act; the run is slower.",
+            (ON, OFF),
+            answers.get(HANG_DETAILS.name, OFF),
+        ),
+        Question(
+            POST_MORTEM.name,
+            POST_MORTEM.text,
+            "A worker that fails stands at the failing line.",
+            (ON, OFF),
+            answers.get(POST_MORTEM.name, ON),
+        ),
+    ]
+    return (*asked, *common)
+
+
+def fresh(facts: Facts) -> str:
+    """A name that no experiment had before."""
+    return f"debug-{facts.stamp}"
+
+
+def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
+    """The answers that ask for something, by the names of their options; raises what is wrong with one."""
+    known = {name: value for name, value in answers.items() if name in ANSWERS}
+    asked = {one.id: one.value.strip() for one in questions(facts, known)}
+    # An answer to what this framework does not offer is kept, so that it can be said.
+    asked |= {name: value.strip() for name, value in known.items() if name not in asked}
+    # What is proposed everywhere else is missed here, which is said.
+    asked |= {name: ON for name in _missed(facts) if name not in known}
+    wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
+    offers = facts.recognised.table.offers if facts.recognised else {}
+    for name, value in wanted.items():
+        if name in offers:
+            _check(offers[name], value)
+    return wanted
+
+
+def _missed(facts: Facts) -> list[str]:
+    said = facts.recognised
+    absent = said.table.absent if said and said.known else {}
+    return [option.name for option in OPTIONS if option.default and option.name in absent]
+
+
+def _check(offer: Offer, value: str) -> None:
+    if offer.kind == "tick" and value != ON:
+        raise bad_answer(value, "it is neither “on” nor “off”")
+    if offer.kind == "number" and not (value.isdecimal() and 0 < int(value) < 10**9):
+        raise bad_answer(value, "a whole number above 0 is needed")
+    if offer.kind == "folder" and not value.startswith("/"):
+        raise bad_answer(value, "a folder with its whole path is needed")
+    if offer.kind == "text" and ("/" in value or value.startswith((".", "-"))):
+        raise bad_answer(value, "it becomes part of a path")
+
+
+def _question(
+    option: Option, offer: Offer, said: Recognised, facts: Facts, answers: Mapping[str, str]
+) -> Question:
+    nothing = OFF if offer.kind == "tick" else ""
+    proposed = _proposed(offer, facts) if option.default and said.known else nothing
+    doubt = "" if said.known else _doubt(said)
+    return Question(
+        id=option.name,
+        text=offer.text or option.text,
+        detail=" ".join(part for part in (offer.detail, doubt) if part),
+        choices=(ON, OFF) if offer.kind == "tick" else (),
+        value=answers.get(option.name, proposed),
+    )
+
+
+def _doubt(said: Recognised) -> str:
+    yours = said.version.text or "unknown"
+    return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
+
+
+def _proposed(offer: Offer, facts: Facts) -> str:
+    if offer.times and facts.launch and facts.recognised:
+        key, by = offer.times
+        found = value_of(facts.launch.words, key, facts.recognised.table.syntax)
+        if found and found[1] and found[1].isdecimal():
+            return str(int(found[1]) * by)
+    return offer.value.replace("{fresh}", fresh(facts))

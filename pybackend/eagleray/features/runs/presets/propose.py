@@ -1,0 +1,131 @@
+"""A debug run proposed: what is asked for becomes words and variables at the places that the framework reads.
+
+Words are put behind those of the person, since of two that set one key the last counts.  No file is edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from attrs import evolve
+
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.effective import effective
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.form import checked, questions
+from eagleray.features.runs.presets.options import POST_MORTEM
+from eagleray.features.runs.presets.placing import Place, place_for, placed
+from eagleray.features.runs.presets.proposal import Change, Proposal
+from eagleray.features.runs.presets.recognise import Recognised
+from eagleray.features.runs.presets.submitting import Edit, with_variables
+from eagleray.features.runs.presets.table import variables
+from eagleray.features.runs.presets.wishes import Wish, variable_wish, wishes_for
+
+
+def propose(
+    plan: RunPlan,
+    facts: Facts,
+    answers: Mapping[str, str],
+    more_words: Sequence[str] = (),
+    more_env: Mapping[str, str] | None = None,
+) -> Proposal:
+    """The debug run of `plan` with the form's `answers`; `more_…` are words and variables of a person's own preset.
+
+    Raises what is wrong with an answer.
+    """
+    wanted = checked(answers, facts)
+    wishes = [
+        wish for name, value in wanted.items() for wish in wishes_for(name, value, plan, facts)
+    ]
+    for name, value in (more_env or {}).items():
+        wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
+    if more_words:
+        wishes.append(Wish("Your own words", words=tuple(more_words)))
+    after, changes = _put(plan, facts, wishes)
+    if POST_MORTEM.name in wanted:
+        changes.append(_post_mortem(plan))
+        after = evolve(after, post_mortem=True)
+    known = facts.recognised
+    script = facts.script.text if facts.script and after.copy_text else ""
+    return Proposal(
+        plan=after,
+        title=_title(known),
+        before=effective(plan, script),
+        after=effective(after),
+        changes=(*_not_recognised(known), *changes, *_about_variables(plan, facts)),
+        questions=questions(facts, answers),
+        framework=known.table.title if known else "",
+        framework_version=known.version.text if known else "",
+    )
+
+
+def unchanged(plan: RunPlan) -> Proposal:
+    """The program as it is."""
+    text = effective(plan)
+    return Proposal(plan, "", text, text, (), (), "", "")
+
+
+def _title(known: Recognised | None) -> str:
+    if known is None:
+        return "Debug run"
+    return f"Debug run of {known.table.title} {known.version.text or '(version unknown)'}"
+
+
+def _put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
+    """Everything at its place; where there is none for words, nothing of them is put anywhere."""
+    words = [word for wish in wishes for word in wish.words]
+    edits = [wish.edit for wish in wishes if wish.edit]
+    for_job = dict(pair for wish in wishes for pair in wish.job)
+    if for_job and facts.launch and isinstance(edit := with_variables(facts.launch, for_job), Edit):
+        edits.append(edit)
+    place = place_for(facts, words, edits) if words or edits else Place("nowhere", "")
+    env = dict(pair for wish in wishes for pair in wish.env)
+    after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
+    changes = [wish.change or _change(wish, place, facts) for wish in wishes]
+    if place.kind == "copy":
+        copied = Change("The script stays as it is", "will apply", "a copy of it is run", place.why)
+        changes.insert(0, copied)
+    return after, changes
+
+
+def _change(wish: Wish, place: Place, facts: Facts) -> Change:
+    pairs = [f"{name}={value}" for name, value in (*wish.env, *wish.job)]
+    what = " ".join([*wish.words, *pairs])
+    if wish.edit:
+        what = f"without {wish.edit.word.text}"
+    if wish.env and not wish.words:
+        return Change(wish.asked, _outcome(facts), f"{what} (environment)", wish.why)
+    if place.kind == "nowhere":
+        return Change(wish.asked, "could not find", what, place.why)
+    return Change(wish.asked, _outcome(facts), f"{what} ({place.where})", wish.why)
+
+
+def _outcome(facts: Facts) -> Literal["will apply", "not sure"]:
+    return "not sure" if facts.recognised and not facts.recognised.known else "will apply"
+
+
+def _not_recognised(known: Recognised | None) -> tuple[Change, ...]:
+    if known:
+        return ()
+    why = "No framework was recognised, so that nothing is known that would shorten the run."
+    return (Change("Debug run", "could not find", "", why),)
+
+
+def _post_mortem(plan: RunPlan) -> Change:
+    return Change(
+        POST_MORTEM.text,
+        "already so" if plan.post_mortem else "will apply",
+        "all workers of the run",
+    )
+
+
+def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
+    """Variables that the person sets and that act on nothing."""
+    found = []
+    for name, why in variables().ineffective.items():
+        said = facts.script.assigned(name) if facts.script else None
+        if said or name in plan.env:
+            where = f"line {said.line} of {facts.script_word}" if said else "environment"
+            found.append(Change(f"{name}, which you set", "could not find", where, why))
+    return found

@@ -1,0 +1,140 @@
+"""What is asked for, one thing at a time: the words and variables that it takes, before it is known where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eagleray.common.redact import HIDDEN, SECRET_NAME, redact_text
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.form import fresh
+from eagleray.features.runs.presets.launch import Said, value_of
+from eagleray.features.runs.presets.options import HANG_DETAILS, OPTIONS
+from eagleray.features.runs.presets.override_words import argparse_words, hydra_text, hydra_word
+from eagleray.features.runs.presets.proposal import Change
+from eagleray.features.runs.presets.recognise import Recognised
+from eagleray.features.runs.presets.submitting import Edit
+from eagleray.features.runs.presets.table import Entry, Offer, variables
+from eagleray.features.runs.presets.versions import at_least
+from eagleray.features.runs.presets.workers_environment import carried
+
+
+@dataclass(frozen=True)
+class Wish:
+    """`words` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of a word.
+
+    `change` is set where nothing has to be put anywhere any more.
+    """
+
+    asked: str
+    words: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    job: tuple[tuple[str, str], ...] = ()
+    edit: Edit | None = None
+    change: Change | None = None
+    why: str = ""
+
+
+def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
+    """What the option `name` with the answer `value` takes."""
+    option = next((one for one in OPTIONS if one.name == name), None)
+    known = facts.recognised
+    if name == HANG_DETAILS.name:
+        for one in variables().acting:
+            yield variable_wish(f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts)
+    elif option and known and name in known.table.offers:
+        yield from _of_offer(known.table.offers[name], option.text, value, plan, facts)
+    elif option:
+        why = known.table.absent[name] + "." if known else "The framework was not recognised."
+        yield Wish(option.text, change=Change(option.text, "could not find", "", why))
+
+
+def variable_wish(asked: str, name: str, value: str, plan: RunPlan, facts: Facts) -> Wish:
+    """A variable of the workers."""
+    if plan.env.get(name) == value:
+        return Wish(asked, change=Change(asked, "already so", f"{name}={value}"))
+    way = carried(name, value, plan, facts)
+    if not (way.words or way.env or way.job):
+        return Wish(asked, change=Change(asked, "could not find", name, way.why))
+    return Wish(asked, words=way.words, env=way.env, job=way.job, why=way.why)
+
+
+def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
+    asked = offer.text or text
+    if offer.kind != "tick":
+        asked = f"{asked}: {value}"
+    known = facts.recognised
+    assert known is not None
+    for entry in offer.entries:
+        if at_least(known.version.text, entry.since):
+            yield _of_entry(asked, entry, value, plan, facts, known)
+    for entry in offer.environment:
+        exact = entry.value.replace("{value}", value)
+        yield variable_wish(asked, entry.key, exact, plan, facts)
+    for flag in offer.flags:
+        yield _without(asked, flag, plan, facts)
+
+
+def _of_entry(
+    asked: str, entry: Entry, value: str, plan: RunPlan, facts: Facts, known: Recognised
+) -> Wish:
+    """Whether it is so already, is set by a variable of the script, or takes words."""
+    key = entry.key.replace("{section}", known.section)
+    exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(facts))
+    said = value_of(_line(plan, facts), key, known.table.syntax)
+    if entry.present_only and said is None and facts.launch:
+        return _already(asked, key, "The line does not have it.")
+    if said and said[1] is not None and _plain(said[1]) == _plain(exact):
+        return _already(asked, _at(facts, said[0]))
+    if facts.script and entry.variable and facts.script.uses(entry.variable):
+        why = f"The script makes {key} of it."
+        return Wish(asked, env=((entry.variable, exact),), why=why)
+    if known.table.syntax == "argparse":
+        words = argparse_words(key, exact)
+    else:
+        text = "{" in entry.value and not exact.isdecimal()
+        words = (hydra_word(key, hydra_text(exact) if text else exact),)
+    why = f"In place of {_shown(key, said[1])}." if said and said[1] is not None else ""
+    return Wish(asked, words=words, why=why)
+
+
+def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
+    """A word that is to be taken out of the line."""
+    word = next((one for one in _line(plan, facts) if one.text == flag), None)
+    if facts.launch is None:
+        why = "No line that starts a Python program was found."
+        return Wish(asked, change=Change(asked, "could not find", flag, why))
+    if word is None:
+        return _already(asked, flag, "The line does not have it.")
+    if word.span is None:
+        why = f"{flag} has no opposite; take it out where it stands."
+        return Wish(asked, change=Change(asked, "could not find", _at(facts, word), why))
+    return Wish(asked, edit=Edit(word, ""))
+
+
+def _line(plan: RunPlan, facts: Facts) -> tuple[Said, ...]:
+    """The words of the training line, and those that the person puts behind the script."""
+    of_line = facts.launch.words if facts.launch else ()
+    behind = plan.command if facts.script else ()
+    return (*of_line, *map(Said, behind))
+
+
+def _already(asked: str, where: str, why: str = "") -> Wish:
+    return Wish(asked, change=Change(asked, "already so", where, why))
+
+
+def _at(facts: Facts, word: Said) -> str:
+    shown = redact_text(word.text)
+    if word.line:
+        return f"{shown} (line {word.line} of {facts.script_word})"
+    return f"{shown} (in the command)"
+
+
+def _shown(key: str, value: str) -> str:
+    return f"{key} = {HIDDEN if SECRET_NAME.search(key) else redact_text(value)}"
+
+
+def _plain(value: str) -> str:
+    bare = "".join(sign for sign in value if sign not in " '\"")
+    return bare.lower() if bare.lower() in ("true", "false", "null") else bare

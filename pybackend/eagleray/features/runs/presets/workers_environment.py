@@ -1,0 +1,92 @@
+"""How a variable gets to the workers of a framework: what is set where, or why it cannot get there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.override_words import hydra_quoted, hydra_word
+from eagleray.features.runs.presets.submitting import submits, with_variables
+from eagleray.features.runs.presets.table import Workers, tables
+
+
+@dataclass(frozen=True)
+class Carried:
+    """`words` for the training line, or `env` for the program, or `job` for the job that the line submits.
+
+    None of them if there is no way, and `why` says why.
+    """
+
+    words: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    job: tuple[tuple[str, str], ...] = ()
+    why: str = ""
+
+
+def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
+    """The way of the variable `name`.
+
+    1. A framework that reads it from its configuration: an override.
+    2. A line that submits a job: the job's runtime_env.  3. A run of ours as a Ray job: the job's environment.
+    4. A framework that hands it on: the program's environment.  5. A Ray that the program starts itself: likewise.
+    6. A cluster that runs already: there is no way.
+    """
+    workers = facts.recognised.table.workers if facts.recognised else tables()[-1].workers
+    if workers.way == "override":
+        return _override(name, value, workers, facts)
+    if facts.launch and submits(facts.launch):
+        edit = with_variables(facts.launch, {name: value})
+        if isinstance(edit, str):
+            return Carried(why=edit)
+        return Carried(job=((name, value),), why="The runtime_env of the submitted job carries it.")
+    if plan.kind == "job":
+        return _environment(name, value, facts, "The environment of a job reaches its workers.")
+    if _hands_on(workers, name):
+        return _environment(name, value, facts, workers.why + ".")
+    if plan.cluster:
+        why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
+        return Carried(why=why)
+    why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
+    return _environment(name, value, facts, why)
+
+
+def _hands_on(workers: Workers, name: str) -> bool:
+    if workers.way == "prefix":
+        return name.startswith(workers.names)
+    return workers.way == "environment" or name in workers.names
+
+
+def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
+    if workers.needs and not has_key(facts.config, workers.needs):
+        return Carried(why=f"The configuration has no {workers.needs}, which it would stand in.")
+    word = hydra_word(workers.key.format(name=name), hydra_quoted(value))
+    return Carried(words=(word,), why=workers.why + ".")
+
+
+def _environment(name: str, value: str, facts: Facts, why: str) -> Carried:
+    said = facts.script.assigned(name) if facts.script else None
+    if said and not said.keeps:
+        return Carried(why=f"Line {said.line} of {facts.script_word} sets it after us.")
+    return Carried(env=((name, value),), why=why)
+
+
+def has_key(text: str, key: str) -> bool:
+    """Whether a YAML file in block style has the key `key`, whose names are joined by dots."""
+    lines, indent = text.splitlines(), -1
+    for name in key.split("."):
+        for number, line in enumerate(lines):
+            found = re.match(rf"(?P<indent> *){re.escape(name)}:", line)
+            if found and (indent < 0) == (found["indent"] == ""):
+                lines, indent = _block(lines[number + 1 :]), len(found["indent"])
+                break
+        else:
+            return False
+    return True
+
+
+def _block(lines: list[str]) -> list[str]:
+    """The lines that are indented below the one in front of them."""
+    end = next((i for i, line in enumerate(lines) if line and line[0] not in " #"), len(lines))
+    return lines[:end]
