@@ -20,7 +20,8 @@ from eagleray.adapter.protocol import (
     WorkerState,
 )
 from eagleray.clients.adapter_connection import AdapterConnection
-from eagleray.clients.adapter_routes import PERSON_S, AdapterRoutes
+from eagleray.clients.adapter_routes import PERSON_S
+from eagleray.clients.adapter_runs import AdapterRuns
 from eagleray.common.worker_errors import unknown_worker
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
@@ -43,7 +44,7 @@ class FileOfWorker:
     sha256: str
 
 
-class Adapters(AdapterRoutes):
+class Adapters(AdapterRuns):
     """All adapters of this user on this machine: ours, and other versions' that still hold sessions.
 
     Owned by the sidecar or one run of the command line, on one event loop; `close` ends its

@@ -1,0 +1,118 @@
+"""The adapter at a gate: how it is called, and the control connection to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.gate_errors import gate_refused, gate_silent, not_a_gate
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
+
+Json = dict[str, Any]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+CONNECT_S = 5.0
+# Where another route follows, a firewall is not waited for so long.
+SOONER_S = 3.0
+ANSWER_S = 10.0
+# Greetings longer than this are no greetings of a gate.
+_LONGEST_GREETING = 200
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Where a gate is, and what it asks for."""
+
+    run: str
+    secret: str
+    host: str
+    port: int
+    specs: Sequence[RouteSpec]
+
+    async def call(self, routes: Routes, want: str, **more: object) -> tuple[Streams, Json]:
+        """A connection over which the secret was said, with the gate's answer; through the first route that leads there.
+
+        The secret is told only to who greets as a gate of this run.
+        """
+        order = routes.in_order(self.specs)
+        problem: EaglerayError = not_a_gate(self.host, self.port)
+        for spec in order:
+            limit_s = CONNECT_S if spec is order[-1] else SOONER_S
+            try:
+                streams = await routes.open_stream(spec, self.host, self.port, limit_s)
+                answer = await self._introduce(streams, {"want": want, **more})
+            except EaglerayError as error:
+                log.info("gate %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
+                problem = error
+                continue
+            routes.reached(self.specs, spec)
+            return streams, answer
+        raise problem
+
+    async def _introduce(self, streams: Streams, wish: Json) -> Json:
+        reader, writer = streams
+        try:
+            return await asyncio.wait_for(self._converse(reader, writer, wish), ANSWER_S)
+        except asyncio.TimeoutError as error:
+            writer.close()
+            raise gate_silent(self.host, self.port, ANSWER_S) from error
+        except (OSError, ValueError) as error:
+            writer.close()
+            raise not_a_gate(self.host, self.port) from error
+        except BaseException:
+            writer.close()
+            raise
+
+    async def _converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, wish: Json
+    ) -> Json:
+        expected = f"EAGLERAY-GATE 1 {self.run}\n".encode()
+        greeting = await reader.readexactly(min(len(expected), _LONGEST_GREETING))
+        if greeting != expected:
+            raise not_a_gate(self.host, self.port)
+        writer.write(json.dumps({"secret": self.secret, **wish}).encode() + b"\n")
+        answer = json.loads(await reader.readline())
+        if not isinstance(answer, dict):
+            raise not_a_gate(self.host, self.port)
+        if answer.get("error") == "refused":
+            raise gate_refused(self.host, self.port)
+        return answer
+
+
+class GateControl:
+    """The control connection; `on_line` gets what the gate says, `on_lost` is called once when it is over."""
+
+    def __init__(
+        self, streams: Streams, on_line: Callable[[Json], None], on_lost: Callable[[], None]
+    ) -> None:
+        self._reader, self._writer = streams
+        self._on_line = on_line
+        self._on_lost = on_lost
+        self._reading = asyncio.create_task(self._read())
+
+    def say(self, op: str, **more: object) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(json.dumps({"op": op, **more}).encode() + b"\n")
+
+    def close(self) -> None:
+        self._reading.cancel()
+        self._writer.close()
+
+    async def _read(self) -> None:
+        try:
+            while line := await self._reader.readline():
+                said = json.loads(line)
+                if isinstance(said, dict):
+                    self._on_line(said)
+        except (OSError, ValueError, EaglerayError) as error:
+            log.info("a gate: %r", error)
+        self._writer.close()
+        self._on_lost()
