@@ -1,0 +1,83 @@
+"""Runs as jobs of a real cluster: the words, the log, the end, and what the cluster refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ray_cluster import RayCluster, start_cluster, temporary_home
+from tests.runs.terminal import PLAIN, Terminal, row
+
+pytestmark = pytest.mark.real_ray
+
+ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "${HOME}", "*.py", ""]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with start_cluster(token="secret-token-of-this-test") as started:
+        yield started
+
+
+@pytest.fixture
+def home(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with temporary_home() as home:
+        for name, value in cluster.eagleray_env(home).items():
+            monkeypatch.setenv(name, value)
+        yield home
+
+
+def test_words_reach_a_job_as_they_were_typed(
+    cluster: RayCluster, home: Path, tmp_path: Path
+) -> None:
+    command = ["run", "--cluster", cluster.address, "--env", "GIVEN=a, b=c", "--"]
+    terminal = Terminal(tmp_path, *command, "python", str(PLAIN), "code", "0", *ODD)
+    assert terminal.code() == 0, terminal.words() + terminal.output()
+    said = next(line for line in terminal.output().splitlines() if line.startswith("{"))
+    assert json.loads(said) == {
+        "argv": ["code", "0", *ODD],
+        "cwd": str(tmp_path),
+        "given": "a, b=c",
+    }
+    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+
+
+def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) -> None:
+    command = ("run", "--cluster", cluster.address, "--", "python", str(PLAIN), "wait")
+    terminal = Terminal(tmp_path, *command)
+    terminal.wait_output("waits")
+    terminal.interrupt()
+    assert terminal.code() == 130
+    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+
+
+def test_a_job_whose_keeper_died_is_taken_over(
+    cluster: RayCluster, home: Path, tmp_path: Path
+) -> None:
+    command = ("run", "--cluster", cluster.address, "--", "python", str(PLAIN), "wait")
+    first = Terminal(tmp_path, *command)
+    first.wait_output("waits")
+    run = first.run_id()
+    state = json.loads((home / "runs" / run / "state.json").read_text())
+    os.kill(state["keeper"]["pid"], signal.SIGKILL)
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.code()
+    assert row(tmp_path, run)["state"] == "unwatched"
+    second = Terminal(tmp_path, "runs", "follow", run)
+    second.wait_output('"argv"')
+    second.interrupt()
+    assert second.code() == 130
+    assert row(tmp_path, run)["state"] == "ended"
+
+
+def test_a_program_that_the_head_does_not_have(
+    cluster: RayCluster, home: Path, tmp_path: Path
+) -> None:
+    terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, "--", "no-such-program")
+    assert terminal.code() == 127, terminal.words() + terminal.output()
+    assert "no-such-program cannot be started" in terminal.output()
