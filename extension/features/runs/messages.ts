@@ -144,7 +144,7 @@ export interface Prepare {
 /** What a preset asked for, and what became of it, in words. */
 export interface Change {
   readonly asked: string;
-  readonly outcome: "will apply" | "could not find" | "already so";
+  readonly outcome: "will apply" | "could not find" | "already so" | "not sure";
   readonly where: string;
   readonly why: string;
 }

@@ -159,7 +159,7 @@ class Change:
     """What a preset asked for, and what became of it, in words."""
 
     asked: str
-    outcome: Literal["will apply", "could not find", "already so"]
+    outcome: Literal["will apply", "could not find", "already so", "not sure"]
     where: str
     why: str
 
