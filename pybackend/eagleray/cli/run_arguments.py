@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from eagleray.cli.cluster_help import CLUSTER_HELP
+from eagleray.features.runs.presets.options import ANSWERS
 
 RUN_HELP = "start a program whose workers stop at breakpoints, without a change of its code"
 RUNS_HELP = "the last runs: list, follow, stop, restart or forget them"
@@ -42,7 +43,21 @@ def add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--ranks", metavar="0,2-4", type=_ranks, help="only workers of these ranks")
     run.add_argument("--post-mortem", action="store_true", help="stop where an error is not caught")
     run.add_argument("--children", action="store_true", help="debug child processes of workers too")
-    run.add_argument("--preset", metavar="NAME", default="", help="a preset for a debug run")
+    run.add_argument(
+        "--preset",
+        metavar="NAME",
+        default="",
+        help="a debug run: `debug` for what fits, or a preset of your own",
+    )
+    run.add_argument(
+        "--set",
+        dest="answers",
+        metavar="OPTION=VALUE",
+        action="append",
+        type=_answer,
+        default=[],
+        help=f"an answer to the preset, empty for none: {', '.join(sorted(ANSWERS))}",
+    )
     run.add_argument(
         "--env",
         metavar="NAME=VALUE",
@@ -66,6 +81,8 @@ def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about them."""
     if asked.command == "run" and not asked.program:
         return "run: write the command behind `--`"
+    if asked.command == "run" and asked.answers and not asked.preset:
+        return "run: --set needs --preset"
     if asked.command == "runs" and (asked.action == "list") == bool(asked.id):
         return "runs: follow, stop, restart and forget take the id of a run, list takes none"
     return ""
@@ -79,6 +96,15 @@ def _ranks(text: str) -> tuple[int, ...]:
             raise argparse.ArgumentTypeError("write ranks as 0,2-4")
         found += range(int(first), int(last or first) + 1)
     return tuple(found)
+
+
+def _answer(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if name not in ANSWERS or not equals:
+        raise argparse.ArgumentTypeError(
+            f"write OPTION=VALUE with one of {', '.join(sorted(ANSWERS))}"
+        )
+    return name, value
 
 
 def _variable(text: str) -> tuple[str, str]:

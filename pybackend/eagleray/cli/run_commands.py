@@ -11,12 +11,14 @@ from pathlib import Path
 
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
+from eagleray.cli.debug_run import print_proposal
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.preparing import Asked
+from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.runs import seen
 from eagleray.features.runs.words import command_text, confirm_text
@@ -28,12 +30,19 @@ INTERRUPTED = 130
 
 async def run(parts: Parts, asked: argparse.Namespace) -> int:
     """Starts the program and follows it; the exit code is that of the program."""
-    plan = await _plan(parts, asked)
+    made = parts.debug_runs.proposal(
+        await _plan(parts, asked), asked.preset or NONE, dict(asked.answers)
+    )
+    plan = made.plan
     for problem in await parts.preparing.problems(plan):
         _say(str(problem))
     if asked.dry_run:
         print(command_text(plan))
+        print_proposal(made)
         return 0
+    missing = [one for one in made.changes if one.outcome == "could not find"]
+    for change in missing:
+        _say(printable(f"{change.asked}: {change.why or 'could not find it'}", 400))
     question = confirm_text(plan)
     confirmed = bool(question) and (asked.yes or await _confirmed(question))
     run_id = await parts.runs.start(plan, confirmed=confirmed)

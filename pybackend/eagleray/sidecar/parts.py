@@ -32,6 +32,8 @@ from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.presets.debug_runs import DebugRuns
+from eagleray.features.runs.presets.own import OwnPresets
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
@@ -102,6 +104,7 @@ class Parts:
     source_mapping: SourceMapping
     pdb: Pdb
     preparing: Preparing
+    debug_runs: DebugRuns
     runs: Runs
     runs_of_adapter: OfAdapter
 
@@ -194,6 +197,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         source_mapping=source_mapping,
         pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
         preparing=Preparing(clusters.id_of, versions.here, versions.there),
+        debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=Runs(Records(run_records()), runs_of_adapter),
         runs_of_adapter=runs_of_adapter,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING
 
 from attrs import asdict
@@ -12,6 +13,8 @@ from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.presets.debug_runs import DebugRuns
+from eagleray.features.runs.presets.proposal import Question
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.words import command_text, confirm_text, title
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 def register(server: Requests, parts: Parts) -> None:
     """Answers all methods of this feature."""
-    handlers = Handlers(parts.runs, parts.preparing)
+    handlers = Handlers(parts.runs, parts.preparing, parts.debug_runs)
     server.answer_plain(messages.LIST, handlers.list)
     server.answer(messages.PREPARE, messages.Prepare, handlers.prepare)
     server.answer(messages.START, messages.Start, handlers.start)
@@ -33,6 +36,9 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer(messages.BREAKPOINTS, messages.SetBreakpoints, handlers.set_breakpoints)
     server.answer(messages.PAUSE, messages.Pause, handlers.pause)
     server.answer(messages.FOLLOW, messages.RunRef, handlers.follow)
+    server.answer(messages.PRESETS, messages.PresetsOf, handlers.presets)
+    server.answer(messages.SAVE_PRESET, messages.SavePreset, handlers.save_preset)
+    server.answer(messages.DELETE_PRESET, messages.PresetRef, handlers.delete_preset)
     parts.runs.on_change(lambda: server.notify(messages.CHANGED, handlers.all()))
     server.in_background("runs", parts.runs.run)
 
@@ -40,9 +46,10 @@ def register(server: Requests, parts: Parts) -> None:
 class Handlers:
     """One method per request."""
 
-    def __init__(self, runs: Runs, preparing: Preparing) -> None:
+    def __init__(self, runs: Runs, preparing: Preparing, debug_runs: DebugRuns) -> None:
         self._runs = runs
         self._preparing = preparing
+        self._debug_runs = debug_runs
 
     def all(self) -> messages.Runs:
         return messages.Runs([wire_run(one) for one in self._runs.listed()])
@@ -70,19 +77,20 @@ class Handlers:
                 overrides=tuple(options.overrides),
             )
         )
-        problems = await self._preparing.problems(plan)
+        made = self._debug_runs.proposal(plan, asked.preset, options.answers, asked.python)
+        problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
-            plan=wire_plan(plan),
-            title=title(plan),
-            before=command_text(plan),
-            after=command_text(plan),
-            changes=[],
-            questions=[],
-            framework="",
-            framework_version="",
-            presets=[],
+            plan=wire_plan(made.plan),
+            title=made.title or title(plan),
+            before=made.before,
+            after=made.after,
+            changes=[messages.Change(**vars(one)) for one in made.changes],
+            questions=[wire_question(one) for one in made.questions],
+            framework=made.framework,
+            framework_version=made.framework_version,
+            presets=self._rows(asked.workspace),
             problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
-            confirm=confirm_text(plan),
+            confirm=confirm_text(made.plan),
         )
 
     async def start(self, asked: messages.Start) -> messages.RunRef:
@@ -111,6 +119,24 @@ class Handlers:
         record = self._runs.find(asked.id)
         argv = own_command("cli", "runs", "follow", record.id)
         return messages.Terminal(record.plan().name, argv, {})
+
+    async def presets(self, asked: messages.PresetsOf) -> messages.Presets:
+        return messages.Presets(self._rows(asked.workspace))
+
+    async def save_preset(self, asked: messages.SavePreset) -> messages.Presets:
+        self._debug_runs.save(asked.workspace, asked.name, asked.text)
+        return messages.Presets(self._rows(asked.workspace))
+
+    async def delete_preset(self, asked: messages.PresetRef) -> messages.Presets:
+        self._debug_runs.delete(asked.workspace, asked.name)
+        return messages.Presets(self._rows(asked.workspace))
+
+    def _rows(self, workspace: str) -> builtins.list[messages.PresetRow]:
+        return [messages.PresetRow(**vars(one)) for one in self._debug_runs.rows(workspace)]
+
+
+def wire_question(one: Question) -> messages.PresetQuestion:
+    return messages.PresetQuestion(**{**vars(one), "choices": list(one.choices)})
 
 
 def wire_run(one: Listed) -> messages.Run:

@@ -12,17 +12,19 @@ from eagleray.common.preset_errors import bad_preset, unknown_preset
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets import own, reading
 from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.form import OFF, ON
+from eagleray.features.runs.presets.options import HANG_DETAILS, POST_MORTEM
 from eagleray.features.runs.presets.own import OwnPresets, Preset
 from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.propose import propose, unchanged
-from eagleray.features.runs.presets.table import tables
+from eagleray.features.runs.presets.table import Table, tables
 
 NONE, DEBUG = "none", "debug"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A preset that can be chosen; `text` is the JSON of one's own, "" for ours."""
+    """A preset that can be chosen; `text` is its JSON, for ours that of one to begin with."""
 
     name: str
     title: str
@@ -46,31 +48,32 @@ class DebugRuns:
         """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
 
         1. "none": the program as it is.  2. A preset of the person's own.
-        3. "debug", "" or the name of a framework: what is known of the framework that is recognised.
+        3. "" or the name of a framework: what is known of the framework that is recognised; with "" the program
+           stays as it is if none was.  4. "debug": that, or what can be had for any program.
         Reads files and nothing else; `answers` come before those of the preset.
         """
         if name == NONE:
             return unchanged(plan)
         facts = reading.facts(plan, python or plan.argv[0], self._now())
+        if name == "" and facts.recognised is None:
+            return unchanged(plan)
         preset = self._chosen(plan.workspace, name, facts)
-        given = {**preset.answers, **answers}
-        named = evolve(plan, preset=preset.name)
-        return propose(named, facts, given, preset.words, preset.env)
+        return propose(evolve(plan, preset=preset.name), facts, answers, preset)
 
     def rows(self, workspace: str) -> list[Row]:
-        """The presets of a workspace: ours for each framework, then the person's own."""
-        ours = {
-            table.framework: Row(
-                table.framework, f"Debug run of {table.title}", table.title, False, ""
-            )
-            for table in reversed(tables())
-            if table.package
-        }
+        """The presets of a workspace: ours for each framework and for any program, then the person's own."""
+        newest: dict[str, Table] = {}
+        for table in tables():
+            newest.setdefault(table.framework, table)
+        ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
         of_person = [
             Row(one.name, one.name, one.framework, True, own.to_text(one))
             for one in self._presets.of(workspace)
         ]
-        return [*(ours[name] for name in sorted(ours)), *of_person]
+        any_program = Row(
+            DEBUG, "Debug run of any program", "", False, _template("my debug run", "", {})
+        )
+        return [*ours, any_program, *of_person]
 
     def save(self, workspace: str, name: str, text: str) -> None:
         """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
@@ -91,3 +94,19 @@ class DebugRuns:
         if name in ("", DEBUG, recognised):
             return Preset(recognised or DEBUG)
         raise unknown_preset(name)
+
+
+def _row(table: Table) -> Row:
+    proposed = {
+        name: offer.value
+        for name, offer in table.offers.items()
+        if offer.value and "{" not in offer.value
+    }
+    text = _template(f"my {table.framework} run", table.framework, proposed)
+    return Row(table.framework, f"Debug run of {table.title}", table.title, False, text)
+
+
+def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:
+    """A preset to begin one's own with."""
+    common = {HANG_DETAILS.name: OFF, POST_MORTEM.name: ON}
+    return own.to_text(Preset(name, framework, {**answers, **common}))

@@ -15,6 +15,7 @@ from eagleray.features.runs.presets.effective import effective
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.form import checked, questions
 from eagleray.features.runs.presets.options import POST_MORTEM
+from eagleray.features.runs.presets.own import Preset
 from eagleray.features.runs.presets.placing import Place, place_for, placed
 from eagleray.features.runs.presets.proposal import Change, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
@@ -27,21 +28,22 @@ def propose(
     plan: RunPlan,
     facts: Facts,
     answers: Mapping[str, str],
-    more_words: Sequence[str] = (),
-    more_env: Mapping[str, str] | None = None,
+    preset: Preset | None = None,
 ) -> Proposal:
-    """The debug run of `plan` with the form's `answers`; `more_…` are words and variables of a person's own preset.
+    """The debug run of `plan` with the form's `answers`, which come before those of a person's own `preset`.
 
     Raises what is wrong with an answer.
     """
+    preset = preset or Preset("")
+    answers = {**preset.answers, **answers}
     wanted = checked(answers, facts)
     wishes = [
         wish for name, value in wanted.items() for wish in wishes_for(name, value, plan, facts)
     ]
-    for name, value in (more_env or {}).items():
+    for name, value in preset.env.items():
         wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
-    if more_words:
-        wishes.append(Wish("Your own words", words=tuple(more_words)))
+    if preset.words:
+        wishes.append(Wish("Your own words", words=preset.words))
     after, changes = _put(plan, facts, wishes)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
@@ -53,7 +55,7 @@ def propose(
         title=_title(known),
         before=effective(plan, script),
         after=effective(after),
-        changes=(*_not_recognised(known), *changes, *_about_variables(plan, facts)),
+        changes=(*_about_framework(known, preset), *changes, *_about_variables(plan, facts)),
         questions=questions(facts, answers),
         framework=known.table.title if known else "",
         framework_version=known.version.text if known else "",
@@ -105,11 +107,14 @@ def _outcome(facts: Facts) -> Literal["will apply", "not sure"]:
     return "not sure" if facts.recognised and not facts.recognised.known else "will apply"
 
 
-def _not_recognised(known: Recognised | None) -> tuple[Change, ...]:
-    if known:
-        return ()
-    why = "No framework was recognised, so that nothing is known that would shorten the run."
-    return (Change("Debug run", "could not find", "", why),)
+def _about_framework(known: Recognised | None, preset: Preset) -> tuple[Change, ...]:
+    if known is None:
+        why = "No framework was recognised, so that nothing is known that would shorten the run."
+        return (Change("Debug run", "could not find", "", why),)
+    if preset.framework not in ("", known.table.framework, known.table.title):
+        why = f"It was made for {preset.framework}; this is {known.table.title}."
+        return (Change(f"Your preset {preset.name}", "not sure", "", why),)
+    return ()
 
 
 def _post_mortem(plan: RunPlan) -> Change:

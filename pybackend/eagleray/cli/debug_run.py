@@ -1,0 +1,45 @@
+"""A debug run in words: what was asked for and what becomes of it, and what of command and environment changes."""
+
+from __future__ import annotations
+
+import difflib
+
+from eagleray.cli import printing
+from eagleray.common.errors import printable
+from eagleray.features.runs.presets.proposal import Proposal
+
+# What could not be done comes first: it is what one has to know.
+_ORDER = ("could not find", "not sure", "will apply", "already so")
+
+
+def print_proposal(made: Proposal) -> None:
+    """The table, then the difference; nothing where nothing was asked for."""
+    if made.title:
+        print(printable(made.title, 200))
+    rows = sorted(made.changes, key=lambda change: _ORDER.index(change.outcome))
+    if rows:
+        printing.print_table(
+            [
+                [
+                    one.outcome,
+                    printable(one.asked, 80),
+                    printable(one.where, 200),
+                    printable(one.why, 200),
+                ]
+                for one in rows
+            ]
+        )
+    difference = list(
+        difflib.unified_diff(
+            made.before.splitlines(),
+            made.after.splitlines(),
+            "as it is",
+            "debug run",
+            "",
+            "",
+            2,
+            "",
+        )
+    )
+    if difference:
+        print("", *(printable(line, 2000) for line in difference), sep="\n")
