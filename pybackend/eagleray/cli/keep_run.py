@@ -42,7 +42,14 @@ async def _keep(record: Record) -> None:
     try:
         making = Making(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)
         home, plan = making.home(record), record.plan()
-        watching = Watching(record, plan, home, parts.runs_of_adapter, parts.ways.routes)
+        watching = Watching(
+            record,
+            plan,
+            home,
+            parts.runs_of_adapter,
+            parts.ways.routes,
+            lambda text: output.write(text.encode("utf-8", "replace")),
+        )
         keeper = Keeper(
             record, output, lambda: making.starter(record, output, dict(os.environ)), watching
         )

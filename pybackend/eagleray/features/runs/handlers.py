@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from attrs import asdict
+from attrs import Attribute, asdict
 
 from eagleray.clients.own_command import own_command
 from eagleray.common.run_errors import bad_plan
@@ -155,7 +155,8 @@ def wire_run(one: Listed) -> messages.Run:
         workspace=plan.workspace,
         preset=plan.preset,
         workers=[
-            messages.RunWorker(cluster=state.cluster, **asdict(worker)) for worker in state.workers
+            messages.RunWorker(cluster=state.cluster, **asdict(worker, filter=_without_files))
+            for worker in state.workers
         ],
         lines=[messages.RunLine(**asdict(line)) for line in state.lines],
         note=state.note,
@@ -164,6 +165,10 @@ def wire_run(one: Listed) -> messages.Run:
         if plan.kind == "sbatch" and state.far_id and not state.is_over
         else "",
     )
+
+
+def _without_files(field: Attribute[object], value: object) -> bool:
+    return field.name != "files"
 
 
 def wire_plan(plan: RunPlan) -> messages.Plan:

@@ -29,7 +29,7 @@ class SeenWorker:
     kind: Literal["driver", "worker", "child"]
     name: str
     state: Literal["free", "waiting", "running", "stopped"]
-    files: dict[str, str]
+    files: tuple[str, ...]
     rank: str = ""
     path: str = ""
     line: int = 0

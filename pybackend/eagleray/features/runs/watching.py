@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from attrs import evolve
@@ -15,12 +15,14 @@ from eagleray.common.run_errors import (
     found_no_cluster,
     nothing_imported,
 )
+from eagleray.common.waiting import is_set_within
 from eagleray.features.runs.gates import GateAt, in_folder, in_table
 from eagleray.features.runs.home_cluster import Home, HomeCluster
+from eagleray.features.runs.of_adapter import Seen
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.starters.starting import Ending
-from eagleray.features.runs.state import RunState, SeenLine, SeenWorker
+from eagleray.features.runs.state import RunState
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 # While workers come and go the table is looked at often: somebody waits for a stop.
@@ -28,6 +30,8 @@ SOON_S = 0.25
 LATER_S = 1.0
 SOON_FOR_S = 30.0
 TRIES = 5
+# Another run's worker, or a debugger of the person's own, which is not to be tried again.
+STRANGERS = ("not-a-gate", "gate-refused")
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +43,20 @@ class RunsOfAdapter(Protocol):
 
     async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None: ...
 
-    async def seen(self, run: str) -> tuple[Sequence[SeenWorker], Sequence[SeenLine]] | None: ...
+    async def seen(self, run: str) -> Seen | None: ...
 
     async def end(self, run: str) -> None: ...
 
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]: ...
+
+    def on_output(self, run: str, listener: Callable[[str], None]) -> Callable[[], None]: ...
+
 
 class Watching:
-    """Belongs to the keeper of a run, on its loop; `run` goes on until it is cancelled, `close` gives the run up."""
+    """Belongs to the keeper of a run, on its loop; `run` goes on until it is cancelled, `close` gives the run up.
+
+    `say` takes what log points say.
+    """
 
     def __init__(
         self,
@@ -54,25 +65,31 @@ class Watching:
         cluster: HomeCluster,
         adapter: RunsOfAdapter,
         routes: Callable[[str, str], list[RouteSpec]],
+        say: Callable[[str], None],
     ) -> None:
         self._record = record
         self._plan = plan
         self._cluster = cluster
         self._adapter = adapter
         self._routes = routes
+        self._say = say
         self._state = record.state()
         self._tried: dict[GateAt, int] = {}
         self._handing: dict[GateAt, asyncio.Task[None]] = {}
         self._registered: Home | str | None = "not yet"
-        self._workers: tuple[SeenWorker, ...] = ()
-        self._lines: tuple[SeenLine, ...] = ()
+        self._seen = Seen()
+        self._wake = asyncio.Event()
+        self._ends: list[Callable[[], None]] = []
         self._stopped_once = False
         self._alive = -1
         self._changed_at = 0.0
 
     async def run(self) -> None:
         self._changed_at = _now()
+        self._ends.append(self._adapter.on_change(self._wake.set))
+        self._ends.append(self._adapter.on_output(self._record.id, self._say))
         while True:
+            self._wake.clear()
             try:
                 await self._look()
             except EaglerayError as error:
@@ -80,7 +97,8 @@ class Watching:
             except Exception:
                 # A fault of one look must not end all looking.
                 log.exception("a look at the run failed")
-            await asyncio.sleep(SOON_S if _now() - self._changed_at < SOON_FOR_S else LATER_S)
+            soon = _now() - self._changed_at < SOON_FOR_S
+            await is_set_within(self._wake, SOON_S if soon else LATER_S)
 
     async def last_look(self) -> None:
         """What the adapter has seen up to the end."""
@@ -97,21 +115,24 @@ class Watching:
             state,
             cluster=home.cluster if home else state.cluster,
             session=home.session if home else state.session,
-            workers=self._workers,
-            lines=self._lines,
+            workers=self._seen.workers,
+            lines=self._seen.lines,
+            note=self._seen.problems[0] if self._seen.problems else state.note,
         )
 
     def note(self, ending: Ending) -> str:
         """Why nothing stopped in a run that was to stop somewhere."""
         if self._stopped_once or not self._plan.breakpoints:
             return ""
-        if self._cluster.found is None and not self._workers and not self._lines:
+        if self._cluster.found is None and not self._seen.workers:
             return found_no_cluster() if ending.code == 0 else ""
-        pending = {line.path for line in self._lines if line.state == "pending"}
+        pending = {line.path for line in self._seen.lines if line.state == "pending"}
         unseen = [one.path for one in self._plan.breakpoints if one.path in pending]
         return nothing_imported(unseen) if unseen else ended_before_stopping()
 
     async def close(self) -> None:
+        for end in self._ends:
+            end()
         for task in self._handing.values():
             task.cancel()
         await asyncio.gather(*self._handing.values(), return_exceptions=True)
@@ -148,8 +169,9 @@ class Watching:
             await self._adapter.worker(self._record.id, gate, routes)
             self._tried[gate] = TRIES
         except EaglerayError as error:
-            # Another run's worker, or a debugger of the person's own.
             log.info("%s: %s", gate, error)
+            if error.code in STRANGERS:
+                self._tried[gate] = TRIES
         finally:
             self._handing.pop(gate, None)
 
@@ -160,11 +182,15 @@ class Watching:
             self._registered = "not yet"
             self._tried.clear()
             return
-        workers, lines = seen
-        if {one.worker_id for one in workers} != {one.worker_id for one in self._workers}:
+        if _ids(seen) != _ids(self._seen):
             self._changed_at = _now()
-        self._workers, self._lines = tuple(workers), tuple(lines)
-        self._stopped_once = self._stopped_once or any(w.state == "stopped" for w in workers)
+        self._seen = seen
+        stopped = any(worker.state == "stopped" for worker in seen.workers)
+        self._stopped_once = self._stopped_once or stopped
+
+
+def _ids(seen: Seen) -> set[str]:
+    return {worker.worker_id for worker in seen.workers}
 
 
 def _now() -> float:
