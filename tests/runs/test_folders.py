@@ -1,0 +1,113 @@
+"""The folders of runs: what is kept, what is thrown away, what is printed without end."""
+
+from __future__ import annotations
+
+import asyncio
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from eagleray.clients.in_cluster_package import delivered, package, zipped
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs import plan as plans
+from eagleray.features.runs.output import Output, follow
+from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
+from eagleray.features.runs.records import Records
+from eagleray.features.runs.state import Process, RunState, SeenLine, SeenWorker
+
+PLAN = RunPlan(
+    kind="program",
+    argv=("python", "a b.py", "x=1"),
+    cwd="/work",
+    name="a b.py",
+    env={"A": "1,2"},
+    breakpoints=(Breakpoint("/work/a b.py", (Line(3, "x > 1"),)),),
+    workers=("*Policy*",),
+    ranks=(0, 1),
+)
+WORKER = SeenWorker("w1", 5, "worker", "policy", "stopped", ("/work/a b.py",), "0", "/a.py", 3)
+
+
+def ended(started: float) -> RunState:
+    return RunState("ended", started, ended=started + 1, code=0)
+
+
+def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    state = RunState(
+        "stopped_at",
+        1.5,
+        keeper=Process(7, 1.25),
+        workers=(WORKER,),
+        lines=(SeenLine("/a.py", 3, "moved", 4, 1),),
+    )
+    record = records.create(PLAN, state)
+    assert (record.plan(), record.state()) == (PLAN, state)
+    assert plans.of_json(plans.to_json(PLAN)) == PLAN
+
+
+def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    lives = records.create(PLAN, RunState("running", 0.0))
+    over = [records.create(PLAN, ended(at)) for at in range(1, 6)]
+    records.prune(kept=3)
+    assert [one.record.id for one in records.listed()] == [over[4].id, over[3].id, lives.id]
+
+
+def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    record = records.create(PLAN, ended(1.0))
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "newer").mkdir()
+    (tmp_path / "newer" / "plan.json").write_text('{"kind": "teleport"}')
+    assert [one.record.id for one in records.listed()] == [record.id]
+    with pytest.raises(EaglerayError) as raised:
+        records.find("zz")
+    assert raised.value.code == "unknown-run"
+
+
+async def test_output_without_end_keeps_its_end(tmp_path: Path) -> None:
+    output = Output(tmp_path / "output.log", most=2**20)
+    for number in range(40):
+        output.write(f"{number:08}".encode() * 8192)
+        output.trim()
+    output.write(b"the end")
+    output.close()
+    read = b"".join([piece async for piece in follow(tmp_path / "output.log", lambda: True)])
+    assert read.endswith(b"the end")
+    assert b"00000000" not in read
+    assert (tmp_path / "output.log").stat().st_blocks * 512 < 2 * 2**20
+
+
+async def test_output_is_followed_to_its_last_byte(tmp_path: Path) -> None:
+    output = Output(tmp_path / "output.log")
+    output.write(b"one ")
+    said, over = [], asyncio.Event()
+    async for piece in follow(tmp_path / "output.log", over.is_set):
+        said.append(piece)
+        if len(said) == 1:
+            output.write(b"two")
+            over.set()
+    assert b"".join(said) == b"one two"
+    output.close()
+
+
+def test_the_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
+    ours = package()
+    folder = delivered(ours, tmp_path)
+    assert delivered(ours, tmp_path) == folder
+    assert [path.name for path in tmp_path.iterdir()] == [ours.name]
+    site = folder / ours.name / "site" / "sitecustomize.py"
+    assert site.read_bytes() == ours.files["site/sitecustomize.py"]
+    changed = evolve(ours, files={**ours.files, "site/sitecustomize.py": b"other"})
+    assert zipped(changed)[0] != zipped(ours)[0]
+
+
+def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
+    name, archive = zipped(package())
+    assert (name, archive) == zipped(package())
+    names = zipfile.ZipFile(BytesIO(archive)).namelist()
+    assert "sitecustomize.py" in names
+    assert f"{package().name}/site/sitecustomize.py" in names

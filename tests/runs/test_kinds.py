@@ -1,0 +1,96 @@
+"""What is meant by a path or by words, and breakpoints as they are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.breakpoint_texts import breakpoints
+from eagleray.features.runs.kinds import kind_of, name_of, words
+from eagleray.features.runs.plan import Breakpoint, Line
+
+FILES = {
+    "train.py": "print()",
+    "start.sh": "echo",
+    "start": "#!/usr/bin/env bash\necho",
+    "tool": "#!/usr/bin/env python3\n",
+    "ray.sub": "#!/bin/bash\n#SBATCH --nodes=2\necho",
+    "late.sh": "#!/bin/sh\n# The next line is no directive.\n##SBATCH -N1\n",
+    "data.txt": "words",
+}
+BY_PATH = [
+    ("train.py", "program"),
+    ("start.sh", "script"),
+    ("start", "script"),
+    ("tool", "program"),
+    ("ray.sub", "sbatch"),
+    ("late.sh", "script"),
+    ("pkg.module", "module"),
+]
+BY_WORDS = [
+    ("python train.py --lr 1", "program"),
+    ("/opt/bin/python3.11 train.py", "program"),
+    ("python -m pkg.train", "module"),
+    ("python -c print()", "command"),
+    ("bash start.sh", "script"),
+    ("bash -c echo", "command"),
+    ("sbatch --nodes=2 ray.sub", "sbatch"),
+    ("uv run train.py", "command"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(("path", "kind"), BY_PATH)
+def test_kind_of_a_path(folder: str, path: str, kind: str) -> None:
+    assert kind_of(path, [], folder) == kind
+
+
+@pytest.mark.parametrize(("command", "kind"), BY_WORDS)
+def test_kind_of_words(folder: str, command: str, kind: str) -> None:
+    assert kind_of("", command.split(), folder) == kind
+
+
+@pytest.mark.parametrize(("path", "code"), [("data.txt", "unknown-kind"), ("no.py", "no-program")])
+def test_what_cannot_be_started(folder: str, path: str, code: str) -> None:
+    with pytest.raises(EaglerayError) as raised:
+        kind_of(path, [], folder)
+    assert raised.value.code == code
+
+
+def test_words_of_a_path_are_those_that_a_person_types(folder: str) -> None:
+    assert words("program", "train.py", ["a b"], "/opt/python", folder) == (
+        "/opt/python",
+        "train.py",
+        "a b",
+    )
+    assert words("module", "pkg.m", ["-x"], "python", folder) == ("python", "-m", "pkg.m", "-x")
+    assert words("sbatch", "ray.sub", ["1"], "", folder) == ("sbatch", "ray.sub", "1")
+    assert words("script", "start", [], "", folder) == ("bash", "start")
+
+
+def test_names() -> None:
+    assert name_of("program", ["python", "-u", "a/train.py", "x"]) == "train.py"
+    assert name_of("module", ["python", "-m", "pkg.train"]) == "pkg.train"
+    assert name_of("command", ["uv", "run", "x"]) == "uv"
+
+
+def test_breakpoints_of_one_file_belong_together(tmp_path: Path) -> None:
+    said = ["a.py:3", "/x/b.py:7:len(x) > 2 and y[1:2]", "a.py:12"]
+    assert breakpoints(said, tmp_path) == (
+        Breakpoint(str(tmp_path / "a.py"), (Line(3), Line(12))),
+        Breakpoint("/x/b.py", (Line(7, "len(x) > 2 and y[1:2]"),)),
+    )
+
+
+@pytest.mark.parametrize("text", ["a.py", "a.py:", "a.py:0", ":3", "a.py:x"])
+def test_what_is_no_breakpoint(text: str, tmp_path: Path) -> None:
+    with pytest.raises(EaglerayError) as raised:
+        breakpoints([text], tmp_path)
+    assert raised.value.code == "bad-breakpoint"

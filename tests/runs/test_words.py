@@ -1,0 +1,83 @@
+"""The words of submissions, and what SLURM and Ray say of jobs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from attrs import evolve
+from eagleray.clients.ray_jobs import JobState
+from eagleray.clients.ray_values import WorkerRow
+from eagleray.features.runs.environment import asked, with_site
+from eagleray.features.runs.gates import in_table
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.starters.ray_job import ending
+from eagleray.features.runs.starters.sbatch import fields, submission
+from eagleray.features.runs.words import command_text, confirm_text
+
+ENV = {"A": "1,2 'x'", "B": "="}
+SUBMISSIONS = [
+    (["sbatch", "run.sub"], ["--export=ALL,A,B", "run.sub"]),
+    (["sbatch", "-N2", "run.sub", "--export=no"], ["--export=ALL,A,B", "-N2", "run.sub", "--export=no"]),
+    (["sbatch", "--export=HOME", "run.sub"], ["--export=HOME,A,B", "run.sub"]),
+    (["sbatch", "--export", "NONE", "run.sub"], ["--export=A,B", "run.sub"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "words"), SUBMISSIONS)
+def test_variables_are_handed_on_by_name(typed: list[str], words: list[str]) -> None:
+    assert submission(typed, ENV) == ["env", "A=1,2 'x'", "B==", "sbatch", *words]
+
+
+def test_what_slurm_says_of_a_job() -> None:
+    said = fields(
+        "JobId=5 JobName=a b UserId=me(1) JobState=RUNNING Reason=None ExitCode=0:0 "
+        "Command=/home/me/a b.sub WorkDir=/home/me StdOut=/home/me/slurm 5.out Power="
+    )
+    assert (said["JobName"], said["JobState"], said["StdOut"]) == (
+        "a b",
+        "RUNNING",
+        "/home/me/slurm 5.out",
+    )
+
+
+def test_how_a_job_of_ray_ended() -> None:
+    failed = JobState("FAILED", "runtime_env setup failed\nTraceback", "n", "01", None)
+    assert ending(failed).code == 1
+    assert ending(failed).note == "runtime_env setup failed"
+    assert ending(evolve(failed, code=9)).code == 9
+    assert ending(evolve(failed, status="SUCCEEDED")).code == 0
+
+
+def test_the_environment_holds_no_secret_and_no_dollar() -> None:
+    plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
+    said = asked("r1", plan, "the secret", package="p", path="/x")
+    assert "$" not in said
+    assert "the secret" not in said
+    assert json.loads(said)["workers"] == ["$a*"]
+
+
+def test_the_path_of_the_person_comes_after_ours() -> None:
+    assert with_site({}, "/x", "p") == "/x/p/site"
+    assert with_site({"PYTHONPATH": "/mine:"}, "/x", "p") == "/x/p/site:/mine:"
+
+
+def test_a_debugger_that_is_waited_for_is_never_tried() -> None:
+    row = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 5000)
+    rows = [
+        row,
+        evolve(row, worker_id="w2", paused_threads=1),
+        evolve(row, worker_id="w3", started_ms=999),
+        evolve(row, worker_id="w4", debug_port=0),
+        evolve(row, worker_id="w5", started_ms=0),
+    ]
+    assert [gate.key for gate in in_table(rows, 1000)] == ["w1", "w5"]
+
+
+def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:
+    plan = RunPlan("sbatch", ("sbatch", "a b.sub", "x"), "/w", "a b.sub", {"N": "1 2"})
+    assert command_text(plan) == "N='1 2' sbatch 'a b.sub' x"
+    assert (
+        confirm_text(evolve(plan, cluster="ssh://login")) == f"In /w on login: {command_text(plan)}"
+    )
+    assert confirm_text(evolve(plan, kind="command")) == ""
