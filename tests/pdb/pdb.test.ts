@@ -51,7 +51,7 @@ test("the sessions of all clusters are offered, and the chosen one opens in a te
   await editor.run("eagleray.openPdbSession");
   assert.deepEqual(fake.sidecar.sentTo(TERMINAL), [{ cluster: "two", id: "of two" }]);
   assert.deepEqual(editor.terminals[0]?.options["shellArgs"], ["pdb", "of two"]);
-  assert.equal(editor.terminals[0]?.options["isTransient"], true);
+  assert.equal(editor.terminals[0].options["isTransient"], true);
 });
 
 test("on a cluster’s row only that one is asked; where none waits it is said why", async () => {

@@ -84,14 +84,14 @@ test("the review lists what could not be found before what will apply", () => {
   assert.deepEqual(
     lines.map((line) => line.label),
     [
-      ...["Start", "Change…", "Cancel"],
+      ...["Start", "Change…", "Save as Preset…", "Cancel"],
       ...["Could not find", "no trackers", "Will apply", "few steps"],
     ],
   );
   assert.equal(lines[0]?.description, "verl 0.5 · 1 could not find, 1 will apply");
   assert.deepEqual(
     lines.map((line) => line.answer ?? ""),
-    ["start", "back", "cancel", "", "", "", ""],
+    ["start", "back", "save", "cancel", "", "", "", ""],
   );
 });
 
@@ -99,5 +99,5 @@ test("the review says that no framework was recognised, and what else is to be k
   const problems = [{ code: "x", message: "It passes no arguments on.", next_step: "Add $@." }];
   const lines = reviewLines(proposal({ problems }));
   assert.equal(lines[0]?.description, "no framework recognised · 0 changes");
-  assert.deepEqual([lines[3]?.label, lines[3]?.detail], ["It passes no arguments on.", "Add $@."]);
+  assert.deepEqual([lines[4]?.label, lines[4]?.detail], ["It passes no arguments on.", "Add $@."]);
 });

@@ -8,8 +8,10 @@ import {
   FOLLOW,
   PREPARE,
   PRESETS,
+  SAVE_PRESET,
   START,
   type Prepare,
+  type SavePreset,
 } from "../../extension/features/runs/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, Uri, type FakeQuickPick } from "../fakes/vscode";
@@ -133,6 +135,24 @@ test("from the review there is a way back to the form, and one out", async () =>
   await choose("Cancel");
   await running;
   assert.equal(startedPlans(), 0);
+});
+
+test("the answers of the form are saved as a preset, and the review goes on", async () => {
+  editor.answer = ({ text }) => (text === "Save as preset" ? "mine" : undefined);
+  const running = editor.run("eagleray.debugRun");
+  await choose("No checkpoint", "Show What Changes, Then Start", "Save as Preset…", "Start");
+  await running;
+  const [saved] = fake.sidecar.sentTo(SAVE_PRESET) as SavePreset[];
+  assert.deepEqual([saved?.workspace, saved?.name], [FOLDER, "mine"]);
+  const preset: unknown = JSON.parse(saved?.text ?? "");
+  const answers = { save: "off" };
+  assert.deepEqual(preset, {
+    ...{ format: 1, name: "mine", framework: "verl" },
+    answers,
+    words: [],
+    env: {},
+  });
+  assert.equal(startedPlans(), 1);
 });
 
 test("where no preset fits the run starts as it is", async () => {

@@ -22,7 +22,8 @@ function childrenOf(run: Run): readonly { label: string; description: string; co
 
 const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["one that goes on", aRun(), "running · 2 min"],
-  ["one on a cluster", aRun({ cluster: "c", state: "starting" }), "starting · 2 min · big"],
+  ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 min · big"],
+  ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 min"],
   ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
   ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed with code 2 · 3 s"],
   [

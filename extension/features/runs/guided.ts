@@ -3,7 +3,10 @@
 import type { Parts } from "../../parts";
 import { NO_PRESET, type Draft } from "./draft";
 import { Form } from "./form";
+import type { Proposal } from "./messages";
+import { saveAnswers } from "./presets";
 import type { Review } from "./review";
+import type { ReviewAnswer } from "./review_model";
 import type { Starting } from "./starting";
 
 export class Guided {
@@ -15,16 +18,37 @@ export class Guided {
 
   /** From the form to the review and back, until the person starts it or leaves; the id of the run. */
   async run(title: string, given: Draft): Promise<string | undefined> {
-    const form = new Form(this.parts, title, (draft) => this.starting.prepare(draft));
-    let draft = await form.fill(given);
+    const draft = await this.filled(title, given);
+    return draft && (await this.reviewed(title, draft));
+  }
+
+  /** The same, beginning with the review. */
+  async reviewed(title: string, given: Draft): Promise<string | undefined> {
+    let draft: Draft | undefined = given;
     while (draft !== undefined) {
       const proposal = await this.starting.prepare(draft);
-      const answer = draft.preset === NO_PRESET ? "start" : await this.review.of(proposal);
+      const answer = await this.answerTo(proposal, draft);
       if (answer !== "back") {
         return answer === "start" ? await this.starting.start(proposal) : undefined;
       }
-      draft = await form.fill(draft);
+      draft = await this.filled(title, draft);
     }
     return undefined;
+  }
+
+  private filled(title: string, given: Draft): Promise<Draft | undefined> {
+    const form = new Form(this.parts, title, (draft) => this.starting.prepare(draft));
+    return form.fill(given);
+  }
+
+  /** What the person makes of what would change; nothing would without a preset. */
+  private async answerTo(proposal: Proposal, draft: Draft): Promise<ReviewAnswer> {
+    for (;;) {
+      const answer = draft.preset === NO_PRESET ? "start" : await this.review.of(proposal);
+      if (answer !== "save") {
+        return answer;
+      }
+      await saveAnswers(this.parts, draft, proposal);
+    }
   }
 }

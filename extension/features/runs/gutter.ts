@@ -38,7 +38,9 @@ function setOf(one: vscode.SourceBreakpoint): Set {
 export class Gutter implements Disposable {
   private readonly subscriptions: readonly Disposable[];
   private timer: NodeJS.Timeout | undefined;
+  /** Undefined: no live run of this window has been told anything. */
   private told: readonly Breakpoint[] | undefined;
+  private hasFailed = false;
 
   constructor(
     private readonly parts: Parts,
@@ -73,16 +75,17 @@ export class Gutter implements Disposable {
 
   private async tell(): Promise<void> {
     const breakpoints = gutterBreakpoints();
-    const changed = this.told === undefined || !sameBreakpoints(this.told, breakpoints);
-    if (!changed || !this.store.runs.value.runs.some(isOurs)) {
+    const isKnown = this.told !== undefined && sameBreakpoints(this.told, breakpoints);
+    if ((isKnown && !this.hasFailed) || !this.store.runs.value.runs.some(isOurs)) {
       return;
     }
     this.told = breakpoints;
     try {
       await this.parts.sidecar.request(BREAKPOINTS, { workspace: workspaceFolder(), breakpoints });
+      this.hasFailed = false;
     } catch (error) {
       // The row of each line says what has become of it; a click in the gutter asks for no dialog.
-      this.told = undefined;
+      this.hasFailed = true;
       this.parts.log.warn(`breakpoints were not told to the runs: ${String(error)}`);
     }
   }

@@ -25,7 +25,7 @@ export function register(parts: Parts): Disposable[] {
   const standing = new Standing();
   const stops = new Stops(store, starting, standing);
   const guided = new Guided(parts, starting, review);
-  const launch = new Launch(parts, starting, review);
+  const launch = new Launch(parts, starting, guided);
   return [
     store,
     output,

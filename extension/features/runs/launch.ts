@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
 import { NO_PRESET } from "./draft";
+import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
-import type { Review } from "./review";
 import { ifTrusted } from "./trust";
 import type { Starting } from "./starting";
 import { workspaceFolder } from "./surroundings";
@@ -23,7 +23,7 @@ export class Launch implements vscode.DebugConfigurationProvider {
   constructor(
     private readonly parts: Parts,
     private readonly starting: Starting,
-    private readonly review: Review,
+    private readonly guided: Guided,
   ) {}
 
   async resolveDebugConfigurationWithSubstitutedVariables(
@@ -42,15 +42,12 @@ export class Launch implements vscode.DebugConfigurationProvider {
   private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
     const draft = draftOfLaunch(config, folder);
     const proposal = await this.starting.prepare(draft);
-    const isChanged = draft.preset !== NO_PRESET && !this.agreed.includes(proposal.after);
-    if (isChanged && (await this.review.of(proposal)) !== "start") {
-      return;
-    }
-    if (isChanged) {
+    if (draft.preset === NO_PRESET || this.agreed.includes(proposal.after)) {
+      await this.starting.start(proposal);
+    } else if ((await this.guided.reviewed("Run on Ray", draft)) !== undefined) {
       const agreed = [proposal.after, ...this.agreed].slice(0, KEPT);
       await this.parts.context.workspaceState.update(AGREED, agreed);
     }
-    await this.starting.start(proposal);
   }
 
   private get agreed(): readonly string[] {

@@ -85,11 +85,13 @@ function runTexts({ clusters, now_s }: RunsView, { run }: RunRow): RowTexts {
   const state = stateOf(run);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
   const where = plain(clusterName(clusters, run.cluster));
+  // A program that started a Ray of its own, or joined one, says so itself.
+  const isFar = run.kind === "job";
   const note = plain(run.note, 500);
   return {
     id: `run ${run.id}`,
     label: name,
-    description: dotted(state, took, where, note),
+    description: dotted(state, took, isFar ? where : "", note),
     tooltip: lines(
       run.command,
       `In ${run.cwd}`,

@@ -7,8 +7,9 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
+import type { Draft } from "./draft";
 import { presetWords } from "./form_model";
-import { DELETE_PRESET, PRESETS, SAVE_PRESET, type PresetRow } from "./messages";
+import { DELETE_PRESET, PRESETS, SAVE_PRESET, type PresetRow, type Proposal } from "./messages";
 import { workspaceFolder } from "./surroundings";
 
 const SHOW: vscode.QuickInputButton = {
@@ -40,6 +41,26 @@ export async function managePresets(parts: Parts): Promise<void> {
     const { text: content } = chosen.preset;
     const document = await vscode.workspace.openTextDocument({ language: "json", content });
     await vscode.window.showTextDocument(document);
+  }
+}
+
+/** Keeps the answers of a form under a name that the person gives. */
+export async function saveAnswers(
+  parts: Parts,
+  draft: Draft,
+  { framework }: Proposal,
+): Promise<void> {
+  const name = await vscode.window.showInputBox({
+    title: "Save as preset",
+    prompt: "Its name; it is kept for this workspace, and “Presets…” shows it as JSON to be shared",
+    value: framework,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === "" ? "Give it a name." : undefined),
+  });
+  if (name !== undefined) {
+    const preset = { format: 1, name, framework, answers: draft.answers, words: [], env: {} };
+    const text = JSON.stringify(preset, undefined, 2);
+    await parts.sidecar.request(SAVE_PRESET, { workspace: workspaceFolder(), name, text });
   }
 }
 

@@ -3,7 +3,7 @@
 import { count, plain } from "../../common/texts";
 import type { Change, Proposal } from "./messages";
 
-export type ReviewAnswer = "start" | "back" | "cancel";
+export type ReviewAnswer = "start" | "back" | "save" | "cancel";
 
 export interface ReviewLine {
   readonly label: string;
@@ -16,6 +16,7 @@ export interface ReviewLine {
 
 const TITLES: readonly (readonly [Change["outcome"], string, string])[] = [
   ["could not find", "Could not find", "circle-slash"],
+  ["not sure", "Not sure", "question"],
   ["will apply", "Will apply", "check"],
   ["already so", "Already so", "circle-large-outline"],
 ];
@@ -27,6 +28,7 @@ export function reviewLines(proposal: Proposal): ReviewLine[] {
   return [
     answer("Start", "play", "start", `${plain(known)} · ${tally(changes)}`),
     answer("Change…", "settings", "back", "back to the form"),
+    answer("Save as Preset…", "save", "save", "with the answers of the form"),
     answer("Cancel", "close", "cancel", "nothing is started"),
     ...problems.map(({ message, next_step }) => ({
       ...line(plain(message, 300), "", plain(next_step, 300)),

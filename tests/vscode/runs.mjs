@@ -1,0 +1,196 @@
+/**
+ * A run with a mouse, in a real VS Code, of a program that brings its own Ray and has no breakpoint() in it:
+ * from a dot in the gutter to the stop, over changed lines, a pause and a second run, to its end.
+ *
+ *     node tests/vscode/runs.mjs [--vscode 1.139|1.105]
+ */
+
+import * as path from "node:path";
+import { setStageAlone } from "./harness/alone.mjs";
+import { markedWith } from "./harness/processes.mjs";
+import { lineOf } from "./harness/ray.mjs";
+import { browserRun } from "./harness/run.mjs";
+import { until } from "./harness/until.mjs";
+
+await browserRun(
+  "runs",
+  async ({ stage, window, test }) => {
+    const { page } = window;
+    const learner = path.join(stage.workspace, "learner.py");
+    const line = (mark) => lineOf(learner, mark);
+    const input = page.locator(".quick-input-widget:visible input").first();
+    const tab = (name) => page.locator(".tab.active", { hasText: name });
+    const title = (name) =>
+      page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
+    const variables = page.locator(".debug-variables .monaco-list-row");
+    const terminal = page.locator(".terminal-wrapper.active .xterm-rows");
+    const run = (words) => window.row(words);
+
+    async function openFile(name) {
+      await window.gesture(
+        async () => {
+          await page.keyboard.press("Escape");
+          await page.keyboard.press("Control+p");
+          await input.waitFor({ timeout: 4000 });
+          await input.fill(name);
+          const found = page.locator(".quick-input-list .monaco-list-row.focused", {
+            hasText: name,
+          });
+          await found.first().waitFor({ timeout: 4000 });
+          await page.keyboard.press("Enter");
+        },
+        () => tab(name).first().isVisible(),
+        `${name} is open`,
+      );
+    }
+
+    /** A click in the gutter, which sets a breakpoint or takes it away. */
+    async function gutter(number, dots) {
+      const at = page.locator(".margin-view-overlays .line-numbers", {
+        hasText: new RegExp(`^${number}$`),
+      });
+      await window.gesture(
+        async () => {
+          const box = await at.first().boundingBox();
+          await page.mouse.click(box.x - 8, box.y + box.height / 2);
+          await window.rest();
+        },
+        async () => (await window.breakpoints().count()) === dots,
+        `the gutter shows ${dots} breakpoints`,
+      );
+    }
+
+    /** A button of a row, which appears below the mouse. */
+    async function inline(row, name, effect, what) {
+      await window.gesture(
+        async () => {
+          await row.first().hover({ timeout: 4000 });
+          const button = row.first().locator(`.action-label[aria-label^="${name}"]`);
+          await button.first().click({ timeout: 4000 });
+          await window.rest();
+        },
+        effect,
+        what,
+        15_000,
+      );
+    }
+
+    await test("before anything was run the view says what it is for", async () => {
+      await window.openPanel();
+      const start = page.locator(".welcome-view a.monaco-button", { hasText: "Run on Ray" });
+      await window.sees(start, "a button to start");
+      await window.shot("no-runs");
+    });
+
+    await test("the title’s button starts the program, and its worker stops at the dot in the gutter", async () => {
+      await openFile("learner.py");
+      await gutter(line("loss"), 1);
+      await openFile("train.py");
+      await window.click(
+        title("Run on Ray"),
+        () => page.locator(".terminal-outer-container").first().isVisible(),
+        "the output is open",
+        { effectMs: 20_000 },
+      );
+      await window.standsAt(line("loss"));
+      await window.sees(variables.filter({ hasText: "rewards" }), "the variable rewards");
+      await window.shot("standing");
+    });
+
+    await test("the output of the run stands in a terminal", async () => {
+      await window.openPanel();
+      await window.sees(run(/train\.py.*stopped/), "the run");
+      await window.shot("run");
+    });
+
+    await test("a line that is changed while it runs counts, in every worker", async () => {
+      await gutter(line("return"), 2);
+      await gutter(line("loss"), 1);
+      await window.click(
+        window.button("Continue"),
+        () => window.isAt(line("return")),
+        "it stopped at the new line",
+      );
+    });
+
+    await test("a line without code moves, and the view says where to", async () => {
+      await gutter(line("nothing"), 2);
+      await window.openPanel();
+      await window.sees(
+        run(new RegExp(`learner\\.py:${line("nothing")}.*stops at line`)),
+        "where the line has moved to",
+      );
+      await window.shot("moved");
+    });
+
+    await test("without breakpoints it runs on, and “Pause Worker” stops it where it is", async () => {
+      await window.command("Debug: Remove All Breakpoints", async () => {
+        return (await window.breakpoints().count()) === 0;
+      });
+      await window.click(
+        window.button("Disconnect"),
+        async () => !(await window.toolbar().isVisible()),
+        "the session is over",
+      );
+      await window.sees(run(/policy-1.*running/), "a worker that runs");
+      await inline(
+        run(/policy-1.*running/),
+        "Pause Worker",
+        () => window.toolbar().isVisible(),
+        "a session has begun",
+      );
+      await window.sees(variables.first(), "its variables");
+      await window.shot("paused");
+    });
+
+    await test("closing the output stops nothing, and one button brings it back", async () => {
+      await window.click(
+        window.button("Disconnect"),
+        async () => !(await window.toolbar().isVisible()),
+        "the session is over",
+      );
+      await window.command("Terminal: Kill the Active Terminal Instance", async () => {
+        return (await page.locator(".terminal-outer-container").count()) === 0;
+      });
+      await inline(
+        run(/train\.py.*running/),
+        "Show Run Output",
+        () => terminal.first().isVisible(),
+        "the output is open again",
+      );
+      await window.sees(terminal.getByText(/round \d+0/), "that the program goes on");
+      await window.shot("output");
+    });
+
+    await test("the key starts it once more with the breakpoints of now, without a form", async () => {
+      await openFile("learner.py");
+      await gutter(line("return"), 1);
+      await window.key(
+        "Control+Alt+r",
+        () => window.toolbar().isVisible(),
+        "a worker of the second run stops",
+      );
+      await window.standsAt(line("return"));
+      await window.openPanel();
+      await window.sees(run(/train\.py.*ended/), "the first run, which has ended");
+      await window.shot("again");
+    });
+
+    await test("after a reload the runs are there, and “Stop Run” ends the one that goes on", async () => {
+      await page.reload({ waitUntil: "domcontentloaded" });
+      await window.ready();
+      await window.openPanel();
+      await window.sees(run(/train\.py.*stopped/), "the run that goes on");
+      await inline(
+        run(/train\.py.*stopped/),
+        "Stop Run",
+        async () => (await run(/train\.py.*ended/).count()) === 2,
+        "both runs have ended",
+      );
+      const rays = () => markedWith("EAGLERAY_HOME", stage.home, "train.py");
+      await until(() => rays().length === 0, "no process of the program is left", 60_000);
+      await window.shot("stopped");
+    });
+  },
+  { stage: setStageAlone, driver: false },
+);
