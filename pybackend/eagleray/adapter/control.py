@@ -7,10 +7,11 @@ import json
 import logging
 from typing import Any
 
-from eagleray.adapter import protocol
+from eagleray.adapter import protocol, run_protocol
 from eagleray.adapter.operations import Operations, Parts, routes_json, workers_json
 from eagleray.adapter.protocol import Question, WorkerState, to_json
 from eagleray.adapter.questions import asking
+from eagleray.adapter.run_operations import runs_json
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
 
@@ -20,7 +21,15 @@ log = logging.getLogger(__name__)
 ANSWER_S = 20.0
 
 # These have limits of their own; while a route is made, a person may be looking for a code.
-_UNLIMITED = frozenset({protocol.ATTACH, protocol.OPEN_SOCKET, protocol.RUN})
+_UNLIMITED = frozenset(
+    {
+        protocol.ATTACH,
+        protocol.OPEN_SOCKET,
+        protocol.RUN,
+        run_protocol.RUN_WORKER,
+        run_protocol.RUN_PAUSE,
+    }
+)
 # What only the client that asked has any use for; a worker must not be lost because the one who asked is.
 _FOR_CLIENT = frozenset({protocol.OPEN_SOCKET, protocol.RUN})
 
@@ -72,6 +81,8 @@ class _Client:
         if self._workers_changed in self._parts.registry.listeners:
             self._parts.registry.listeners.remove(self._workers_changed)
             self._parts.routes.listeners.remove(self._routes_changed)
+            self._parts.runs.listeners.remove(self._runs_changed)
+            self._parts.runs.output_listeners.remove(self._run_said)
         self._operations.close()
         self._writer.close()
 
@@ -112,12 +123,20 @@ class _Client:
         if self._workers_changed not in self._parts.registry.listeners:
             self._parts.registry.listeners.append(self._workers_changed)
             self._parts.routes.listeners.append(self._routes_changed)
+            self._parts.runs.listeners.append(self._runs_changed)
+            self._parts.runs.output_listeners.append(self._run_said)
 
     def _workers_changed(self, states: list[WorkerState]) -> None:
         self._send({"event": "workers", **workers_json(states)})
 
     def _routes_changed(self) -> None:
         self._send({"event": "routes", **routes_json(self._parts.routes)})
+
+    def _runs_changed(self) -> None:
+        self._send({"event": "runs", **runs_json(self._parts.runs.states())})
+
+    def _run_said(self, run: str, worker_id: str, text: str) -> None:
+        self._send({"event": "run_output", "run": run, "worker_id": worker_id, "text": text})
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self._writer.is_closing():

@@ -136,7 +136,7 @@ class Editor:
             self._left = how
             self._live = False
             self._worker.watched_by(None)
-            await self._worker.release()
+            await self._worker.let_go()
         else:
             self._leave(how)
         self._send(dap.success(request))

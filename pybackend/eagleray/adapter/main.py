@@ -20,6 +20,7 @@ from eagleray.adapter.operations import Parts
 from eagleray.adapter.protocol import MAX_LINE
 from eagleray.adapter.questions import Questions
 from eagleray.adapter.registry import Registry
+from eagleray.adapter.runs import Runs
 from eagleray.common import private_socket
 from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_socket, held_folder, host_name, run_folder
@@ -71,6 +72,7 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
     finally:
         private_socket.stop(server, socket_path)
         parts.registry.close()
+        parts.runs.close()
         parts.relays.close()
         recording.cancel()
         await asyncio.gather(recording, parts.routes.close(), return_exceptions=True)
@@ -91,7 +93,9 @@ def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Pa
     making = Making(folder, questions.asks_for)
     routes = Routes(making, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
-    return Parts(registry, routes, Relays(routes, folder), questions, making.set_ssh, shut_down)
+    runs = Runs(registry, routes)
+    relays = Relays(routes, folder)
+    return Parts(registry, runs, routes, relays, questions, making.set_ssh, shut_down)
 
 
 def _is_alone(socket_path: Path) -> bool:

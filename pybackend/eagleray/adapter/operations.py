@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eagleray import __version__
-from eagleray.adapter import protocol
+from eagleray.adapter import protocol, run_operations
 from eagleray.adapter.protocol import (
     AttachParams,
     Hello,
@@ -24,6 +24,8 @@ from eagleray.adapter.protocol import (
 )
 from eagleray.adapter.questions import Asker, Questions
 from eagleray.adapter.registry import Registry
+from eagleray.adapter.run_operations import runs_json
+from eagleray.adapter.runs import Runs
 from eagleray.common.adapter_errors import adapter_in_use
 from eagleray.routes import spec
 from eagleray.routes.relay import Relays
@@ -37,6 +39,7 @@ class Parts:
     """What the adapter is made of, for those who serve its clients."""
 
     registry: Registry
+    runs: Runs
     routes: Routes
     relays: Relays
     questions: Questions
@@ -72,6 +75,7 @@ class Operations:
             protocol.ANSWER: self._answer,
             protocol.SSH_OPTIONS: self._ssh_options,
             protocol.SHUTDOWN: self._shutdown,
+            **run_operations.table(parts.runs),
         }
 
     def close(self) -> None:
@@ -115,7 +119,8 @@ class Operations:
 
     async def _subscribed(self, params: Json) -> Json:
         self._subscribe()
-        return {**workers_json(self._registry.states()), **routes_json(self._parts.routes)}
+        told = {**workers_json(self._registry.states()), **routes_json(self._parts.routes)}
+        return {**told, **runs_json(self._parts.runs.states())}
 
     async def _shutdown(self, params: Json) -> Json:
         count = len(self._registry.states())
@@ -129,7 +134,9 @@ class Operations:
     async def _open_socket(self, params: Json) -> Json:
         specs, host, port = _specs(params), str(params["host"]), int(params["port"])
         tcp_port = params.get("tcp_port")
-        address, route = await self._parts.relays.open(self._asker, specs, host, port, tcp_port)
+        address, route = await self._parts.relays.open(
+            self._asker, specs, host, port, tcp_port, probe=params.get("probe") is not False
+        )
         self._parts.routes.hold(self._asker, route)
         return to_json(OpenedSocket(address, route))
 

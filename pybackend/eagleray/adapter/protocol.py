@@ -186,12 +186,14 @@ class OpenSocket:
 
     Asking again for the same gives the same socket, after trying again.  With `tcp_port` (0: any free one)
     it is a listener on 127.0.0.1 instead, which every user of this machine can reach.
+    Without `probe` the adapter itself never connects: pdb takes one connection, and its end ends the task.
     """
 
     routes: list[RouteSpec]
     host: str
     port: int
     tcp_port: int | None = None
+    probe: bool = True
 
 
 @dataclass(frozen=True)

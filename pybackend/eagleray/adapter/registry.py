@@ -72,7 +72,9 @@ class Registry:
     def states(self) -> list[WorkerState]:
         return [held.worker.status() for held in self._held.values()]
 
-    async def attach(self, params: AttachParams) -> AttachResult:
+    async def attach(
+        self, params: AttachParams, make: Callable[..., Worker] = Worker
+    ) -> AttachResult:
         """Attaches, or finds the worker that is attached already; a second call waits for the first."""
         key = WorkerKey(params.session, params.worker_id)
         while (held := self._held.get(key)) is not None and held.worker.is_leaving:
@@ -83,7 +85,7 @@ class Registry:
                 raise worker_taken(params.name)
             held.worker.seen = True
         if held is None:
-            held = self._held[key] = Held(self._new_worker(params))
+            held = self._held[key] = Held(self._new_worker(params, make))
             held.attaching = asyncio.create_task(self._attach(key, held))
         if held.attaching is not None:
             # A caller that goes away must not take the worker from another one.
@@ -96,7 +98,8 @@ class Registry:
     async def run_on(self, key: WorkerKey) -> None:
         """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
         worker = (await self._attached(key)).worker
-        if worker.editor is None and not self._ignored.get(key.session):
+        is_needed = worker.editor is not None or worker.stays
+        if not is_needed and not self._ignored.get(key.session):
             await worker.release()
         else:
             await worker.run_on()
@@ -142,9 +145,9 @@ class Registry:
             if held.server is not None:
                 private_socket.stop(held.server, Path(held.worker.socket_path))
 
-    def _new_worker(self, params: AttachParams) -> Worker:
+    def _new_worker(self, params: AttachParams, make: Callable[..., Worker]) -> Worker:
         mark = hashlib.sha256(f"{params.session} {params.worker_id}".encode()).hexdigest()[:12]
-        return Worker(
+        return make(
             params,
             str(self._folder / f"{self._prefix}{mark}.sock"),
             self._ignored.setdefault(params.session, []),

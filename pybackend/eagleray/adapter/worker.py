@@ -19,6 +19,7 @@ from eagleray.adapter.protocol import AttachParams, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
+from eagleray.adapter.worker_states import state_of
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
@@ -34,7 +35,8 @@ class Worker:
     """Owns the link to one worker.
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
-    `ignored` lists the [path, line] that are run over; it is the registry's own list.
+    `ignored` lists the [path, line] that are run over; it is the registry's own list.  `stays`: we stay
+    attached also when nobody looks at it.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Worker:
         self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._stacks: dict[int, list[Message]] = {}
         self._handling: asyncio.Task[None] | None = None
+        self.stays = False
         self.is_leaving = False
         self.left = asyncio.Event()
         self._steps = False
@@ -78,7 +81,7 @@ class Worker:
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
-        attaching = Attaching(self.params, self._calls)
+        attaching = self._attaching()
 
         def take(event: Message) -> None:
             attaching.take(event)
@@ -105,6 +108,9 @@ class Worker:
             raise worker_gone(self.params.name)
         if self.state == "attaching":
             self._set_running()
+
+    def _attaching(self) -> Attaching:
+        return Attaching(self.params, self._calls)
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -139,20 +145,8 @@ class Worker:
     def status(self) -> WorkerState:
         """The state as the control protocol tells it."""
         is_held = self.state == "stopped" and self.editor is None
-        return WorkerState(
-            session=self.params.session,
-            worker_id=self.params.worker_id,
-            cluster=self.params.cluster,
-            name=self.params.name,
-            pid=self.prepared.pid,
-            state=self.state,
-            editor=self.editor is not None,
-            held_s=max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0,
-            rank=self.prepared.rank,
-            stop=self._stop if self.state == "stopped" else None,
-            socket=self.socket_path,
-            seen=self.seen,
-        )
+        held_s = max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0
+        return state_of(self, self._stop if self.state == "stopped" else None, held_s)
 
     # --- steering ------------------------------------------------------------------------------
 
@@ -204,6 +198,10 @@ class Worker:
             await asyncio.wait_for(link.ended.wait(), _LET_GO_S)
         link.close()
         self._finish("")
+
+    async def let_go(self) -> None:
+        """The editor's Disconnect was pressed."""
+        await self.release()
 
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""

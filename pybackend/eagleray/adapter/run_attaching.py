@@ -1,0 +1,126 @@
+"""Attaching to a worker of a run: through its gate, and with the run's lines set before it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+from eagleray.adapter import dap, landing
+from eagleray.adapter.attaching import ATTACH, INITIALIZE, PREPARE_S, UNCAUGHT, Attaching
+from eagleray.adapter.dap import Message
+from eagleray.adapter.landing import Calls, Prepared, answered
+from eagleray.adapter.link import Link
+from eagleray.adapter.protocol import AttachParams
+from eagleray.adapter.run_stream import GateStream
+from eagleray.routes.routes import Routes
+
+log = logging.getLogger(__name__)
+
+Ask = Callable[[str, Message], asyncio.Future[Message]]
+
+
+class RunSide(Protocol):
+    """What a worker's attaching needs to know of the run; the run's member implements it."""
+
+    child: int
+    children: bool
+
+    def stream(self) -> GateStream:
+        """A new stream to the worker's debugger."""
+
+    async def set_lines(self, ask: Ask) -> None:
+        """Sets the run's lines in all files that the worker has."""
+
+    def child_came(self, pid: int) -> None:
+        """A process of the worker waits for a client of its own."""
+
+
+class RunAttaching(Attaching):
+    """Follows a conversation that another adapter has begun, where the gate has held one."""
+
+    def __init__(
+        self, params: AttachParams, calls: Calls, ignored: list[list[Any]], run: RunSide
+    ) -> None:
+        super().__init__(params, calls)
+        self._worker_calls = calls
+        self._ignored_lines = ignored
+        self._run = run
+        self._inherited: dict[str, Any] | None = None
+        self._on_event: Callable[[Message], None] = lambda _: None
+
+    def take(self, event: Message) -> None:
+        super().take(event)
+        if event.get("event") == "debugpyAttach":
+            pid = (event.get("body") or {}).get("subProcessId")
+            if isinstance(pid, int):
+                self._run.child_came(pid)
+
+    async def connect(
+        self,
+        routes: Routes,
+        on_event: Callable[[Message], None],
+        on_close: Callable[[Link], None],
+    ) -> Link:
+        stream = self._run.stream()
+        await stream.open()
+        self._inherited = stream.inherited
+        self._on_event = on_event
+        # The stream has what a link needs of a writer, and no transport of its own.
+        writer = cast(asyncio.StreamWriter, stream)
+        link = Link(stream.reader, writer, on_event, lambda: on_close(link))
+        return link
+
+    async def attach(self, link: Link, *_: object) -> tuple[Message, Prepared]:
+        with link.for_worker(self._params.name):
+            if self._inherited is not None:
+                return await self._inherit(link, self._inherited)
+            return await self._talk(link)
+
+    async def _talk(self, link: Link) -> tuple[Message, Prepared]:
+        initialize = link.begin("initialize", INITIALIZE)
+        attach = link.begin("attach", self._arguments())
+        attach.add_done_callback(lambda _: self._initialized_or_refused.set())
+        capabilities = await self._in_time(initialize)
+        await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
+        if attach.done():
+            self._refuse(attach.result())
+        told = await self._set_up(link)
+        done = link.begin("configurationDone")
+        await self._in_time(done)
+        self._refuse(await self._in_time(attach))
+        return capabilities.get("body") or {}, await _prepared(told)
+
+    async def _inherit(self, link: Link, inherited: dict[str, Any]) -> tuple[Message, Prepared]:
+        """What another adapter has begun goes on: the worker stands, perhaps, and shall not move."""
+        told = await self._set_up(link)
+        prepared = await _prepared(told)
+        for body in inherited.get("stopped") or []:
+            self._on_event(dap.event("stopped", body))
+        return inherited.get("capabilities") or {}, prepared
+
+    async def _set_up(self, link: Link) -> asyncio.Future[str] | None:
+        exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
+        told = await self._prepare_worker(link)
+        await self._in_time(asyncio.ensure_future(self._run.set_lines(link.begin)))
+        await self._in_time(exceptions)
+        return told
+
+    async def _prepare_worker(self, link: Link) -> asyncio.Future[str] | None:
+        preparing = asyncio.ensure_future(
+            self._worker_calls.run(link.begin, "prepare", self._ignored_lines)
+        )
+        done, _ = await asyncio.wait([preparing], timeout=PREPARE_S)
+        if not done:
+            preparing.cancel()
+            return None
+        return preparing.result()
+
+    def _arguments(self) -> Message:
+        arguments: Message = {**ATTACH, "subProcess": self._run.children}
+        return {**arguments, "subProcessId": self._run.child} if self._run.child else arguments
+
+
+async def _prepared(told: asyncio.Future[str] | None) -> Prepared:
+    return landing.prepared(await answered(told) if told is not None else None)

@@ -1,0 +1,98 @@
+"""Who is behind a gate, as it says itself: a process of the run, which is not trusted with more than its own name."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from eagleray.adapter.protocol import Mapping
+from eagleray.common.errors import printable
+
+_MOST_FILES = 2000
+_LONGEST_PATH = 4096
+_HOLD_S = 600.0
+
+
+@dataclass(frozen=True)
+class Who:
+    """`files` are paths of the worker by those of the run; `held`: what the gate holds for nobody, 0 is the worker."""
+
+    worker_id: str
+    session: str
+    pid: int
+    kind: Literal["driver", "worker", "child"]
+    label: str
+    rank: str
+    python: str
+    state: str
+    hold_s: float
+    matches: bool = True
+    files: dict[str, str] = field(default_factory=dict)
+    held: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the worker is called in messages and in the editor."""
+        return f"r{self.rank} {self.label}" if self.rank else self.label
+
+
+def who(said: dict[str, Any]) -> Who:
+    """Reads a hello; what is missing or no such value has its default."""
+    pid = said["pid"] if isinstance(said.get("pid"), int) else 0
+    kinds: dict[object, Literal["driver", "child"]] = {"driver": "driver", "child": "child"}
+    kind = kinds.get(said.get("kind"), "worker")
+    names = (_text(said, key) for key in ("class", "function", "name"))
+    hold_s = said.get("hold_s")
+    held = said.get("held")
+    return Who(
+        worker_id=_text(said, "worker_id") or f"{kind}-{pid}",
+        session=_text(said, "session"),
+        pid=pid,
+        kind=kind,
+        label=next((name for name in names if name), f"{kind} {pid}"),
+        rank=_text(said, "rank")[:20],
+        python=_text(said, "python")[:20],
+        state=_text(said, "state"),
+        hold_s=float(hold_s) if isinstance(hold_s, int | float) else _HOLD_S,
+        matches=said.get("matches") is not False,
+        files=_files(said.get("files")),
+        held=tuple(one for one in held if isinstance(one, int)) if isinstance(held, list) else (),
+    )
+
+
+def mappings(files: dict[str, str]) -> list[Mapping]:
+    """Where files of the run lie in the worker: each by itself, and the folders that differ as they do."""
+    exact, folders = [], []
+    for local, remote in files.items():
+        if local != remote:
+            exact.append(Mapping(remote, local))
+            folder = _folders(remote, local)
+            if folder is not None and folder not in folders:
+                folders.append(folder)
+    return exact + folders
+
+
+def _folders(remote: str, local: str) -> Mapping | None:
+    """`/pkg/a` is `/home/me/a` when /pkg/a/x/y.py is /home/me/a/x/y.py: without the end that both have."""
+    there, here = posixpath.dirname(remote), posixpath.dirname(local)
+    while posixpath.basename(there) and posixpath.basename(there) == posixpath.basename(here):
+        there, here = posixpath.dirname(there), posixpath.dirname(here)
+    is_root = there in ("", "/") or here in ("", "/")
+    return None if is_root else Mapping(there, here)
+
+
+def _files(said: Any) -> dict[str, str]:
+    if not isinstance(said, dict):
+        return {}
+    pairs = list(said.items())[:_MOST_FILES]
+    return {
+        local: remote
+        for local, remote in pairs
+        if isinstance(remote, str) and 0 < len(remote) <= _LONGEST_PATH
+    }
+
+
+def _text(said: dict[str, Any], key: str) -> str:
+    value = said.get(key)
+    return printable(value, 200) if isinstance(value, str) else ""

@@ -1,0 +1,96 @@
+"""A worker of a run: an ordinary one that we stay attached to, since it stops at the run's lines again and again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from eagleray.adapter.attaching import Attaching
+from eagleray.adapter.dap import Message
+from eagleray.adapter.protocol import AttachParams
+from eagleray.adapter.run_attaching import Ask, RunAttaching, RunSide
+from eagleray.adapter.worker import Worker
+from eagleray.common.clock import Clock
+from eagleray.common.errors import EaglerayError
+from eagleray.routes.routes import Routes
+
+log = logging.getLogger(__name__)
+
+
+class RunMember(RunSide, Protocol):
+    """What the worker tells the run of."""
+
+    async def set_lines(self, ask: Ask, files: list[str] | None = None) -> None:
+        """Sets the run's lines in all files that the worker has, or in those of `files` (paths of the run)."""
+
+    def breakpoint_changed(self, row: Message) -> None:
+        """Its debugger says something new of a breakpoint."""
+
+    def said(self, text: str) -> None:
+        """A log point says something."""
+
+    def ended(self) -> None:
+        """The worker is released or gone."""
+
+
+class RunWorker(Worker):
+    """Letting it run on keeps the connection; only the end of the run, or a release, gives it up."""
+
+    def __init__(
+        self,
+        member: RunMember,
+        params: AttachParams,
+        socket_path: str,
+        ignored: list[list[Any]],
+        routes: Routes,
+        clock: Clock,
+        changed: Callable[[], None],
+        ended: Callable[[Worker], None],
+    ) -> None:
+        super().__init__(params, socket_path, ignored, routes, clock, changed, ended)
+        self._member = member
+        self.stays = True
+
+    def _attaching(self) -> Attaching:
+        return RunAttaching(self.params, self._calls, self._ignored, self._member)
+
+    async def let_go(self) -> None:
+        """The editor has left: the run's own lines hold again."""
+        self.record.files.clear()
+        try:
+            link = self._link
+            if link is not None:
+                await self._member.set_lines(link.begin)
+        except EaglerayError as error:
+            log.info("lines of %s: %s", self.params.name, error.code)
+        await self.run_on()
+
+    async def set_lines(self, files: list[str]) -> None:
+        """The run's lines of these files (paths of the run), except where an editor has set its own."""
+        if self._link is not None:
+            with self._link.for_worker(self.params.name):
+                await self._member.set_lines(self._link.begin, files)
+
+    def has_of_editor(self, remote: str) -> bool:
+        """Whether an editor that is there has breakpoints of its own in that file."""
+        files = self.record.files.values()
+        return self.editor is not None and any(file.remote == remote for file in files)
+
+    def _is_at(self, places: list[list[Any]]) -> bool:
+        """Also where a worker that is used again runs something that the run's filter excludes."""
+        stopped = self.record.stopped.get(self.record.focus, {})
+        is_excluded = stopped.get("eagleray") == "excluded" and stopped["reason"] == "breakpoint"
+        return (self.state == "stopped" and is_excluded) or super()._is_at(places)
+
+    def _finish(self, why: str) -> None:
+        super()._finish(why)
+        self._member.ended()
+
+    def _tell(self, event: Message) -> None:
+        body = event.get("body") or {}
+        if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
+            self._member.breakpoint_changed(body["breakpoint"])
+        if event.get("event") == "output" and body.get("category") in (None, "stdout", "console"):
+            self._member.said(str(body.get("output", "")))
+        super()._tell(event)

@@ -1,0 +1,28 @@
+"""A worker as the control protocol tells of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.adapter.protocol import Stop, WorkerState
+
+if TYPE_CHECKING:
+    from eagleray.adapter.worker import Worker
+
+
+def state_of(worker: Worker, stop: Stop | None, held_s: float) -> WorkerState:
+    """`stop` is where it stands, None while it runs; `held_s` how long it has stood there with no editor."""
+    return WorkerState(
+        session=worker.params.session,
+        worker_id=worker.params.worker_id,
+        cluster=worker.params.cluster,
+        name=worker.params.name,
+        pid=worker.prepared.pid,
+        state=worker.state,
+        editor=worker.editor is not None,
+        held_s=held_s,
+        rank=worker.prepared.rank,
+        stop=stop,
+        socket=worker.socket_path,
+        seen=worker.seen,
+    )

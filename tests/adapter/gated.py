@@ -1,0 +1,161 @@
+"""Workers of a run for tests: a program with a gate beside it, and clients that speak to the gate itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.adapter.harness import PROGRAMS, ROOT, ControlClient, Json, Program, until
+
+SECRET = "the secret of this run"
+RUN = "0123456789ab"
+SOURCE = PROGRAMS / "gated.py"
+
+
+def line_of(text: str) -> int:
+    """The line of gated.py that holds this text."""
+    return 1 + next(n for n, row in enumerate(SOURCE.read_text().splitlines()) if text in row)
+
+
+LINE = line_of("print(text, flush=True)")
+
+
+class Gated(Program):
+    """gated.py: it works when it is told to."""
+
+    def __init__(self, folder: Path, python: str = sys.executable, **options: Any) -> None:
+        self._announcement = folder / f"gate-{options.get('worker_id', 'w1')}.json"
+        said = {
+            "run": RUN,
+            "verifier": hashlib.sha256(SECRET.encode()).hexdigest(),
+            "file": str(self._announcement),
+            **options,
+        }
+        path = f"{PROGRAMS}{os.pathsep}{ROOT / 'pybackend'}"
+        env = {"PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **options.get("env", {})}
+        super().__init__("gated.py", json.dumps(said), python=python, env=env)
+
+    @property
+    def gate(self) -> Json:
+        """What the gate announces of itself."""
+        found: Json = json.loads(until(self._announced, "the announcement of the gate"))
+        return found
+
+    @property
+    def port(self) -> int:
+        return int(self.gate["port"])
+
+    @property
+    def is_announced(self) -> bool:
+        return self._announcement.exists()
+
+    def gate_pid(self) -> int:
+        """The process of the gate: the child of the program that runs it."""
+        return next(pid for pid in children(self.process.pid) if b"gate_process" in command(pid))
+
+    def tell(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _announced(self) -> str:
+        return self._announcement.read_text() if self._announcement.exists() else ""
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+class GateCaller:
+    """One connection to a gate, as any program may make it."""
+
+    def __init__(self, port: int) -> None:
+        self.sock = socket.create_connection(("127.0.0.1", port), 60)
+        self.stream = self.sock.makefile("rb")
+
+    def __enter__(self) -> GateCaller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def greeting(self) -> str:
+        return self.stream.readline().decode()
+
+    def say(self, **said: Any) -> None:
+        self.sock.sendall(json.dumps(said).encode() + b"\n")
+
+    def hear(self) -> Json | None:
+        """The next line, None at the end."""
+        line = self.stream.readline()
+        return json.loads(line) if line else None
+
+    def wait(self, event: str) -> Json:
+        while (line := self.hear()) is not None:
+            if line.get("event") == event:
+                return line
+        raise AssertionError(f"the gate ended without {event}")
+
+    def close(self) -> None:
+        self.stream.close()
+        self.sock.close()
+
+
+def owner(port: int) -> tuple[GateCaller, Json]:
+    """A control connection, and the hello."""
+    caller = GateCaller(port)
+    assert caller.greeting() == f"EAGLERAY-GATE 1 {RUN}\n"
+    caller.say(secret=SECRET, want="control")
+    said = caller.hear()
+    assert said is not None
+    return caller, said["hello"]
+
+
+def lines(*numbers: int, **more: str) -> list[Json]:
+    """The breakpoints of a run: these lines of gated.py."""
+    return [{"path": str(SOURCE), "lines": [{"line": number, **more} for number in numbers]}]
+
+
+class RunClient:
+    """The control socket of an adapter, for one run."""
+
+    def __init__(self, control: ControlClient, **register: Any) -> None:
+        self.control = control
+        said = {"run": RUN, "secret": SECRET, "session": "session_1", "cluster": "http://c:8265"}
+        control.call("subscribe")
+        control.call("run_register", **{**said, "breakpoints": lines(LINE), **register})
+
+    def take(self, program: Gated) -> None:
+        self.control.call("run_worker", run=RUN, host="127.0.0.1", port=program.port)
+
+    def state(self) -> Json:
+        found: list[Json] = self.control.call("runs")["runs"]
+        return next(one for one in found if one["run"] == RUN)
+
+    def worker(self, worker: str = "w1") -> Json | None:
+        rows: list[Json] = self.state()["workers"]
+        return next((one for one in rows if one["worker_id"] == worker), None)
+
+    def wait(self, state: str, worker: str = "w1") -> Json:
+        """Waits until the adapter holds the worker in that state; returns it as the adapter has it."""
+        found: Json = until(
+            lambda: (has := self.control.worker(worker)) is not None and has["state"] == state and has,
+            f"{worker} {state}",
+        )
+        return found
+
+    def breakpoints(self, *numbers: int, **more: str) -> None:
+        self.control.call("run_breakpoints", run=RUN, breakpoints=lines(*numbers, **more))
+
+    def go_on(self, worker: str = "w1") -> None:
+        self.control.call("continue", session="session_1", worker_id=worker)

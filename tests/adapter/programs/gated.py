@@ -1,0 +1,86 @@
+"""A worker as part of a run: it has a gate, waits for a debugger if told so, then works until its input ends."""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+from eagleray.in_cluster.run import gate
+
+HERE = os.path.abspath(__file__)
+options = json.loads(sys.argv[1])
+asked = threading.Event()
+attached = threading.Event()
+lines = []
+
+
+def on_line(line):
+    lines.append(line)
+    print("line", json.dumps(line), flush=True)
+    if line["op"] == "debug":
+        import debugpy
+
+        port = debugpy.listen(("127.0.0.1", 0))[1]
+        ours.say("listening", port=port, debugpy=debugpy.__version__)
+        asked.set()
+
+
+def work(number):
+    text = f"work {number}"
+    print(text, flush=True)
+    return text
+
+
+def work_of_another(number):
+    return number
+
+
+def wait():
+    ours.say("waiting", files={HERE: HERE})
+    if asked.wait(options.get("wait_s", 60)):
+        import debugpy
+
+        debugpy.wait_for_client()
+        print("attached", flush=True)
+    else:
+        ours.say("free")
+        print("nobody came", flush=True)
+
+
+who = {
+    "pid": os.getpid(), "kind": "worker", "worker_id": options.get("worker_id", "w1"), "class": "Policy",
+    "name": "policy", "rank": "0", "python": "%d.%d" % sys.version_info[:2], "matches": True,
+    "files": {HERE: HERE}, "session": "session_1", "cwd": "/",
+}  # fmt: skip
+ours = gate.start(
+    options["run"],
+    options["verifier"],
+    options.get("hold_s", 60),
+    "127.0.0.1",
+    who,
+    options["file"],
+)
+ours.serve(on_line)
+if options.get("waits"):
+    wait()
+for row in sys.stdin:
+    words = row.split()
+    if words[0] == "who":
+        ours.say("who", matches=words[1] == "yes")
+    elif words[0] == "threads":
+        together = [threading.Thread(target=work, args=(n,)) for n in range(int(words[1]))]
+        for thread in together:
+            thread.start()
+        for thread in together:
+            thread.join()
+        print("all threads done", flush=True)
+    elif words[0] == "fork":
+        child = os.fork()
+        if child == 0:
+            sys.stdin.close()
+            threading.Event().wait()
+        print("forked", child, flush=True)
+    else:
+        work(int(words[1]))
+print("done", flush=True)
