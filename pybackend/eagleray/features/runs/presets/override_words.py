@@ -7,7 +7,7 @@ import re
 from eagleray.common.preset_errors import bad_answer
 
 # What Hydra's grammar takes for a text without quotes.
-_PLAIN_TEXT = re.compile(r"[A-Za-z_/][\w./-]*")
+_PLAIN_TEXT = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _NOT_TEXTS = frozenset(
     {"null", "true", "false", "yes", "no", "on", "off", "nan", "inf", "infinity"}
 )

@@ -1,0 +1,68 @@
+"""Checkouts of frameworks as far as they are recognised by: version files, programs, configurations; none can run."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.propose import propose
+from eagleray.features.runs.presets.reading import facts
+
+SCRIPTS = Path(__file__).parent / "scripts"
+NOW = datetime(2026, 11, 21, 18, 30, 0)
+
+# What each framework's checkout says of its version, by the file that says it.
+VERSION_FILES = {
+    "verl": ("verl/version/version", "{version}\n"),
+    "nemo_rl": (
+        "nemo_rl/package_info.py",
+        'MAJOR = {0}\nMINOR = {1}\nPATCH = {2}\nPRE_RELEASE = ""\n',
+    ),
+    "areal": ("pyproject.toml", '[project]\nname = "areal"\nversion = "{version}"\n'),
+    "rlinf": ("pyproject.toml", '[project]\nname = "rlinf"\nversion = "{version}"\n'),
+    "openrlhf": ("version.txt", "{version}\n"),
+}
+
+
+def checkout(folder: Path, framework: str, version: str) -> Path:
+    """A checkout of `framework` that says `version`, "" for none."""
+    (folder / framework).mkdir(parents=True, exist_ok=True)
+    if version:
+        path, text = VERSION_FILES[framework]
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.format(*version.split("."), version=version))
+    return folder
+
+
+def with_script(folder: Path, name: str, newline: str = "\n") -> Path:
+    """One of our scripts in the checkout, and the program that it may start."""
+    target = folder / name
+    shutil.copy(SCRIPTS / name, target)
+    if newline != "\n":
+        target.write_bytes(target.read_bytes().replace(b"\n", newline.encode()))
+    (folder / "train.py").write_text("import rlinf.runners\n")
+    return target
+
+
+def plan_of(folder: Path, *argv: str, kind: str = "script", **more: object) -> RunPlan:
+    return RunPlan(kind=kind, argv=argv, cwd=str(folder), name="run", **more)  # type: ignore[arg-type]
+
+
+def read(plan: RunPlan, python: str = "python3") -> Facts:
+    return facts(plan, python, NOW)
+
+
+def proposed(plan: RunPlan, **answers: str) -> Proposal:
+    """With these answers only: what would be proposed by itself is asked for by `debug_run`."""
+    off = {question.id: "off" for question in propose(plan, read(plan), {}).questions}
+    missed = {"timeouts": "off"}
+    return propose(plan, read(plan), {**missed, **off, **answers})
+
+
+def debug_run(plan: RunPlan, **answers: str) -> Proposal:
+    return propose(plan, read(plan), answers)

@@ -1,0 +1,89 @@
+"""The tables keep their rules, each entry says where it was read, and a broken one is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+from typing import Any
+
+import pytest
+from eagleray.features.runs.presets.options import NAMES
+from eagleray.features.runs.presets.table import TableError, table_of, tables, variables
+
+FOLDER = resources.files("eagleray.features.runs.presets") / "tables"
+FRAMEWORKS = [table for table in tables() if table.package]
+
+
+@pytest.mark.parametrize("table", FRAMEWORKS, ids=lambda one: f"{one.framework} {one.versions}")
+def test_each_entry_says_where_it_was_read(table: Any) -> None:
+    for offer in table.offers.values():
+        for entry in (*offer.entries, *offer.environment):
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.source.repository)
+            assert re.fullmatch(r"[0-9a-f]{40}", entry.source.commit)
+            assert re.search(r"\.(py|yaml|sh)$", entry.source.file)
+    assert table.versions.holds(table.versions.first) and table.versions.holds(table.versions.last)
+    assert set(table.offers) | set(table.absent) == NAMES
+
+
+def test_ranges_of_one_framework_do_not_overlap() -> None:
+    for one in FRAMEWORKS:
+        for other in FRAMEWORKS:
+            if one is not other and one.framework == other.framework:
+                assert not one.versions.holds(other.versions.first)
+                assert not one.versions.holds(other.versions.last)
+
+
+def test_the_frameworks_are_all_there() -> None:
+    assert {one.framework for one in FRAMEWORKS} == {
+        *("verl", "nemo_rl", "areal", "rlinf", "openrlhf")
+    }
+    assert tables()[-1].framework == "plain"
+
+
+def test_only_variables_that_act_are_set() -> None:
+    acting = {one.name for one in variables().acting}
+    assert "NCCL_TIMEOUT" in variables().ineffective
+    assert not acting & set(variables().ineffective)
+    assert all(one.source and one.why for one in variables().acting)
+
+
+def said(**changes: Any) -> dict[str, Any]:
+    """The table of verl with some things changed."""
+    value: dict[str, Any] = json.loads((FOLDER / "verl.json").read_text("utf-8"))
+    return {**value, **changes}
+
+
+def without(name: str) -> dict[str, Any]:
+    options = dict(said()["options"])
+    del options[name]
+    return {**said(), "options": options}
+
+
+def with_option(**changes: Any) -> dict[str, Any]:
+    options = dict(said()["options"])
+    options["steps"] = {**options["steps"], **changes}
+    return {**said(), "options": options}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        said(format=2),
+        without("steps"),
+        said(absent={"steps": "it is offered too"}),
+        said(source={"repository": "a/b", "commit": "main", "version": "1"}),
+        with_option(set=[]),
+        with_option(kind="tick"),
+        with_option(set=[{"key": "a", "value": "1", "source": "a.py"}]),
+        with_option(set=[{"key": "a", "value": "{value}", "source": ""}]),
+        said(workers={"way": "override", "why": "", "source": "a.py", "key": "env"}),
+    ],
+)
+def test_a_broken_table_is_refused(broken: dict[str, Any]) -> None:
+    with pytest.raises(TableError):
+        table_of(broken)
+
+
+def test_the_table_itself_is_taken() -> None:
+    assert table_of(said()).framework == "verl"

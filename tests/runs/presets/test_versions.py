@@ -1,0 +1,50 @@
+"""Order of versions, and the range that a table was read from."""
+
+from __future__ import annotations
+
+import pytest
+from eagleray.features.runs.presets.versions import Range, at_least, order_of
+
+RISING = ["0.6.0.dev", "0.6.0a1", "0.6.0rc1", "0.6", "0.6.0.post1", "0.6.1", "0.8.0.dev", "1.0"]
+
+
+def test_they_rise() -> None:
+    orders = [order_of(version) for version in RISING]
+    assert None not in orders
+    assert orders == sorted(orders, key=lambda order: order or ((), 0, 0))
+    assert len(set(orders)) == len(RISING)
+
+
+@pytest.mark.parametrize(
+    ("version", "holds"),
+    [
+        ("0.6.0", True),
+        ("0.6", True),
+        ("v0.6.1", True),
+        ("0.7.0+git12", True),
+        ("0.8.0.dev", True),
+        ("0.8.0", False),
+        ("0.8.0.dev5", False),
+        ("0.5.9", False),
+        ("0.6.0rc1", False),
+        ("", False),
+        ("main", False),
+        ("0.7.0; rm -rf /", False),
+        ("9" * 400, False),
+    ],
+)
+def test_only_what_was_read_is_known(version: str, holds: bool) -> None:
+    assert Range("0.6.0", "0.8.0.dev").holds(version) is holds
+
+
+def test_a_table_without_a_range_knows_no_version() -> None:
+    assert not Range("", "").holds("1.0")
+    assert not Range("", "").holds("")
+
+
+@pytest.mark.parametrize(
+    ("version", "since", "said"),
+    [("0.5.0", "0.6.0", False), ("0.6.0", "0.6.0", True), ("", "0.6.0", True), ("0.1", "", True)],
+)
+def test_a_key_that_came_later(version: str, since: str, said: bool) -> None:
+    assert at_least(version, since) is said
