@@ -181,6 +181,8 @@ test("what is wrong with a launch.json is said in words", async () => {
 
 test("launch.json with a preset shows what it changes the first time only", async () => {
   const config = { type: "eagleray", request: "launch", name: "x", program: "a.py" };
+  let second = 0;
+  fake.sidecar.on(PREPARE, () => ({ ...shortened(), after: `name=debug-${(second += 1)}` }));
   const first = debug.startDebugging(undefined, { ...config, preset: "verl" });
   await choose("Start");
   await first;
@@ -188,6 +190,28 @@ test("launch.json with a preset shows what it changes the first time only", asyn
   await debug.startDebugging(undefined, { ...config, preset: "verl" });
   assert.equal(startedPlans(), 2);
   assert.equal(editor.picks.length, shown);
+});
+
+test("launch.json is shown again when it, or what a preset makes of it, is another one", async () => {
+  const config = {
+    type: "eagleray",
+    request: "launch",
+    name: "x",
+    program: "a.py",
+    preset: "verl",
+  };
+  const first = debug.startDebugging(undefined, config);
+  await choose("Start");
+  await first;
+  const other = debug.startDebugging(undefined, { ...config, args: ["--more"] });
+  await choose("Start");
+  await other;
+  const changes = shortened().changes.map((one) => ({ ...one, outcome: "will apply" as const }));
+  fake.sidecar.on(PREPARE, () => ({ ...shortened(), changes }));
+  const third = debug.startDebugging(undefined, config);
+  await choose("Cancel");
+  await third;
+  assert.equal(startedPlans(), 2);
 });
 
 test("presets are shown as JSON, and one’s own are deleted", async () => {

@@ -18,7 +18,11 @@ await browserRun(
     const { page } = window;
     const learner = path.join(stage.workspace, "learner.py");
     const line = (mark) => lineOf(learner, mark);
-    const input = page.locator(".quick-input-widget:visible input").first();
+    const list = page.locator(".quick-input-widget:visible");
+    const input = list.locator("input").first();
+    const choice = (words) => list.locator(".monaco-list-row", { hasText: words }).first();
+    const choose = (words, effect, what) =>
+      window.gesture(() => choice(words).click({ timeout: 4000 }), effect, what);
     const tab = (name) => page.locator(".tab.active", { hasText: name });
     const title = (name) =>
       page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
@@ -80,6 +84,18 @@ await browserRun(
       const start = page.locator(".welcome-view a.monaco-button", { hasText: "Run on Ray" });
       await window.sees(start, "a button to start");
       await window.shot("no-runs");
+    });
+
+    await test("“Debug Run…” shows what a preset would change, and starts nothing by itself", async () => {
+      await openFile("run_ppo.sh");
+      await window.command("Eagleray: Debug Run", () => choice("No checkpoints").isVisible());
+      await window.shot("form");
+      await choose("Show What Changes", () => choice("Will apply").isVisible(), "the review");
+      await window.sees(page.locator(".diff-editor").first(), "both texts side by side");
+      await window.shot("review");
+      await choose("Cancel", async () => !(await list.isVisible()), "the list is closed");
+      await window.seesNot(run(/run_ppo/), "a run");
+      await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
     });
 
     await test("the title’s button starts the program, and its worker stops at the dot in the gutter", async () => {

@@ -6,7 +6,7 @@ import { Form } from "./form";
 import type { Proposal } from "./messages";
 import { saveAnswers } from "./presets";
 import type { Review } from "./review";
-import type { ReviewAnswer } from "./review_model";
+import { agreementOf, type ReviewAnswer } from "./review_model";
 import type { Starting } from "./starting";
 
 export class Guided {
@@ -19,17 +19,22 @@ export class Guided {
   /** From the form to the review and back, until the person starts it or leaves; the id of the run. */
   async run(title: string, given: Draft): Promise<string | undefined> {
     const draft = await this.filled(title, given);
-    return draft && (await this.reviewed(title, draft));
+    const started = draft && (await this.reviewed(title, draft));
+    return started?.id;
   }
 
-  /** The same, beginning with the review. */
-  async reviewed(title: string, given: Draft): Promise<string | undefined> {
+  /** The same, beginning with the review; the run, and what was agreed to. */
+  async reviewed(
+    title: string,
+    given: Draft,
+  ): Promise<{ readonly id: string; readonly agreed: string } | undefined> {
     let draft: Draft | undefined = given;
     while (draft !== undefined) {
       const proposal = await this.starting.prepare(draft);
       const answer = await this.answerTo(proposal, draft);
       if (answer !== "back") {
-        return answer === "start" ? await this.starting.start(proposal) : undefined;
+        const id = answer === "start" ? await this.starting.start(proposal) : undefined;
+        return id === undefined ? undefined : { id, agreed: agreementOf(draft, proposal) };
       }
       draft = await this.filled(title, draft);
     }

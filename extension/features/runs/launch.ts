@@ -6,6 +6,7 @@ import type { Parts } from "../../parts";
 import { NO_PRESET } from "./draft";
 import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
+import { agreementOf } from "./review_model";
 import { ifTrusted } from "./trust";
 import type { Starting } from "./starting";
 import { workspaceFolder } from "./surroundings";
@@ -42,10 +43,15 @@ export class Launch implements vscode.DebugConfigurationProvider {
   private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
     const draft = draftOfLaunch(config, folder);
     const proposal = await this.starting.prepare(draft);
-    if (draft.preset === NO_PRESET || this.agreed.includes(proposal.after)) {
+    const agreement = agreementOf(draft, proposal);
+    if (draft.preset === NO_PRESET || this.agreed.includes(agreement)) {
       await this.starting.start(proposal);
-    } else if ((await this.guided.reviewed("Run on Ray", draft)) !== undefined) {
-      const agreed = [proposal.after, ...this.agreed].slice(0, KEPT);
+      return;
+    }
+    const started = await this.guided.reviewed("Run on Ray", draft);
+    // What was changed on the way is not what the configuration says the next time.
+    if (started?.agreed === agreement) {
+      const agreed = [agreement, ...this.agreed].slice(0, KEPT);
       await this.parts.context.workspaceState.update(AGREED, agreed);
     }
   }

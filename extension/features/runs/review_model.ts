@@ -1,7 +1,13 @@
 /** The list of what a preset asked for and what becomes of it, as lines of a picker. */
 
 import { count, plain } from "../../common/texts";
+import type { Draft } from "./draft";
 import type { Change, Proposal } from "./messages";
+
+/** What the person agrees to when they start it: the same for the same wishes, whose values may name the time. */
+export function agreementOf(draft: Draft, { before, changes }: Proposal): string {
+  return JSON.stringify([draft, before, changes.map((change) => change.outcome)]);
+}
 
 export type ReviewAnswer = "start" | "back" | "save" | "cancel";
 
