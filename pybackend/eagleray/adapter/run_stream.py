@@ -62,6 +62,7 @@ class GateStream:
         """Connects for the first time; raises errors of the catalogue."""
         streams, answer = await self._call()
         self.inherited = answer.get("inherited")
+        self._writer = streams[1]
         self._running = asyncio.create_task(self._run(streams))
 
     # --- as a writer ---------------------------------------------------------------------------

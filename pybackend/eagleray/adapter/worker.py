@@ -96,7 +96,8 @@ class Worker:
             capabilities, self.prepared = await attaching.attach(self._link, self._ignored)
         except BaseException:
             self.is_leaving = True
-            self._link.close()
+            if self._link is not None:
+                self._link.close()
             raise
         self.record.capabilities = capabilities
         self.owners = Owners(self.prepared.roots)
