@@ -29,7 +29,8 @@ from eagleray.routes.spec import DIRECT, RouteSpec
 SOON_S = 0.25
 LATER_S = 1.0
 SOON_FOR_S = 30.0
-TRIES = 5
+# One that is not reached is tried again, ever more rarely: so many looks later at most.
+RARELY = 64
 # Another run's worker, or a debugger of the person's own, which is not to be tried again.
 STRANGERS = ("not-a-gate", "gate-refused")
 
@@ -74,7 +75,10 @@ class Watching:
         self._routes = routes
         self._say = say
         self._state = record.state()
-        self._tried: dict[GateAt, int] = {}
+        self._looks = 0
+        self._done: set[GateAt] = set()
+        self._failures: dict[GateAt, int] = {}
+        self._due: dict[GateAt, int] = {}
         self._handing: dict[GateAt, asyncio.Task[None]] = {}
         self._registered: Home | str | None = "not yet"
         self._seen = Seen()
@@ -142,6 +146,7 @@ class Watching:
             log.info("%s", error)
 
     async def _look(self) -> None:
+        self._looks += 1
         home = await self._cluster.look(self._state)
         if self._registered != home:
             await self._adapter.register(self._record, self._plan, home)
@@ -157,9 +162,8 @@ class Watching:
         await self._ask_seen()
 
     def _hand(self, gate: GateAt, home: Home | None) -> None:
-        if gate in self._handing or self._tried.get(gate, 0) >= TRIES:
+        if gate in self._handing or gate in self._done or self._due.get(gate, 0) > self._looks:
             return
-        self._tried[gate] = self._tried.get(gate, 0) + 1
         task = asyncio.create_task(self._hand_over(gate, home), name=f"gate {gate.key}")
         self._handing[gate] = task
 
@@ -167,11 +171,14 @@ class Watching:
         routes = [DIRECT] if gate.here or home is None else self._routes(home.cluster, gate.host)
         try:
             await self._adapter.worker(self._record.id, gate, routes)
-            self._tried[gate] = TRIES
+            self._done.add(gate)
         except EaglerayError as error:
             log.info("%s: %s", gate, error)
             if error.code in STRANGERS:
-                self._tried[gate] = TRIES
+                self._done.add(gate)
+            failures = self._failures.get(gate, 0) + 1
+            self._failures[gate] = failures
+            self._due[gate] = self._looks + min(2**failures, RARELY)
         finally:
             self._handing.pop(gate, None)
 
@@ -180,7 +187,7 @@ class Watching:
         if seen is None:
             # The adapter is another one now, and knows nothing of the run.
             self._registered = "not yet"
-            self._tried.clear()
+            self._done.clear()
             return
         if _ids(seen) != _ids(self._seen):
             self._changed_at = _now()
