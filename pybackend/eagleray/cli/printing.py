@@ -54,7 +54,7 @@ def print_jobs(seen: Sequence[SeenJob], jobs: Jobs) -> None:
         words = [one.job.word.lower(), nodes, one.job.nodelist, job_sentence(one)]
         rows.append([one.address, one.job.name, *words, duration(left) if left else ""])
     if rows:
-        _print_table(rows)
+        print_table(rows)
     else:
         print("No SLURM job of yours.", file=sys.stderr)
 
@@ -75,7 +75,7 @@ def print_groups(groups: Iterable[PausedGroup]) -> None:
         rows = list(_rows(group.workers, ""))
         if rows:
             print(f"{group.title} · {group.cluster}")
-            _print_table(rows)
+            print_table(rows)
 
 
 def print_clusters(every: AllKnown) -> None:
@@ -111,7 +111,8 @@ def _where(worker: Paused) -> str:
     return printable(f"{where}  {said}".strip(), 300)
 
 
-def _print_table(rows: list[list[str]]) -> None:
+def print_table(rows: list[list[str]]) -> None:
+    """Columns of text, each as wide as it needs to be."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -52,9 +52,11 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
 
 async def wait_ended(dashboard: Dashboard, job: str, look_s: float = LOOK_S) -> JobState:
     """Returns when the job has ended, however long that takes."""
-    while not (state := await dashboard.job_api.state(job)).ended:
+    while True:
+        state = await dashboard.job_api.state(job)
+        if state.ended:
+            return state
         await asyncio.sleep(look_s)
-    return state
 
 
 async def _begun(dashboard: Dashboard, job: str) -> JobState:

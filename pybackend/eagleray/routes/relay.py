@@ -44,16 +44,26 @@ class Relays:
         self._relays: dict[Key, _Relay] = {}
 
     async def open(
-        self, client: Hashable, specs: list[RouteSpec], host: str, port: int, tcp_port: int | None
+        self,
+        client: Hashable,
+        specs: list[RouteSpec],
+        host: str,
+        port: int,
+        tcp_port: int | None,
+        *,
+        probe: bool = True,
     ) -> tuple[str, RouteSpec]:
-        """The address of the socket, and the route that reached `host:port` just now."""
+        """The address of the socket, and the route that reached `host:port` just now.
+
+        Without `probe` nothing connects before the client does: some listeners take one connection only.
+        """
         key = (tuple(specs), host, port, tcp_port)
         relay = self._relays.get(key)
         if relay is None:
             relay = self._relays[key] = _Relay(self._routes, specs, host, port)
         relay.users.add(client)
         try:
-            spec = await relay.probe()
+            spec = await relay.probe() if probe else specs[0]
             relay.listen(self._path(key), tcp_port)
         except BaseException:
             if not relay.address:

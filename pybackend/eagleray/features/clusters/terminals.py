@@ -79,7 +79,7 @@ class Terminals:
         return None
 
     def _in_job(self, where: Place, head: Head | None, node: NodeRow | None) -> Terminal:
-        name = _name_in_job(head, node)
+        name = name_in_job(head, node)
         if not name:
             raise unknown_node(node.name if node else "head")
         checked(RouteSpec(ssh=where.ssh, job=where.job, node=name))
@@ -93,14 +93,14 @@ class Terminals:
         if on_host or not ip or is_loopback(ip):
             return Terminal(where.ssh, (*self._shell_on(where.ssh),))
         return Terminal(
-            _title(node), tuple(self._through(where.ssh, ["ssh", "-t", "--", _host(ip)]))
+            _title(node), tuple(self._through(where.ssh, ["ssh", "-t", "--", host_of(ip)]))
         )
 
     def _direct(self, where: Place, node: NodeRow | None) -> Terminal:
         ip = node.ip if node else urlsplit(where.url).hostname or ""
         if is_loopback(ip) or ip in self._local():
             return Terminal("this machine", (self._environ.get("SHELL") or "/bin/sh",))
-        return Terminal(_title(node) or ip, (*self._shell_on(_host(ip)),))
+        return Terminal(_title(node) or ip, (*self._shell_on(host_of(ip)),))
 
     def _shell_on(self, host: str) -> list[str]:
         """Over the connection that there is already, so that nothing is asked twice; else over one of its own."""
@@ -113,7 +113,7 @@ class Terminals:
         return [*self._shell_on(host), shlex.join(command)]
 
 
-def _name_in_job(head: Head | None, node: NodeRow | None) -> str:
+def name_in_job(head: Head | None, node: NodeRow | None) -> str:
     """SLURM's name of a node: by its address, else by the name that Ray has for it."""
     if head is None:
         return ""
@@ -125,7 +125,7 @@ def _name_in_job(head: Head | None, node: NodeRow | None) -> str:
     return head.node if node.head else ""
 
 
-def _host(ip: str) -> str:
+def host_of(ip: str) -> str:
     """What a cluster calls the address of a node, checked."""
     host = checked(RouteSpec(ssh=ip)).ssh
     if not HOST_NAME.fullmatch(host) and not _is_address(host):

@@ -17,7 +17,10 @@ class PdbOf:
 
 @frozen
 class PdbSession:
-    """A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`."""
+    """A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`.
+
+    `error` is what it failed with, "" at a breakpoint(); `since` is in seconds since the epoch.
+    """
 
     id: str
     cluster: str
@@ -26,6 +29,8 @@ class PdbSession:
     name: str
     node: str
     pid: int
+    error: str
+    since: float
 
 
 @frozen

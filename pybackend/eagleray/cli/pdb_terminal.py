@@ -1,0 +1,220 @@
+"""The terminal of one connection to Ray's own pdb; a process of its own with the standard library only.
+
+pdb fails the task when its connection ends, so that happens in one way only: by `continue`, after which
+pdb itself closes.  Ctrl-D, a closed terminal and SIGTERM say it for the person.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import queue
+import re
+import signal
+import socket
+import sys
+import threading
+from types import FrameType
+
+# What `main` answers.
+ENDED, REFUSED, SILENT, WENT_ON = 0, 4, 3, 10
+SILENT_S = 30.0
+
+_PROMPT = re.compile(r"(?:^|\n)(\((?:Pdb|com)\) )$")
+_BREAKS = frozenset({"b", "break", "tbreak"})
+_CLOSING = frozenset({"c", "cont", "continue", "remote", "get"})
+_FAILING = frozenset({"q", "quit", "exit", "EOF"})
+_FOLLOWED = frozenset({"remote", "get"})
+# A breakpoint of pdb that is met after its connection was closed would raise in the task.
+_CLEAR = "!__import__('ray').util.rpdb._RemotePdb.active_instance.clear_all_breaks()"
+
+RUNS = "It runs until pdb stops it again. Ctrl-C once more: it runs on by itself from there."
+LEAVING = "Waiting for it to stop once more; the terminal may be closed."
+FAILS = "That would end the task with bdb.BdbQuit: say it once more to do so. Ctrl-D leaves, and it runs on."
+CLEARED = "(its breakpoints are cleared: Ray's pdb cannot stop at them after this)"
+
+
+class _Gone(Exception):
+    """pdb has closed the connection while a line was being typed."""
+
+
+class _Leave(Exception):
+    """The terminal was closed."""
+
+
+def main(arguments: list[str]) -> int:
+    """`ADDRESS`: HOST:PORT or the path of a Unix socket."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  (input() edits lines with it)
+    try:
+        connection = connected(arguments[0])
+    except OSError as error:
+        print(os.strerror(error.errno) if error.errno else error, file=sys.stderr)
+        return REFUSED
+    with connection:
+        return Terminal(connection).run()
+
+
+def connected(address: str) -> socket.socket:
+    if address.startswith("/"):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.connect(address)
+        return connection
+    host, _, port = address.rpartition(":")
+    connection = socket.create_connection((host.strip("[]"), int(port)), 10)
+    connection.settimeout(None)
+    return connection
+
+
+class Terminal:
+    """Reads commands where pdb asks for them; used by the main thread of a process that does nothing else."""
+
+    def __init__(self, connection: socket.socket, silent_s: float = SILENT_S) -> None:
+        self._connection = connection
+        self._silent_s = silent_s
+        self._said: queue.Queue[str | None] = queue.Queue()
+        self._typing = False
+        self._over = False
+        self._has_breaks = False
+        self._last = ""
+
+    def run(self) -> int:
+        signal.signal(signal.SIGUSR1, self._on_gone)
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            signal.signal(number, self._on_closed)
+        threading.Thread(target=self._listen, daemon=True).start()
+        try:
+            return self._talk()
+        except _Leave:
+            # What is typed next goes nowhere, and nobody reads what is said.
+            for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_IGN)
+            self._leave(quiet=True)
+            return ENDED
+
+    def _talk(self) -> int:
+        try:
+            first = self._said.get(timeout=self._silent_s)
+        except queue.Empty:
+            return SILENT
+        while (prompt := self._shown(first)) is not None:
+            first = ""
+            line = self._typed(prompt)
+            if line is None:
+                self._leave()
+                return ENDED
+            if not self._over:
+                self._send(line)
+        return WENT_ON if self._last in _FOLLOWED else ENDED
+
+    def _listen(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        with contextlib.suppress(OSError):
+            while data := self._connection.recv(65536):
+                self._said.put(decoder.decode(data))
+        self._over = True
+        self._said.put(None)
+        if self._typing:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def _shown(self, first: str | None) -> str | None:
+        """Shows what pdb says up to its next prompt, which is the answer; None at the end."""
+        line, interrupts, text = "", 0, first
+        while text is not None:
+            line += readable(text)
+            if found := _PROMPT.search(line):
+                self._show(line[: found.start(1)])
+                return found[1]
+            whole, end, line = line.rpartition("\n")
+            self._show(whole + end)
+            try:
+                text = self._said.get()
+            except KeyboardInterrupt:
+                text = ""
+                interrupts += 1
+                self._show(f"\n{RUNS if interrupts == 1 else LEAVING}\n")
+                if interrupts == 2:
+                    self._say_continue()
+        self._show(line + "\n" if line else "")
+        return None
+
+    def _typed(self, prompt: str) -> str | None:
+        """A line of the person; None when there will be no more."""
+        while True:
+            self._typing = True
+            try:
+                # pdb may have gone just before somebody began to look.
+                line = "" if self._over else input(prompt)
+                if self._may_be_said(line):
+                    return line
+            except KeyboardInterrupt:
+                self._show("\n")
+            except EOFError:
+                self._show("\n")
+                return None
+            except _Gone:
+                self._show("\n")
+                return ""
+            finally:
+                self._typing = False
+
+    def _may_be_said(self, line: str) -> bool:
+        """Unless it harms the task and was not said twice."""
+        word, before = _word(line), self._last
+        self._last = word
+        if word in _FAILING and before not in _FAILING:
+            self._show(FAILS + "\n")
+            return False
+        return True
+
+    def _send(self, line: str) -> None:
+        word = _word(line)
+        if word in _CLOSING and self._has_breaks:
+            self._show(CLEARED + "\n")
+            self._write(_CLEAR)
+            self._has_breaks = False
+        self._has_breaks = self._has_breaks or word in _BREAKS
+        self._write(line)
+
+    def _leave(self, quiet: bool = False) -> None:
+        """Lets the task run on and waits until pdb has closed the connection, without which it would fail."""
+        if not quiet:
+            self._show("The worker runs on.\n")
+        self._say_continue()
+        while self._said.get() is not None:
+            pass
+
+    def _say_continue(self) -> None:
+        if self._has_breaks:
+            self._write(_CLEAR)
+        self._write("c")
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.sendall(line.encode("utf-8", "surrogateescape") + b"\n")
+
+    def _show(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def _on_gone(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._typing:
+            raise _Gone
+
+    def _on_closed(self, _signal: int, _frame: FrameType | None) -> None:
+        raise _Leave
+
+
+def readable(text: str) -> str:
+    """`text` without what steers terminals; what a worker prints is not to be trusted."""
+    return "".join(c for c in text if c in "\n\t" or c.isprintable())
+
+
+def _word(line: str) -> str:
+    return line.strip().partition(" ")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

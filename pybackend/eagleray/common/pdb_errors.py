@@ -1,0 +1,55 @@
+"""Errors of Ray's own pdb: which session is meant, how it is reached, who has it."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def unknown_pdb(session: str) -> EaglerayError:
+    return EaglerayError(
+        "unknown-pdb",
+        f"No worker waits in pdb as “{printable(session)}”.",
+        "It may have gone on or be debugged already; `eagleray pdb` lists those that wait.",
+    )
+
+
+def ambiguous_pdb(session: str, count: int) -> EaglerayError:
+    return EaglerayError(
+        "ambiguous-pdb",
+        f"“{printable(session)}” fits {count} waiting pdb sessions.",
+        "Write more of the id that `eagleray pdb` lists.",
+    )
+
+
+def pdb_out_of_reach(name: str, node: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "pdb-out-of-reach",
+        f"The pdb of {printable(name)} listens only on the node {printable(node)} itself, which is not reached from here.",
+        f"Run `eagleray pdb` on {printable(node)}, allow ssh to it,"
+        " or start the nodes with `ray start --ray-debugger-external`, which opens pdb to the network.",
+        detail,
+    )
+
+
+def pdb_refused(name: str) -> EaglerayError:
+    return EaglerayError(
+        "pdb-refused",
+        f"The pdb of {printable(name)} is closed.",
+        "The worker may have ended; `eagleray pdb` lists those that wait.",
+    )
+
+
+def pdb_silent(name: str) -> EaglerayError:
+    return EaglerayError(
+        "pdb-silent",
+        f"The pdb of {printable(name)} says nothing: somebody else is connected to it.",
+        "It takes one connection; leave it in the other terminal with `c`.",
+    )
+
+
+def pdb_not_followed(name: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "pdb-not-followed",
+        f"No task that {printable(name)} called has stopped within {seconds:g} s.",
+        "It may wait for a free place; `eagleray pdb` lists it as soon as it stops.",
+    )

@@ -1,0 +1,59 @@
+"""The panel's requests about Ray's own pdb: wire types in, wire types out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.clients.own_command import own_command
+from eagleray.features.pdb import messages as wire
+from eagleray.features.pdb.pdb import Pdb, shown_node
+from eagleray.features.pdb.sessions import PdbSession
+
+if TYPE_CHECKING:
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Requests
+
+NONE = (
+    "No worker waits in Ray's own pdb. It does so at a breakpoint() with RAY_DEBUG=legacy,"
+    " and before Ray 2.39 unless RAY_DEBUG is set."
+)
+
+
+def register(server: Requests, parts: Parts) -> None:
+    handlers = Handlers(parts.pdb, parts.settings.ssh.program)
+    server.answer(wire.LIST, wire.PdbOf, handlers.list)
+    server.answer(wire.TERMINAL, wire.PdbRef, handlers.terminal)
+
+
+class Handlers:
+    """One method per request."""
+
+    def __init__(self, pdb: Pdb, ssh: str) -> None:
+        self._pdb = pdb
+        self._ssh = ssh
+
+    async def list(self, asked: wire.PdbOf) -> wire.PdbSessions:
+        waiting = await self._pdb.waiting(asked.cluster)
+        return wire.PdbSessions([wire_session(one) for one in waiting], "" if waiting else NONE)
+
+    async def terminal(self, asked: wire.PdbRef) -> wire.Terminal:
+        session = await self._pdb.named(asked.cluster, asked.id)
+        target = self._pdb.target(session)
+        argv = own_command("cli", "pdb", "--at", target.text())
+        # The command is another process, which knows nothing of the editor's settings.
+        env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
+        return wire.Terminal(session.name, argv, env)
+
+
+def wire_session(session: PdbSession) -> wire.PdbSession:
+    return wire.PdbSession(
+        id=session.id,
+        cluster=session.cluster,
+        file=session.file,
+        line=session.line,
+        name=session.name,
+        node=shown_node(session.node),
+        pid=session.pid,
+        error=session.error,
+        since=session.since,
+    )

@@ -1,0 +1,155 @@
+"""Ray's own pdb: who waits in it, and how the one connection that it takes is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from attrs import evolve
+
+from eagleray.adapter.protocol import OpenedSocket, Ran
+from eagleray.clients.ray_asking import RayAsking
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import NodeRow
+from eagleray.common.errors import EaglerayError
+from eagleray.common.pdb_errors import pdb_not_followed, pdb_out_of_reach
+from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
+from eagleray.features.pdb.target import Target
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+# The first job of a cluster on a busy machine; a quiet one answers within two seconds.
+ASK_S = 60.0
+FOLLOW_S = 300.0
+PROGRAM = Path(__file__).parents[2] / "in_cluster" / "pdb_sessions.py"
+
+WHAT = "list of waiting pdb sessions"
+
+
+class OpensRoutes(Protocol):
+    """What owns the connections: `Adapters`."""
+
+    async def open_socket(
+        self,
+        routes: list[RouteSpec],
+        host: str,
+        port: int,
+        tcp_port: int | None = None,
+        *,
+        probe: bool = True,
+    ) -> OpenedSocket: ...
+
+    async def run(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> Ran: ...
+
+
+class Pdb:
+    """Asks clusters only when it is asked itself, since each question is a job of the cluster.
+
+    `routes` lead to addresses of a cluster, `own_routes` to the localhost of one of its nodes.
+    """
+
+    def __init__(
+        self,
+        dashboard_of: Callable[[str], Dashboard],
+        opens: OpensRoutes,
+        routes: Callable[[str, str], list[RouteSpec]],
+        own_routes: Callable[[str, NodeRow], list[RouteSpec]],
+    ) -> None:
+        self._dashboard_of = dashboard_of
+        self._opens = opens
+        self._routes = routes
+        self._own_routes = own_routes
+        self._asking = RayAsking()
+
+    async def close(self) -> None:
+        """Returns when no job of ours is left in the clusters that were asked."""
+        await self._asking.close()
+
+    async def waiting(self, cluster: str) -> list[PdbSession]:
+        """All workers of a cluster that wait in pdb now."""
+        asked = {"follow": "", "seconds": 0}
+        said = await self._ask(cluster, asked, ASK_S)
+        return await self._sessions(cluster, said)
+
+    async def named(self, cluster: str, session: str) -> PdbSession:
+        """The one that waits as `session`; raises `unknown-pdb` or `ambiguous-pdb`."""
+        return chosen(await self.waiting(cluster), session)
+
+    async def followed(self, target: Target) -> PdbSession | None:
+        """The same session in the next task, after `remote`; None when no other task was called."""
+        asked = {"follow": target.id, "seconds": FOLLOW_S}
+        said = await self._ask(target.cluster, asked, ASK_S + FOLLOW_S)
+        found = await self._sessions(target.cluster, said)
+        if not found and said != []:
+            raise pdb_not_followed(target.name, FOLLOW_S)
+        return found[0] if found else None
+
+    def target(self, session: PdbSession) -> Target:
+        """Raises `pdb-out-of-reach` where pdb listens for a node that no route ends on."""
+        node = session.node
+        routes = self._routes_to(session)
+        if not routes:
+            raise pdb_out_of_reach(session.name, shown_node(node))
+        return Target(
+            id=session.id,
+            cluster=session.cluster,
+            name=session.name,
+            place=session.place,
+            node=shown_node(node),
+            routes=tuple(routes),
+            host=node.ip if session.is_open else "127.0.0.1",
+            port=session.port,
+            is_local=not session.is_open,
+        )
+
+    async def address(self, target: Target) -> str:
+        """`HOST:PORT`, or the path of a socket of ours that leads there; nothing has connected yet.
+
+        Only whoever connects at last may do so: pdb takes one connection, and its end fails the task.
+        """
+        if target.routes == (DIRECT,):
+            return f"{target.host}:{target.port}"
+        try:
+            for route in target.routes:
+                if route.kind == "ssh":
+                    # So that what is wrong with the connection is said before pdb is spoken to.
+                    await self._opens.run(route.ssh, ["true"])
+            routes = list(target.routes)
+            opened = await self._opens.open_socket(routes, target.host, target.port, probe=False)
+        except EaglerayError as error:
+            if not target.is_local:
+                raise
+            why = f"{error} {error.detail}"
+            raise pdb_out_of_reach(target.name, target.node, why) from error
+        return opened.socket
+
+    def _routes_to(self, session: PdbSession) -> list[RouteSpec]:
+        if session.is_open:
+            return self._routes(session.cluster, session.node.ip)
+        return self._own_routes(session.cluster, session.node)
+
+    async def _ask(self, cluster: str, asked: dict[str, object], seconds: float) -> object:
+        text = await asyncio.to_thread(PROGRAM.read_text, "utf-8")
+        return await self._asking.ask(self._dashboard_of(cluster), WHAT, text, asked, seconds)
+
+    async def _sessions(self, cluster: str, said: object) -> list[PdbSession]:
+        dashboard = self._dashboard_of(cluster)
+        lists = dashboard.all_workers(), dashboard.actors(), dashboard.nodes()
+        rows = Rows(*await asyncio.gather(*lists))
+        if names_no_worker(said):
+            more = dashboard.running_tasks(), dashboard.jobs()
+            tasks, jobs = await asyncio.gather(*more)
+            rows = evolve(rows, tasks=tasks, jobs=jobs)
+        return sessions(cluster, said, rows)
+
+
+def shown_node(node: NodeRow) -> str:
+    return node.name or node.ip
+
+
+def in_order(waiting: Sequence[Sequence[PdbSession]]) -> list[PdbSession]:
+    """Those of several clusters, the longest waiting first."""
+    return sorted((one for ones in waiting for one in ones), key=lambda one: (one.since, one.id))

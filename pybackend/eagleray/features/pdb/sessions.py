@@ -1,0 +1,180 @@
+"""The workers that wait in Ray's own pdb, as values, out of what Ray keeps of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
+from eagleray.common.errors import printable
+from eagleray.common.pdb_errors import ambiguous_pdb, unknown_pdb
+
+_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
+_ADDRESS = re.compile(
+    r"(?:\[(?P<bare>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]{1,253})):(?P<port>\d{1,5})"
+)
+_FRAME = re.compile(r'^ *File "([^"\n]{1,4096})", line (\d{1,9})', re.MULTILINE)
+# pdb was entered by Ray itself after an error, when its place is in one of these.
+_OF_RAY = ("/ray/_private/", "/ray/util/", "/ray/_raylet")
+_NO_ERROR = "NoneType: None"
+_LOCALHOST = ("localhost", "127.0.0.1", "::1")
+
+
+@frozen
+class PdbSession:
+    """A worker that waits in pdb at `file:line` ("" and 0: where its task begins); `error` is what it failed with, "" at a breakpoint().
+
+    `port` listens on the localhost of `node`, or on its address if `is_open`.  Texts are printable.
+    `pid` is 0 when unknown; `since` is in seconds since the epoch.
+    """
+
+    id: str
+    cluster: str
+    file: str
+    line: int
+    name: str
+    error: str
+    node: NodeRow
+    pid: int
+    port: int
+    is_open: bool
+    since: float
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else "its first line"
+
+
+@frozen
+class Rows:
+    """What the dashboard knows of a cluster; tasks and jobs only where pdb does not name its worker."""
+
+    workers: Sequence[WorkerRow]
+    actors: Sequence[ActorRow]
+    nodes: Sequence[NodeRow]
+    tasks: Sequence[TaskRow] = ()
+    jobs: Sequence[JobRow] = ()
+
+
+def names_no_worker(said: Any) -> bool:
+    """Whether this is the pdb of an old Ray, which says neither worker nor node."""
+    listed = said if isinstance(said, list) else []
+    return any(isinstance(one, Mapping) and not _text(one, "worker_id") for one in listed)
+
+
+def sessions(cluster: str, said: Any, rows: Rows) -> list[PdbSession]:
+    """The sessions of live workers, the longest waiting first; what makes no sense is left out."""
+    listed = said if isinstance(said, list) else []
+    found = [_session(cluster, value, rows) for value in listed if isinstance(value, Mapping)]
+    return sorted((one for one in found if one), key=lambda one: (one.since, one.id))
+
+
+def chosen(waiting: Sequence[PdbSession], text: str) -> PdbSession:
+    """The session that `text` means: by its id, else by the name, else by the beginning of the id."""
+    exact = [one for one in waiting if one.id == text]
+    named = [one for one in waiting if one.name == text]
+    begun = [one for one in waiting if text and one.id.startswith(text)]
+    fitting = exact or named or begun
+    if not fitting:
+        raise unknown_pdb(text)
+    if len(fitting) > 1:
+        raise ambiguous_pdb(text, len(fitting))
+    return fitting[0]
+
+
+def _session(cluster: str, value: Mapping[str, Any], rows: Rows) -> PdbSession | None:
+    identity, address = _text(value, "id"), _ADDRESS.fullmatch(_text(value, "pdb_address"))
+    home = _home(value, rows)
+    if home is None or address is None or not _ID.fullmatch(identity):
+        return None
+    node, pid = home
+    host, port = (address["bare"] or address["host"]).lower(), int(address["port"])
+    if not 0 < port < 2**16 or host not in (*_LOCALHOST, node.ip):
+        # Nobody but the node of the worker itself is to be connected with.
+        return None
+    file, line = _stand(value)
+    return PdbSession(
+        id=identity,
+        cluster=cluster,
+        file=file,
+        line=line,
+        name=_name(value, rows.actors),
+        error=_error(value) if _entered_by_ray(value) else "",
+        node=node,
+        pid=pid,
+        port=port,
+        is_open=host not in _LOCALHOST,
+        since=_number(value, "timestamp"),
+    )
+
+
+def _home(value: Mapping[str, Any], rows: Rows) -> tuple[NodeRow, int] | None:
+    """The node and process id of the worker that waits; None for one that is gone.
+
+    Ray forgets nothing by itself: what a worker that was killed left behind is listed for ever.
+
+    1. By the id of the worker, which Ray says today.
+    2. An old Ray: by the one task of that name in the job.
+    3. Else by the nodes on which such tasks run, or all: certain if it is one.
+    """
+    if worker_id := _text(value, "worker_id"):
+        worker = next((one for one in rows.workers if one.worker_id == worker_id), None)
+        nodes = [one for one in rows.nodes if worker and one.node_id == worker.node_id]
+        return (nodes[0], worker.pid) if worker and nodes else None
+    job_id, title = _text(value, "job_id"), _title(value)
+    if not any(job.job_id == job_id and job.status == "RUNNING" for job in rows.jobs):
+        return None
+    running = [task for task in rows.tasks if (task.job_id, task.name) == (job_id, title)]
+    places = {task.node_id for task in running} or {one.node_id for one in rows.nodes if one.alive}
+    nodes = [one for one in rows.nodes if one.node_id in places]
+    if len(nodes) != 1:
+        return NodeRow("", "", f"one of {len(nodes)} nodes", alive=True, head=False), 0
+    return nodes[0], running[0].pid if len(running) == 1 else 0
+
+
+def _entered_by_ray(value: Mapping[str, Any]) -> bool:
+    return any(part in _text(value, "filename") for part in _OF_RAY)
+
+
+def _stand(value: Mapping[str, Any]) -> tuple[str, int]:
+    """Where the worker stands: for pdb that Ray entered, the last frame of the error that is not Ray's."""
+    if _entered_by_ray(value):
+        frames = _FRAME.findall(_text(value, "traceback"))
+        own = [frame for frame in frames if not any(part in frame[0] for part in _OF_RAY)]
+        return (printable(own[-1][0], 4096), int(own[-1][1])) if own else ("", 0)
+    return printable(_text(value, "filename"), 4096), max(0, int(_number(value, "lineno")))
+
+
+def _error(value: Mapping[str, Any]) -> str:
+    lines = [line for line in _text(value, "traceback").splitlines() if line.strip()]
+    return "" if not lines or lines[-1] == _NO_ERROR else printable(lines[-1])
+
+
+def _name(value: Mapping[str, Any], actors: Sequence[ActorRow]) -> str:
+    """The actor's name or class with the method, else what the process calls itself."""
+    title = _title(value)
+    actor = next((one for one in actors if one.actor_id == _text(value, "actor_id")), None)
+    if actor is None or not _text(value, "actor_id"):
+        return printable(title, 120) or "worker"
+    method = title.rpartition(".")[2] if "." in title else ""
+    name = actor.name or actor.class_name
+    return printable(f"{name}.{method}" if method else name, 120)
+
+
+def _title(value: Mapping[str, Any]) -> str:
+    return _text(value, "proctitle").removeprefix("ray::").removesuffix("()")
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _number(value: Mapping[str, Any], key: str) -> float:
+    found = value.get(key)
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    # A number can be too large for what it is used for, or none at all.
+    return float(found) if is_number and abs(found) < 2**53 else 0.0  # type: ignore[arg-type]
