@@ -149,7 +149,9 @@ class RunClient:
     def wait(self, state: str, worker: str = "w1") -> Json:
         """Waits until the adapter holds the worker in that state; returns it as the adapter has it."""
         found: Json = until(
-            lambda: (has := self.control.worker(worker)) is not None and has["state"] == state and has,
+            lambda: (
+                (has := self.control.worker(worker)) is not None and has["state"] == state and has
+            ),
             f"{worker} {state}",
         )
         return found

@@ -50,3 +50,315 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     control.call("run_end", run=RUN)
     program.wait_output("work 2")
     assert program.wait_done().endswith("done\n")
+
+
+def test_lines_changed_while_it_runs_reach_the_worker(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control, breakpoints=[])
+    program = gated()
+    run.take(program)
+    program.wait_output('"breakpoints"')
+    assert run.worker()["state"] == "free"
+    program.tell("work 1")
+    program.wait_output("work 1")
+    run.breakpoints(LINE)
+    run.wait("running")
+    program.tell("work 2")
+    run.wait("stopped")
+    other = line_of("return text")
+    run.breakpoints(other)
+    run.go_on()
+    run.wait("stopped")
+    assert control.worker()["stop"]["line"] == other
+    run.breakpoints()
+    run.go_on()
+    program.tell("work 3")
+    program.wait_output("work 3")
+    assert run.state()["lines"] == []
+
+
+def test_conditions_hit_counts_and_log_points(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control, breakpoints=[])
+    program = gated()
+    run.take(program)
+    run.breakpoints(LINE, log="number {number}")
+    run.wait("running")
+    program.tell("work 7")
+    until(lambda: "number 7" in said(control), "what the log point says")
+    run.breakpoints(LINE, condition="number == 9")
+    program.tell("work 8")
+    program.tell("work 9")
+    assert run.wait("stopped")
+    program.wait_output("work 8")
+    run.breakpoints(LINE, hit="2")
+    run.go_on()
+    for number in (10, 11):
+        program.tell(f"work {number}")
+    run.wait("stopped")
+    program.wait_output("work 10")
+    assert "work 11" not in program.output()
+
+
+def said(control: ControlClient) -> str:
+    """All that log points of the run have said."""
+    return "".join(
+        e["text"] for e in control.events if e["event"] == "run_output" and e["run"] == RUN
+    )
+
+
+def test_lines_that_move_cannot_be_reached_or_are_nobodys(
+    control: ControlClient, gated: Start, tmp_path: Path
+) -> None:
+    elsewhere, removed = str(tmp_path / "never_imported.py"), str(tmp_path / "removed.py")
+    comment, last = line_of("# A comment"), len(SOURCE.read_text().splitlines())
+    run = RunClient(control)
+    program = gated(waits=True, files={removed: removed})
+    control.call(
+        "run_breakpoints",
+        run=RUN,
+        breakpoints=[
+            {"path": str(SOURCE), "lines": [{"line": n} for n in (LINE, comment, 9999)]},
+            {"path": removed, "lines": [{"line": 1}]},
+            {"path": elsewhere, "lines": [{"line": 1}]},
+        ],
+    )
+    run.take(program)
+    program.wait_output("attached")
+    found = until(
+        lambda: [(row["line"], row["state"], row["moved_to"]) for row in run.state()["lines"]],
+        "the lines",
+    )
+    assert found == [
+        (LINE, "verified", 0),
+        (comment, "moved", comment - 1),
+        (9999, "moved", last),
+        (1, "unreachable", 0),
+        (1, "pending", 0),
+    ]
+
+
+def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control, breakpoints=[])
+    program = gated()
+    run.take(program)
+    program.tell("spin")
+    program.wait_output("spinning")
+    control.call("run_pause", run=RUN, worker_id="w1")
+    assert run.wait("stopped")["stop"]["function"] == "spin"
+    editor = DapClient.unix(control.worker()["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    editor.evaluate(
+        "spinning.clear()", editor.stack(editor.request("threads")["threads"][0]["id"])[0]["id"]
+    )
+    editor.leave()
+    program.wait_output("span")
+    assert control.error("run_pause", run=RUN, worker_id="w9")["code"] == "unknown-run-worker"
+
+
+def test_an_editors_own_lines_win_while_it_is_there(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("work 1")
+    held = run.wait("stopped")
+    editor = DapClient.unix(held["socket"])
+    other = line_of("return text")
+    editor.attach({str(SOURCE): [other]})
+    assert editor.wait_for("stopped")
+    run.breakpoints(LINE)  # The same editor says its gutter twice: to the run and to the worker.
+    run.breakpoints(LINE, other)
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["line"] == other
+    editor.leave()
+    program.tell("work 2")
+    run.wait("stopped")
+    assert control.worker()["stop"]["line"] == LINE
+
+
+def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("who no")
+    program.tell("work 1")
+    program.wait_output("work 1")
+    program.tell("who yes")
+    program.tell("work 2")
+    run.wait("stopped")
+    assert "work 2" not in program.output()
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_several_threads_that_stop_together_all_run_on(
+    control: ControlClient, gated: Start
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("threads 3")
+
+    def goes_on() -> bool:
+        if "all threads done" in program.output():
+            return True
+        if (state := control.worker()) is not None and state["state"] == "stopped":
+            run.go_on()
+        return False
+
+    until(goes_on, "the end of all threads")
+
+
+def test_processes_of_a_worker_are_debugged_when_asked_for(
+    control: ControlClient, gated: Start
+) -> None:
+    run = RunClient(control, children=True)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("child 1")
+    child = until(
+        lambda: next((w for w in run.state()["workers"] if w["kind"] == "child"), None), "the child"
+    )
+    held = run.wait("stopped", child["worker_id"])
+    assert held["stop"]["line"] == LINE and child["pid"] != run.worker()["pid"]
+    run.go_on(child["worker_id"])
+    program.wait_output("child 1 done")
+    until(lambda: len(run.state()["workers"]) == 1, "the child is forgotten")
+
+
+def test_a_held_stop_outlives_the_adapter_and_is_found_again(
+    short_home: Path, tmp_path: Path
+) -> None:
+    first = AdapterProcess(short_home)
+    program = Gated(tmp_path, waits=True)
+    try:
+        run = RunClient(first.control)
+        run.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        before = run.wait("stopped")
+        first.process.kill()
+        first.end()
+        second = AdapterProcess(short_home)
+        try:
+            run = RunClient(second.control)
+            run.take(program)
+            after = run.wait("stopped")
+            assert after["stop"] == before["stop"] and "work 1" not in program.output()
+            editor = DapClient.unix(after["socket"])
+            editor.attach({str(SOURCE): [line_of("return text")]})
+            editor.wait_for("stopped")
+            assert editor.variables(editor.stack()[0]["id"])["number"] == "1"
+            editor.request("continue", threadId=1)
+            editor.wait_for("stopped")
+            second.control.call("run_end", run=RUN)
+            program.wait_output("work 1")
+        finally:
+            second.end()
+    finally:
+        first.end()
+        program.end()
+
+
+def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
+    short_home: Path, tmp_path: Path
+) -> None:
+    adapter = AdapterProcess(short_home)
+    program = Gated(tmp_path, waits=True, hold_s=0.5)
+    try:
+        run = RunClient(adapter.control)
+        run.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        run.wait("stopped")
+        adapter.process.kill()
+        program.wait_output("work 1")
+        assert program.wait_done().endswith("done\n")
+    finally:
+        adapter.end()
+        program.end()
+
+
+def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Path) -> None:
+    homes = [short_home / "a", short_home / "b"]
+    for home in homes:
+        home.mkdir()
+    adapters = [AdapterProcess(home) for home in homes]
+    program = Gated(tmp_path, waits=True)
+    try:
+        old, new = (RunClient(adapter.control) for adapter in adapters)
+        old.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        old.wait("stopped")
+        new.take(program)
+        new.wait("stopped")
+        until(lambda: old.state()["workers"] == [], "the old one has let it go")
+        assert "work 1" not in program.output()
+        new.go_on()
+        program.wait_output("work 1")
+    finally:
+        for adapter in adapters:
+            adapter.end()
+        program.end()
+
+
+def test_a_gate_of_another_run_and_a_stranger_are_refused(
+    control: ControlClient, gated: Start
+) -> None:
+    run = RunClient(control, secret="another secret")
+    program = gated(waits=True, wait_s=0)
+    where = {"run": RUN, "host": "127.0.0.1", "port": program.port}
+    assert control.error("run_worker", **where)["code"] == "gate-refused"
+    assert control.error("run_worker", **{**where, "run": "none"})["code"] == "unregistered-run"
+    assert run.state()["workers"] == []
+    control.call("run_register", run="another", secret=SECRET)
+    assert control.error("run_worker", **{**where, "run": "another"})["code"] == "not-a-gate"
+    control.call("run_end", run="another")
+    program.wait_output("nobody came")
+
+
+def test_a_worker_without_a_debugger_says_so_and_goes_on(
+    control: ControlClient, gated: Start
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True, wait_s=0.2, env={"NO_DEBUGPY": "1"})
+    run.take(program)
+    program.wait_output("nobody came")
+    problem = until(lambda: run.worker()["problem"], "the reason")
+    assert "debugpy" in problem
+    assert run.worker()["state"] == "free"
+
+
+def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: Start) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("work 1")
+    run.wait("stopped")
+    program.kill()
+    until(
+        lambda: run.state()["workers"] == [] and control.worker() is None, "the end of the worker"
+    )
+
+
+def test_files_imported_late_have_their_lines_before_they_run(
+    control: ControlClient, gated: Start, tmp_path: Path
+) -> None:
+    late = tmp_path / "late.py"
+    late.write_text("VALUE = 1\nprint('late', VALUE, flush=True)\n")
+    shown = "/home/me/project/late.py"
+    run = RunClient(control, breakpoints=[{"path": shown, "lines": [{"line": 2}]}])
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell(f"import {late} {shown}")
+    held = run.wait("stopped")
+    assert (held["stop"]["path"], held["stop"]["line"]) == (str(late), 2)
+    assert run.state()["lines"][0]["state"] == "verified"
+    run.go_on()
+    program.wait_output("late 1")

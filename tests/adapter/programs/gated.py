@@ -1,6 +1,8 @@
 """A worker as part of a run: it has a gate, waits for a debugger if told so, then works until its input ends."""
 
+import importlib.util
 import json
+import multiprocessing
 import os
 import sys
 import threading
@@ -11,14 +13,18 @@ from eagleray.in_cluster.run import gate
 HERE = os.path.abspath(__file__)
 options = json.loads(sys.argv[1])
 asked = threading.Event()
-attached = threading.Event()
-lines = []
+gone = threading.Event()
+spinning = {1}
 
 
 def on_line(line):
-    lines.append(line)
     print("line", json.dumps(line), flush=True)
+    if line["op"] == "go":
+        gone.set()
     if line["op"] == "debug":
+        if os.environ.get("NO_DEBUGPY"):
+            ours.say("problem", code="no-debugpy", text="No module named 'debugpy'")
+            return
         import debugpy
 
         port = debugpy.listen(("127.0.0.1", 0))[1]
@@ -28,16 +34,28 @@ def on_line(line):
 
 def work(number):
     text = f"work {number}"
+    # A comment: code can stand only beside it.
     print(text, flush=True)
     return text
 
 
-def work_of_another(number):
-    return number
+def spin():
+    print("spinning", flush=True)
+    while spinning:
+        pass
+    print("span", flush=True)
+
+
+def load(path, shown):
+    gone.clear()
+    ours.say("files", files={HERE: HERE, shown: path}, wait=True)
+    gone.wait(60)
+    spec = importlib.util.spec_from_file_location("late", path)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 def wait():
-    ours.say("waiting", files={HERE: HERE})
+    ours.say("waiting")
     if asked.wait(options.get("wait_s", 60)):
         import debugpy
 
@@ -51,7 +69,7 @@ def wait():
 who = {
     "pid": os.getpid(), "kind": "worker", "worker_id": options.get("worker_id", "w1"), "class": "Policy",
     "name": "policy", "rank": "0", "python": "%d.%d" % sys.version_info[:2], "matches": True,
-    "files": {HERE: HERE}, "session": "session_1", "cwd": "/",
+    "files": {HERE: HERE, **options.get("files", {})}, "session": "session_1", "cwd": "/",
 }  # fmt: skip
 ours = gate.start(
     options["run"],
@@ -75,10 +93,19 @@ for row in sys.stdin:
         for thread in together:
             thread.join()
         print("all threads done", flush=True)
+    elif words[0] == "spin":
+        spin()
+    elif words[0] == "import":
+        load(words[1], words[2])
+    elif words[0] == "child":
+        child = multiprocessing.get_context("fork").Process(target=work, args=(int(words[1]),))
+        child.start()
+        child.join()
+        print(f"child {words[1]} done", flush=True)
     elif words[0] == "fork":
         child = os.fork()
         if child == 0:
-            sys.stdin.close()
+            os.close(0)
             threading.Event().wait()
         print("forked", child, flush=True)
     else:
