@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.adapter.gated import RUN, Gated, StartGated
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
 
 
@@ -61,6 +62,22 @@ def control(request: pytest.FixtureRequest) -> Iterator[ControlClient]:
 def python() -> str:
     """The interpreter of the programs; a test may be parametrized with several."""
     return sys.executable
+
+
+@pytest.fixture
+def gated(request: pytest.FixtureRequest, tmp_path: Path, python: str) -> Iterator[StartGated]:
+    """Starts a worker with a gate; the run of the test's control client ends with it."""
+    started: list[Gated] = []
+
+    def start(**options: Any) -> Gated:
+        started.append(Gated(tmp_path, python=python, **options))
+        return started[-1]
+
+    yield start
+    if "control" in request.fixturenames:
+        request.getfixturevalue("control").call("run_end", run=RUN)
+    for one in started:
+        one.end()
 
 
 @pytest.fixture

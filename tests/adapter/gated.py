@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,9 @@ class Gated(Program):
 
     def _announced(self) -> str:
         return self._announcement.read_text() if self._announcement.exists() else ""
+
+
+StartGated = Callable[..., Gated]
 
 
 def children(pid: int) -> list[int]:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, Gated, RunClient, line_of
-from tests.adapter.harness import PYTHONS, AdapterProcess, ControlClient, until
+from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, RunClient, StartGated, line_of
+from tests.adapter.harness import PYTHONS, ControlClient, until
 from tests.dap_client import DapClient
-
-Start = Callable[..., Gated]
-
-
-@pytest.fixture
-def gated(tmp_path: Path, control: ControlClient, python: str) -> Iterator[Start]:
-    started: list[Gated] = []
-
-    def start(**options: Any) -> Gated:
-        started.append(Gated(tmp_path, python=python, **options))
-        return started[-1]
-
-    yield start
-    control.call("run_end", run=RUN)
-    for one in started:
-        one.end()
 
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_waiting_worker_is_attached_to_stops_and_is_held(
-    control: ControlClient, gated: Start
+    control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control)
     program = gated(waits=True)
@@ -52,7 +34,9 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     assert program.wait_done().endswith("done\n")
 
 
-def test_lines_changed_while_it_runs_reach_the_worker(control: ControlClient, gated: Start) -> None:
+def test_lines_changed_while_it_runs_reach_the_worker(
+    control: ControlClient, gated: StartGated
+) -> None:
     run = RunClient(control, breakpoints=[])
     program = gated()
     run.take(program)
@@ -76,7 +60,7 @@ def test_lines_changed_while_it_runs_reach_the_worker(control: ControlClient, ga
     assert run.state()["lines"] == []
 
 
-def test_conditions_hit_counts_and_log_points(control: ControlClient, gated: Start) -> None:
+def test_conditions_hit_counts_and_log_points(control: ControlClient, gated: StartGated) -> None:
     run = RunClient(control, breakpoints=[])
     program = gated()
     run.take(program)
@@ -106,7 +90,7 @@ def said(control: ControlClient) -> str:
 
 
 def test_lines_that_move_cannot_be_reached_or_are_nobodys(
-    control: ControlClient, gated: Start, tmp_path: Path
+    control: ControlClient, gated: StartGated, tmp_path: Path
 ) -> None:
     elsewhere, removed = str(tmp_path / "never_imported.py"), str(tmp_path / "removed.py")
     comment, last = line_of("# A comment"), len(SOURCE.read_text().splitlines())
@@ -136,7 +120,7 @@ def test_lines_that_move_cannot_be_reached_or_are_nobodys(
     ]
 
 
-def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: Start) -> None:
+def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: StartGated) -> None:
     run = RunClient(control, breakpoints=[])
     program = gated()
     run.take(program)
@@ -155,7 +139,9 @@ def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: S
     assert control.error("run_pause", run=RUN, worker_id="w9")["code"] == "unknown-run-worker"
 
 
-def test_an_editors_own_lines_win_while_it_is_there(control: ControlClient, gated: Start) -> None:
+def test_an_editors_own_lines_win_while_it_is_there(
+    control: ControlClient, gated: StartGated
+) -> None:
     run = RunClient(control)
     program = gated(waits=True)
     run.take(program)
@@ -177,7 +163,7 @@ def test_an_editors_own_lines_win_while_it_is_there(control: ControlClient, gate
     assert control.worker()["stop"]["line"] == LINE
 
 
-def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: Start) -> None:
+def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: StartGated) -> None:
     run = RunClient(control)
     program = gated(waits=True)
     run.take(program)
@@ -193,7 +179,7 @@ def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: Sta
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_several_threads_that_stop_together_all_run_on(
-    control: ControlClient, gated: Start
+    control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control)
     program = gated(waits=True)
@@ -212,7 +198,7 @@ def test_several_threads_that_stop_together_all_run_on(
 
 
 def test_processes_of_a_worker_are_debugged_when_asked_for(
-    control: ControlClient, gated: Start
+    control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control, children=True)
     program = gated(waits=True)
@@ -229,85 +215,8 @@ def test_processes_of_a_worker_are_debugged_when_asked_for(
     until(lambda: len(run.state()["workers"]) == 1, "the child is forgotten")
 
 
-def test_a_held_stop_outlives_the_adapter_and_is_found_again(
-    short_home: Path, tmp_path: Path
-) -> None:
-    first = AdapterProcess(short_home)
-    program = Gated(tmp_path, waits=True)
-    try:
-        run = RunClient(first.control)
-        run.take(program)
-        program.wait_output("attached")
-        program.tell("work 1")
-        before = run.wait("stopped")
-        first.process.kill()
-        first.end()
-        second = AdapterProcess(short_home)
-        try:
-            run = RunClient(second.control)
-            run.take(program)
-            after = run.wait("stopped")
-            assert after["stop"] == before["stop"] and "work 1" not in program.output()
-            editor = DapClient.unix(after["socket"])
-            editor.attach({str(SOURCE): [line_of("return text")]})
-            editor.wait_for("stopped")
-            assert editor.variables(editor.stack()[0]["id"])["number"] == "1"
-            editor.request("continue", threadId=1)
-            editor.wait_for("stopped")
-            second.control.call("run_end", run=RUN)
-            program.wait_output("work 1")
-        finally:
-            second.end()
-    finally:
-        first.end()
-        program.end()
-
-
-def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
-    short_home: Path, tmp_path: Path
-) -> None:
-    adapter = AdapterProcess(short_home)
-    program = Gated(tmp_path, waits=True, hold_s=0.5)
-    try:
-        run = RunClient(adapter.control)
-        run.take(program)
-        program.wait_output("attached")
-        program.tell("work 1")
-        run.wait("stopped")
-        adapter.process.kill()
-        program.wait_output("work 1")
-        assert program.wait_done().endswith("done\n")
-    finally:
-        adapter.end()
-        program.end()
-
-
-def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Path) -> None:
-    homes = [short_home / "a", short_home / "b"]
-    for home in homes:
-        home.mkdir()
-    adapters = [AdapterProcess(home) for home in homes]
-    program = Gated(tmp_path, waits=True)
-    try:
-        old, new = (RunClient(adapter.control) for adapter in adapters)
-        old.take(program)
-        program.wait_output("attached")
-        program.tell("work 1")
-        old.wait("stopped")
-        new.take(program)
-        new.wait("stopped")
-        until(lambda: old.state()["workers"] == [], "the old one has let it go")
-        assert "work 1" not in program.output()
-        new.go_on()
-        program.wait_output("work 1")
-    finally:
-        for adapter in adapters:
-            adapter.end()
-        program.end()
-
-
 def test_a_gate_of_another_run_and_a_stranger_are_refused(
-    control: ControlClient, gated: Start
+    control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control, secret="another secret")
     program = gated(waits=True, wait_s=0)
@@ -322,7 +231,7 @@ def test_a_gate_of_another_run_and_a_stranger_are_refused(
 
 
 def test_a_worker_without_a_debugger_says_so_and_goes_on(
-    control: ControlClient, gated: Start
+    control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control)
     program = gated(waits=True, wait_s=0.2, env={"NO_DEBUGPY": "1"})
@@ -333,7 +242,7 @@ def test_a_worker_without_a_debugger_says_so_and_goes_on(
     assert run.worker()["state"] == "free"
 
 
-def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: Start) -> None:
+def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: StartGated) -> None:
     run = RunClient(control)
     program = gated(waits=True)
     run.take(program)
@@ -347,7 +256,7 @@ def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: Start) -
 
 
 def test_files_imported_late_have_their_lines_before_they_run(
-    control: ControlClient, gated: Start, tmp_path: Path
+    control: ControlClient, gated: StartGated, tmp_path: Path
 ) -> None:
     late = tmp_path / "late.py"
     late.write_text("VALUE = 1\nprint('late', VALUE, flush=True)\n")

@@ -11,6 +11,7 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gate_errors import gate_refused, gate_silent, not_a_gate
+from eagleray.common.route_errors import link_lost
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 
@@ -64,7 +65,10 @@ class Gate:
         except asyncio.TimeoutError as error:
             writer.close()
             raise gate_silent(self.host, self.port, ANSWER_S) from error
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError) as error:
+            writer.close()
+            raise link_lost("", "it was closed at once") from error
+        except ValueError as error:
             writer.close()
             raise not_a_gate(self.host, self.port) from error
         except BaseException:
@@ -79,7 +83,10 @@ class Gate:
         if greeting != expected:
             raise not_a_gate(self.host, self.port)
         writer.write(json.dumps({"secret": self.secret, **wish}).encode() + b"\n")
-        answer = json.loads(await reader.readline())
+        line = await reader.readline()
+        if not line:
+            raise EOFError
+        answer = json.loads(line)
         if not isinstance(answer, dict):
             raise not_a_gate(self.host, self.port)
         if answer.get("error") == "refused":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eagleray.in_cluster.run import gate
 
-HERE = os.path.abspath(__file__)
+HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])
 asked = threading.Event()
 gone = threading.Event()
@@ -68,7 +68,7 @@ def wait():
 
 who = {
     "pid": os.getpid(), "kind": "worker", "worker_id": options.get("worker_id", "w1"), "class": "Policy",
-    "name": "policy", "rank": "0", "python": "%d.%d" % sys.version_info[:2], "matches": True,
+    "name": "policy", "rank": "0", "python": ".".join(map(str, sys.version_info[:2])), "matches": True,
     "files": {HERE: HERE, **options.get("files", {})}, "session": "session_1", "cwd": "/",
 }  # fmt: skip
 ours = gate.start(

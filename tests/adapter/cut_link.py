@@ -1,0 +1,77 @@
+"""A link to a port of this machine that can be cut and mended."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+
+class CutLink:
+    """While it is cut, connections are lost and new ones end at once, or are refused."""
+
+    def __init__(self, port: int) -> None:
+        self._far = ("127.0.0.1", port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._lock = threading.Lock()
+        self._open: list[socket.socket] = []
+        self._is_cut = False
+        self._accepting = self._begin(self._listener)
+
+    def __enter__(self) -> CutLink:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cut(True)
+        self._accepting.join(60)
+
+    def cut(self, is_refused: bool) -> None:
+        """Ends all that is carried."""
+        with self._lock:
+            self._is_cut = True
+            for sock in self._open:
+                _end(sock)
+            self._open.clear()
+        if is_refused:
+            _end(self._listener)
+            self._accepting.join(60)
+
+    def mend(self) -> None:
+        with self._lock:
+            self._is_cut = False
+        if not self._accepting.is_alive():
+            self._listener = socket.create_server(("127.0.0.1", self.port))
+            self._accepting = self._begin(self._listener)
+
+    def _begin(self, listener: socket.socket) -> threading.Thread:
+        thread = threading.Thread(target=self._accept, args=(listener,), daemon=True)
+        thread.start()
+        return thread
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError), listener:
+            while True:
+                near, _ = listener.accept()
+                with self._lock:
+                    if self._is_cut:
+                        near.close()
+                        continue
+                    far = socket.create_connection(self._far)
+                    self._open += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=_shovel, args=(one, other), daemon=True).start()
+
+
+def _shovel(one: socket.socket, other: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := one.recv(2**16):
+            other.sendall(data)
+    _end(one)
+    _end(other)
+
+
+def _end(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()

@@ -1,0 +1,188 @@
+"""The gate beside a worker: who gets in, what it withstands, and that it ends with its worker."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.in_cluster.run import gate, gate_calling
+from eagleray.in_cluster.run.gate_calling import LONGEST, Calling
+from eagleray.in_cluster.run.gate_loop import Loop, Peer
+
+from tests.adapter.gated import RUN, SECRET, GateCaller, StartGated, children, command, owner
+from tests.adapter.harness import PYTHONS, until
+
+
+@pytest.fixture
+def python() -> str:
+    return PYTHONS[0]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_owner_is_told_who_the_worker_is(gated: StartGated) -> None:
+    program = gated()
+    caller, hello = owner(program.port)
+    with caller:
+        assert hello["run"] == RUN and hello["pid"] == program.process.pid
+        assert (hello["class"], hello["state"], hello["held"]) == ("Policy", "free", [])
+        program.tell("who no")
+        assert caller.wait("who")["matches"] is False
+    again, hello = owner(program.port)
+    with again:
+        assert hello["matches"] is False
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"secret": "wrong", "want": "control"}\n',
+        b'{"want": "control"}\n',
+        b'{"secret": ["list"]}\n',
+        b"[1]\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"[" * 4000 + b"\n",
+        b"\xff\xfe\n",
+    ],
+)
+def test_who_does_not_say_the_secret_is_refused(gated: StartGated, said: bytes) -> None:
+    program = gated()
+    with GateCaller(program.port) as caller:
+        caller.greeting()
+        caller.sock.sendall(said)
+        assert caller.hear() == {"error": "refused"}
+        assert caller.hear() is None
+    caller, _ = owner(program.port)
+    caller.close()
+
+
+def test_a_huge_line_is_not_read_to_its_end(gated: StartGated) -> None:
+    program = gated()
+    with GateCaller(program.port) as caller:
+        caller.greeting()
+        caller.sock.sendall(b"x" * (LONGEST + 1))
+        assert caller.hear() is None
+    caller, _ = owner(program.port)
+    # Somebody who knows the secret cannot fill the memory either.
+    with caller, pytest.raises(OSError):
+        for _ in range(100):
+            caller.sock.sendall(b"x" * 2**20)
+    owner(program.port)[0].close()
+
+
+def test_who_says_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_calling, "SAY_S", 0.1)
+    loop, listener = Loop(), socket.create_server(("127.0.0.1", 0))
+    called: list[Peer] = []
+    verifier = hashlib.sha256(SECRET.encode()).hexdigest()
+    calling = Calling(loop, listener, RUN, verifier, lambda peer, _: called.append(peer))
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    try:
+        with GateCaller(calling.address[1]) as silent, GateCaller(calling.address[1]) as slow:
+            assert silent.greeting() == slow.greeting()
+            slow.sock.sendall(b'{"secret"')
+            assert silent.hear() is None and slow.hear() is None
+    finally:
+        loop.after(0, lambda: setattr(loop, "is_over", True))
+        with GateCaller(calling.address[1]):
+            thread.join(60)
+        listener.close()
+    assert called == []
+
+
+def test_strangers_that_keep_silent_do_not_keep_the_owner_out(gated: StartGated) -> None:
+    port = gated().port
+    strangers = [GateCaller(port) for _ in range(100)]
+    caller, hello = owner(port)
+    assert hello["run"] == RUN
+    assert strangers[0].greeting() and strangers[0].hear() is None
+    for one in [caller, *strangers]:
+        one.close()
+
+
+def test_the_newest_owner_wins_and_the_old_one_is_told(gated: StartGated) -> None:
+    program = gated()
+    first, _ = owner(program.port)
+    second, _ = owner(program.port)
+    with first, second:
+        assert first.hear() == {"event": "replaced"} and first.hear() is None
+        second.say(op="breakpoints", breakpoints=[])
+        program.wait_output('"breakpoints"')
+
+
+def test_the_gate_ends_with_its_worker_though_a_forked_child_lives_on(gated: StartGated) -> None:
+    program = gated()
+    caller, _ = owner(program.port)
+    pid = program.gate_pid()
+    program.tell("fork")
+    program.wait_output("forked")
+    program.kill()
+    with caller:
+        assert caller.wait("ended")
+        assert caller.hear() is None
+    until(lambda: not Path(f"/proc/{pid}").exists(), "the end of the gate")
+    assert not program.is_announced
+
+
+def test_the_worker_goes_on_when_its_gate_dies(gated: StartGated) -> None:
+    program = gated()
+    caller, _ = owner(program.port)
+    os.kill(program.gate_pid(), signal.SIGKILL)
+    assert caller.hear() is None
+    caller.close()
+    program.wait_output('"gone"')
+    program.tell("who yes")
+    program.tell("work 1")
+    program.wait_output("work 1")
+    program.wait_done()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"session": "s", "received": 0}, "not-listening"),
+        ({"session": "s", "received": 7}, "gone"),
+    ],
+)
+def test_a_stream_to_no_debugger_is_refused(
+    gated: StartGated, said: dict[str, Any], why: str
+) -> None:
+    with GateCaller(gated().port) as caller:
+        caller.greeting()
+        caller.say(secret=SECRET, want="debug", **said)
+        assert caller.hear() == {"error": why} and caller.hear() is None
+
+
+def test_nothing_secret_is_seen_in_the_process_of_the_gate(gated: StartGated) -> None:
+    program = gated(env={"MY_TOKEN": "hidden"})
+    assert program.port
+    pid = program.gate_pid()
+    shown = command(pid) + Path(f"/proc/{pid}/environ").read_bytes()
+    verifier = hashlib.sha256(SECRET.encode()).hexdigest().encode()
+    assert b"hidden" not in shown and verifier not in shown
+
+
+def test_the_announcement_is_for_nobody_else(gated: StartGated, tmp_path: Path) -> None:
+    assert gated().port
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("gate-*.json")] == [0o600]
+
+
+def test_sixty_four_gates_at_once() -> None:
+    verifier = hashlib.sha256(SECRET.encode()).hexdigest()
+    gates = [gate.start(RUN, verifier, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)]
+    try:
+        callers = [owner(one.port) for one in gates]
+        assert [hello["rank"] for _, hello in callers] == [str(n) for n in range(64)]
+        for caller, _ in callers:
+            caller.close()
+    finally:
+        for one in gates:
+            one.close()
+            os.waitpid(one.pid, 0)
+    assert not [pid for pid in children(os.getpid()) if b"gate_process" in command(pid)]

@@ -1,0 +1,137 @@
+"""What becomes of a stop when something between the editor and the worker dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.adapter.cut_link import CutLink
+from tests.adapter.gated import RUN, SOURCE, Gated, RunClient, StartGated, line_of
+from tests.adapter.harness import AdapterProcess, ControlClient, until
+from tests.dap_client import DapClient
+
+
+def test_a_held_stop_outlives_the_adapter_and_is_found_again(
+    short_home: Path, tmp_path: Path
+) -> None:
+    first = AdapterProcess(short_home)
+    program = Gated(tmp_path, waits=True)
+    try:
+        run = RunClient(first.control)
+        run.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        before = run.wait("stopped")
+        first.process.kill()
+        first.end()
+        second = AdapterProcess(short_home)
+        try:
+            run = RunClient(second.control)
+            run.take(program)
+            after = run.wait("stopped")
+            assert after["stop"] == before["stop"] and "work 1" not in program.output()
+            editor = DapClient.unix(after["socket"])
+            editor.attach({str(SOURCE): [line_of("return text")]})
+            editor.wait_for("stopped")
+            assert editor.variables(editor.stack()[0]["id"])["number"] == "1"
+            editor.request("continue", threadId=1)
+            editor.wait_for("stopped")
+            second.control.call("run_end", run=RUN)
+            program.wait_output("work 1")
+        finally:
+            second.end()
+    finally:
+        first.end()
+        program.end()
+
+
+def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
+    short_home: Path, tmp_path: Path
+) -> None:
+    adapter = AdapterProcess(short_home)
+    program = Gated(tmp_path, waits=True, hold_s=0.5)
+    try:
+        run = RunClient(adapter.control)
+        run.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        run.wait("stopped")
+        adapter.process.kill()
+        program.wait_output("work 1")
+        assert program.wait_done().endswith("done\n")
+    finally:
+        adapter.end()
+        program.end()
+
+
+def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Path) -> None:
+    homes = [short_home / "a", short_home / "b"]
+    for home in homes:
+        home.mkdir()
+    adapters = [AdapterProcess(home) for home in homes]
+    program = Gated(tmp_path, waits=True)
+    try:
+        old, new = (RunClient(adapter.control) for adapter in adapters)
+        old.take(program)
+        program.wait_output("attached")
+        program.tell("work 1")
+        old.wait("stopped")
+        new.take(program)
+        new.wait("stopped")
+        until(lambda: old.state()["workers"] == [], "the old one has let it go")
+        assert "work 1" not in program.output()
+        new.go_on()
+        program.wait_output("work 1")
+    finally:
+        for adapter in adapters:
+            adapter.end()
+        program.end()
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_a_lost_link_loses_nothing(
+    control: ControlClient, gated: StartGated, is_refused: bool
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    with CutLink(program.port) as link:
+        control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
+        program.wait_output("attached")
+        program.tell("work 1")
+        held = run.wait("stopped")
+        editor = DapClient.unix(held["socket"])
+        editor.attach({str(SOURCE): [line_of("return text")]})
+        editor.wait_for("stopped")
+        frame = editor.stack()[0]["id"]
+        link.cut(is_refused)
+        asked = [
+            editor.send("evaluate", expression=f"'x' * {n}", frameId=frame, context="repl")
+            for n in (10, 60_000)
+        ]
+        link.mend()
+        answers = [editor.response(one)["body"]["result"] for one in asked]
+        assert [len(answer) for answer in answers] == [12, 60_002]
+        link.cut(is_refused)
+        link.mend()
+        editor.request("continue", threadId=1)
+        editor.wait_for("stopped")
+        assert editor.stack()[0]["line"] == line_of("return text")
+        editor.leave()
+        program.wait_output("work 1")
+
+
+def test_a_held_worker_runs_on_when_its_gate_dies(
+    control: ControlClient, gated: StartGated
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("work 1")
+    run.wait("stopped")
+    os.kill(program.gate_pid(), signal.SIGKILL)
+    program.wait_output("work 1")
+    until(lambda: run.state()["workers"] == [], "the worker is forgotten")
