@@ -37,7 +37,7 @@ def place_for(facts: Facts, words: Sequence[str], edits: Sequence[Edit]) -> Plac
     if facts.in_variable:
         return Place("variable", f"at the end of {facts.in_variable}")
     if launch is None:
-        return Place("nowhere", "", _nothing_found(script))
+        return Place("nowhere", "", nothing_found(script))
     if script is None:
         if edits:
             return Place(
@@ -75,7 +75,7 @@ def placed(
     return plan
 
 
-def _nothing_found(script: Script | None) -> str:
+def nothing_found(script: Script | None) -> str:
     if script and script.hidden:
         return f"The program stands in a quoted text (line {script.hidden})."
     return "No line that starts a Python program was found."

@@ -87,7 +87,9 @@ def _put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, 
     changes = [wish.change or _change(wish, place, facts) for wish in wishes]
     if plan.copy_text and place.kind != "copy":
         why = "It has the line ends of Windows, which no shell reads."
-        changes.insert(0, Change("The script stays as it is", "will apply", "a copy of it is run", why))
+        changes.insert(
+            0, Change("The script stays as it is", "will apply", "a copy of it is run", why)
+        )
     if place.kind == "copy":
         copied = Change("The script stays as it is", "will apply", "a copy of it is run", place.why)
         changes.insert(0, copied)

@@ -66,7 +66,10 @@ class Offer:
 
 @dataclass(frozen=True)
 class Workers:
-    """How a variable reaches the workers; `needs` is a key that the configuration must have for it."""
+    """How a variable reaches the workers; `needs` is a key that the configuration must have for it.
+
+    `fixed` are those that the framework itself sets in its workers, whatever the environment says.
+    """
 
     way: Way
     why: str
@@ -74,6 +77,7 @@ class Workers:
     key: str = ""
     needs: str = ""
     names: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,7 @@ def _workers(said: Mapping[str, Any], read_in: Any) -> Workers:
         key=said.get("key", ""),
         needs=said.get("needs", ""),
         names=tuple(said.get("names", ())),
+        fixed=tuple(said.get("fixed", ())),
     )
 
 

@@ -12,6 +12,7 @@ from eagleray.features.runs.presets.form import fresh
 from eagleray.features.runs.presets.launch import Said, value_of
 from eagleray.features.runs.presets.options import HANG_DETAILS, OPTIONS
 from eagleray.features.runs.presets.override_words import argparse_words, hydra_text, hydra_word
+from eagleray.features.runs.presets.placing import nothing_found
 from eagleray.features.runs.presets.proposal import Change
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.submitting import Edit
@@ -103,8 +104,8 @@ def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
     """A word that is to be taken out of the line."""
     word = next((one for one in _line(plan, facts) if one.text == flag), None)
     if facts.launch is None:
-        why = "No line that starts a Python program was found."
-        return Wish(asked, change=Change(asked, "could not find", flag, why))
+        change = Change(asked, "could not find", flag, nothing_found(facts.script))
+        return Wish(asked, change=change)
     if word is None:
         return _already(asked, flag, "The line does not have it.")
     if word.span is None:

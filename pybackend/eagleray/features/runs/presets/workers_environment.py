@@ -29,13 +29,16 @@ def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
     """The way of the variable `name`.
 
     1. A framework that reads it from its configuration: an override.
-    2. A line that submits a job: the job's runtime_env.  3. A run of ours as a Ray job: the job's environment.
-    4. A framework that hands it on: the program's environment.  5. A Ray that the program starts itself: likewise.
-    6. A cluster that runs already: there is no way.
+    2. A framework that sets it itself: there is no way.
+    3. A line that submits a job: the job's runtime_env.  4. A run of ours as a Ray job: the job's environment.
+    5. A framework that hands it on: the program's environment.  6. A Ray that the program starts itself: likewise.
+    7. A cluster that runs already: there is no way.
     """
     workers = facts.recognised.table.workers if facts.recognised else tables()[-1].workers
     if workers.way == "override":
         return _override(name, value, workers, facts)
+    if name in workers.fixed and facts.recognised:
+        return Carried(why=f"{facts.recognised.table.title} sets it itself for its workers.")
     if facts.launch and submits(facts.launch):
         edit = with_variables(facts.launch, {name: value})
         if isinstance(edit, str):

@@ -1,0 +1,129 @@
+"""Debug runs as they are asked for: by the panel's requests and by `eagleray run --preset`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from eagleray.cli.main import main
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs import messages as wire
+from eagleray.features.runs.handlers import Handlers, plan_of
+from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.presets.debug_runs import DebugRuns
+from eagleray.features.runs.presets.own import OwnPresets
+from eagleray.features.runs.records import Records
+from eagleray.features.runs.runs import Runs
+
+from tests.runs.presets.checkouts import NOW, SCRIPTS, checkout, with_script
+
+
+async def nothing(asked: str) -> str:
+    return asked
+
+
+@pytest.fixture
+def handlers(tmp_path: Path) -> Handlers:
+    presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
+    runs = Runs(Records(tmp_path / "home" / "runs"), None)  # type: ignore[arg-type]
+    return Handlers(runs, Preparing(nothing, nothing, nothing), presets)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = checkout(tmp_path / "code", "verl", "0.7.0")
+    with_script(made, "verl_plain.sh")
+    with_script(made, "verl_quoted.sh")
+    return made
+
+
+def prepare(folder: Path, path: str, preset: str, **answers: str) -> wire.Prepare:
+    options = wire.Options(answers=answers)
+    return wire.Prepare(path, [], str(folder), preset=preset, workspace="/w", options=options)
+
+
+async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
+    said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "", steps="4", name="off"))
+    assert (said.title, said.framework, said.framework_version) == (
+        *("Debug run of verl 0.7.0", "verl", "0.7.0"),
+    )
+    answers = {one.id: one.value for one in said.questions}
+    assert (answers["steps"], answers["name"], answers["no_resume"]) == ("4", "off", "on")
+    assert said.plan.overrides[0] == "++trainer.total_training_steps=4"
+    assert said.plan.preset == "verl" and said.plan.post_mortem
+    assert plan_of(said.plan).command[:2] == ("bash", "verl_quoted.sh")
+    assert said.before != said.after
+    assert {one.outcome for one in said.changes} == {"will apply", "could not find"}
+
+
+async def test_a_copy_travels_with_the_plan(handlers: Handlers, folder: Path) -> None:
+    said = await handlers.prepare(prepare(folder, "verl_plain.sh", "debug"))
+    assert said.plan.copy_of == "verl_plain.sh" and said.plan.overrides == []
+    assert "++trainer.experiment_name=debug-1121-183000" in said.plan.copy_text
+    assert (folder / "verl_plain.sh").read_text() == (SCRIPTS / "verl_plain.sh").read_text()
+
+
+async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path) -> None:
+    said = await handlers.prepare(prepare(folder, "verl_plain.sh", "none"))
+    assert said.before == said.after and said.plan.overrides == [] and said.plan.copy_text == ""
+    assert said.changes == [] and said.questions == []
+
+
+async def test_presets_are_saved_and_deleted(handlers: Handlers, folder: Path) -> None:
+    text = json.dumps({"format": 1, "name": "short", "answers": {"steps": "1"}})
+    saved = await handlers.save_preset(wire.SavePreset("/w", "", text))
+    assert [(one.name, one.own) for one in saved.presets][-1] == ("short", True)
+    assert (await handlers.presets(wire.PresetsOf("/w"))) == saved
+    said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
+    assert said.plan.overrides[0] == "++trainer.total_training_steps=1"
+    left = await handlers.delete_preset(wire.PresetRef("/w", "short"))
+    assert not [one for one in left.presets if one.own]
+    with pytest.raises(EaglerayError, match="There is no preset"):
+        await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
+
+
+@pytest.fixture
+def command(folder: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Path:
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_command_shows_table_and_difference(
+    command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--preset", "debug", "--set", "steps=5", "--set", "name=x y", "--dry-run"]
+    assert main(["run", *words, "--", "bash", "verl_quoted.sh"]) == 0
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert lines[0].startswith("bash verl_quoted.sh ++trainer.total_training_steps=5 ")
+    assert lines[1] == "Debug run of verl 0.7.0"
+    assert lines[2].startswith("could not find  NCCL_TIMEOUT")
+    assert "will apply      Few steps: 5" in out
+    assert "\n+    \"++trainer.experiment_name='x y'\"\n" in out
+    assert not list((command.parent / "home").glob("runs/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--preset", "other"], "There is no preset “other” here."),
+        (["--preset", "debug", "--set", "steps=x"], "whole number"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    command: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(["run", *words, "--dry-run", "--", "bash", "verl_quoted.sh"]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["--set", "steps=2"], ["--preset", "debug", "--set", "x=2"], ["--set", "steps"]]
+)
+def test_a_wrong_command_line(
+    command: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *words, "--dry-run", "--", "bash", "verl_quoted.sh"])
+    assert ended.value.code == 2

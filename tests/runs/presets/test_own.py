@@ -1,0 +1,158 @@
+"""A person's own presets: kept for each workspace, shared as JSON, and refused where they are hostile."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.presets.debug_runs import DebugRuns
+from eagleray.features.runs.presets.own import OwnPresets, Preset, of_text, to_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runs.presets.checkouts import NOW, checkout, plan_of, with_script
+
+MINE = Preset("mine", "verl", {"steps": "3", "no_resume": "off"}, ("a.b=c d",), {"FOO": "x=y"})
+
+
+def said(**changes: Any) -> str:
+    return json.dumps({**json.loads(to_text(MINE)), **changes})
+
+
+def runs(home: Path, now: datetime = NOW) -> DebugRuns:
+    return DebugRuns(OwnPresets(home / "presets"), lambda: now)
+
+
+PRINTABLE = st.text(st.characters(exclude_categories=["C", "Z"], codec="utf-8"), max_size=20)
+
+
+@given(words=st.lists(PRINTABLE, max_size=5), value=PRINTABLE)
+def test_what_is_shared_comes_back(words: list[str], value: str) -> None:
+    preset = Preset("n", "", {"name": value}, tuple(words), {"A_b1": value})
+    assert of_text(to_text(preset)) == preset
+
+
+HOSTILE = [
+    ("", "not JSON"),
+    ("{", "not JSON"),
+    ("[" * 60_000, "not JSON"),
+    ("[]", "JSON object"),
+    ("null", "JSON object"),
+    ("x" * 70_000, "larger than 64 kB"),
+    (said(format=2), "newer Eagleray"),
+    (said(format=None), "newer Eagleray"),
+    (said(more=1), "“more”"),
+    (said(name=""), "no name"),
+    (said(name=" none "), "no name"),
+    (said(name="--help"), "no name"),
+    (said(name="x" * 81), "at most 80"),
+    (said(name="a\x1b[31mb"), "control character"),
+    (said(name=3), "no text"),
+    (said(framework=["verl"]), "no text"),
+    (said(answers=[]), "“answers” is no object"),
+    (said(answers={"steps": 3}), "no text"),
+    (said(answers={"run": "rm"}), "no option “run”"),
+    (said(words="a=b"), "“words” is no list"),
+    (said(words=["a\nb"]), "control character"),
+    (said(words=["x"] * 201), "at most 200"),
+    (said(env={"A B": "1"}), "no name of a variable"),
+    (said(env={"LD_PRELOAD=x;": "1"}), "no name of a variable"),
+    (said(env={"WANDB_API_KEY": "abc"}), "secret"),
+    (said(env={"A": "x\0"}), "control character"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), HOSTILE)
+def test_hostile_json_is_refused_with_the_reason(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(EaglerayError, match=why) as caught:
+        runs(tmp_path).save("/w", "", text)
+    assert caught.value.code == "bad-preset" and len(caught.value.message) < 400
+    assert not (tmp_path / "presets").exists()
+
+
+def test_the_name_of_one_of_ours_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(EaglerayError, match="one of ours"):
+        runs(tmp_path).save("/w", "", said(name="verl"))
+
+
+def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
+    kept = runs(tmp_path)
+    kept.save("/w", "", to_text(MINE))
+    kept.save("/w", "from the file's name", to_text(MINE))
+    kept.save("/w", "", said(words=[]))
+    assert [(one.name, one.own) for one in runs(tmp_path).rows("/w") if one.own] == [
+        ("from the file's name", True),
+        ("mine", True),
+    ]
+    assert not [one for one in kept.rows("/other") if one.own]
+    assert of_text(kept.rows("/w")[-1].text).words == ()
+    kept.delete("/w", "mine")
+    assert [one.name for one in kept.rows("/w") if one.own] == ["from the file's name"]
+    with pytest.raises(EaglerayError, match="no preset “mine”"):
+        kept.delete("/w", "mine")
+    (file,) = (tmp_path / "presets").iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"presets": 3}', '{"presets": [1, {}]}'])
+def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
+    kept = OwnPresets(tmp_path)
+    kept.save("/w", MINE)
+    (file,) = tmp_path.iterdir()
+    file.write_text(content)
+    assert kept.of("/w") == []
+    assert file.read_text() == content
+
+
+def test_one_that_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:
+    kept = OwnPresets(tmp_path)
+    kept.save("/w", MINE)
+    (file,) = tmp_path.iterdir()
+    value = json.loads(file.read_text())
+    value["presets"].insert(0, {"format": 7, "name": "newer"})
+    file.write_text(json.dumps(value))
+    assert kept.of("/w") == [MINE]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "presets").write_text("a file")
+    with pytest.raises(EaglerayError, match="cannot be kept"):
+        runs(tmp_path).save("/w", "", to_text(MINE))
+
+
+def test_ours_are_there_with_a_text_to_begin_with(tmp_path: Path) -> None:
+    rows = runs(tmp_path).rows("/w")
+    assert [one.name for one in rows] == [
+        *("areal", "nemo_rl", "openrlhf", "rlinf", "verl", "debug")
+    ]
+    for row in rows:
+        assert not row.own
+        assert of_text(row.text).answers["post_mortem"] == "on"
+        runs(tmp_path).save("/w", "", row.text)
+
+
+def test_which_preset_is_meant(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, "verl", "0.7.0")
+    with_script(folder, "verl_quoted.sh")
+    (folder / "plain.py").write_text("import ray\n")
+    known = plan_of(folder, "bash", "verl_quoted.sh", workspace="/w")
+    plain = plan_of(folder, "python3", "plain.py", kind="program", workspace="/w")
+    kept = runs(tmp_path)
+    kept.save("/w", "", to_text(MINE))
+
+    assert kept.proposal(known, "none", {}).plan == known
+    assert kept.proposal(plain, "", {}).plan == plain
+    assert kept.proposal(known, "", {}).plan.preset == "verl"
+    assert kept.proposal(known, "debug", {}).plan.preset == "verl"
+    assert kept.proposal(plain, "debug", {}).plan.preset == "debug"
+    made = kept.proposal(known, "mine", {"no_checkpoint": "off"}).plan
+    assert (made.preset, made.overrides[0]) == ("mine", "++trainer.total_training_steps=3")
+    assert made.overrides[-1] == "a.b=c d"
+    assert "++trainer.resume_mode=disable" not in made.overrides
+    for plan, name in ((known, "nemo_rl"), (known, "other"), (plain, "verl")):
+        with pytest.raises(EaglerayError, match="There is no preset"):
+            kept.proposal(plan, name, {})

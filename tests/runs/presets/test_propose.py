@@ -1,0 +1,391 @@
+"""What is asked for and what becomes of it, one row per case; an unknown version or framework is said, not guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.own import Preset
+from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.propose import propose
+from eagleray.features.runs.presets.recognise import Recognised, Version
+from eagleray.features.runs.presets.table import tables
+
+from tests.runs.presets.checkouts import (
+    checkout,
+    debug_run,
+    plan_of,
+    proposed,
+    read,
+    with_script,
+)
+
+VERL = ("python3", "-m", "verl.trainer.main_ppo")
+AREAL = ("python3", "areal_grpo.py", "--config", "c.yaml")
+OPENRLHF = ("python3", "-m", "openrlhf.cli.train_ppo_ray")
+ENV = "++ray_kwargs.ray_init.runtime_env.env_vars"
+
+
+def folder_of(tmp_path: Path, framework: str, version: str) -> Path:
+    folder = checkout(tmp_path, framework, version)
+    (folder / "run_grpo.py").write_text("import nemo_rl\n")
+    (folder / "run_sft.py").write_text("import nemo_rl\n")
+    (folder / "areal_grpo.py").write_text("import areal\n")
+    (folder / "train.py").write_text("import rlinf\n")
+    (folder / "c.yaml").write_text("actor:\n  scheduling_spec:\n    - gpu: 1\n")
+    return folder
+
+
+# framework, version, command, answers, the words that are put behind it
+WORDS: list[tuple[str, str, tuple[str, ...], dict[str, str], list[str]]] = [
+    ("verl", "0.7.0", VERL, {"steps": "3"}, ["++trainer.total_training_steps=3"]),
+    ("verl", "0.7.0", VERL, {"no_resume": "on"}, ["++trainer.resume_mode=disable"]),
+    ("verl", "0.7.0", VERL, {"no_trackers": "on"}, ["++trainer.logger=[console]"]),
+    (
+        *("verl", "0.6.0", VERL, {"replay": "/data/a b"}),
+        [
+            "++actor_rollout_ref.rollout.skip_rollout=true",
+            "++actor_rollout_ref.rollout.skip_dump_dir='/data/a b'",
+        ],
+    ),
+    ("verl", "0.4.0", VERL, {"timeouts": "60"}, []),
+    ("verl", "0.5.0", VERL, {"timeouts": "60"}, ["++actor_rollout_ref.nccl_timeout=60"]),
+    (
+        *("nemo_rl", "0.5.0", ("uv", "run", "run_sft.py"), {"no_validation": "on"}),
+        ["++sft.val_period=0", "++sft.val_at_start=false"],
+    ),
+    (
+        *("nemo_rl", "0.6.0", ("uv", "run", "run_grpo.py"), {"no_validation": "on"}),
+        ["++grpo.val_period=0", "++grpo.val_at_start=false", "++grpo.val_at_end=false"],
+    ),
+    (
+        # It resumes from its folder of checkpoints even if it saves none.
+        *("nemo_rl", "0.7.0", ("uv", "run", "run_grpo.py"), {"no_resume": "on"}),
+        ["++checkpointing.checkpoint_dir=results/debug-1121-183000"],
+    ),
+    ("areal", "1.0.2", AREAL, {"name": "mine"}, ["++trial_name=mine"]),
+    ("rlinf", "0.2.0", ("python3", "train.py"), {"steps": "2"}, ["++runner.max_steps=2"]),
+    (
+        *("openrlhf", "0.11.0", (*OPENRLHF, "--rollout.batch_size", "64"), {"gpus": "2"}),
+        ["--actor.num_nodes", "1", "--actor.num_gpus_per_node", "2"],
+    ),
+    ("openrlhf", "0.9.0", OPENRLHF, {"no_checkpoint": "on"}, ["--save_steps", "-1"]),
+    ("openrlhf", "0.11.0", OPENRLHF, {"no_trackers": "on", "no_resume": "on"}, []),
+]
+
+
+@pytest.mark.parametrize(("framework", "version", "argv", "answers", "words"), WORDS)
+def test_words(
+    tmp_path: Path,
+    framework: str,
+    version: str,
+    argv: tuple[str, ...],
+    answers: dict[str, str],
+    words: list[str],
+) -> None:
+    folder = folder_of(tmp_path, framework, version)
+    made = proposed(plan_of(folder, *argv, kind="program"), **answers)
+    assert list(made.plan.overrides) == words
+    assert made.plan.argv == argv and made.plan.copy_text == ""
+
+
+# framework, command, kind, cluster: how a variable of hang details gets to the workers
+WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
+    (
+        "verl",
+        "0.7.0",
+        VERL,
+        "program",
+        "",
+        "will apply",
+        f"{ENV}.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'",
+    ),
+    (
+        "verl",
+        "0.7.0",
+        VERL,
+        "program",
+        "http://c:1",
+        "will apply",
+        f"{ENV}.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "program",
+        "http://c:1",
+        "could not find",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "program",
+        "",
+        "will apply",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "job",
+        "http://c:1",
+        "will apply",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)",
+    ),
+    (
+        *("nemo_rl", "0.6.0", ("uv", "run", "run_grpo.py"), "program", "http://c:1"),
+        *("will apply", "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)"),
+    ),
+    (
+        *("areal", "1.0.4", AREAL, "program", "http://c:1"),
+        *("will apply", "++actor.scheduling_spec.0.env_vars.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'"),
+    ),
+    (
+        *("rlinf", "0.4.0", ("python3", "train.py"), "program", "http://c:1"),
+        *("could not find", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+    ),
+    (
+        "openrlhf",
+        "0.9.0",
+        OPENRLHF,
+        "program",
+        "http://c:1",
+        "could not find",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("framework", "version", "argv", "kind", "cluster", "outcome", "where"), WAYS
+)
+def test_the_way_of_a_variable(
+    tmp_path: Path,
+    framework: str,
+    version: str,
+    argv: tuple[str, ...],
+    kind: str,
+    cluster: str,
+    outcome: str,
+    where: str,
+) -> None:
+    folder = folder_of(tmp_path, framework, version)
+    made = proposed(plan_of(folder, *argv, kind=kind, cluster=cluster), hang_details="on")
+    (change,) = [one for one in made.changes if "TRACE_BUFFER" in one.where]
+    assert (change.outcome, change.where.startswith(where)) == (outcome, True), change
+    assert ("TORCH_NCCL_TRACE_BUFFER_SIZE" in made.plan.env) == ("environment" in where)
+    assert (outcome == "could not find") == (change.why.startswith("A variable of the shell"))
+
+
+def test_only_some_variables_are_handed_on_by_openrlhf(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    made = proposed(
+        plan_of(folder, *OPENRLHF, kind="program", cluster="http://c:1"), hang_details="on"
+    )
+    assert made.plan.env == {"NCCL_DEBUG": "INFO"}
+
+
+def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.4.1")
+    made = proposed(plan_of(folder, *VERL, kind="program"), hang_details="on")
+    assert "NCCL_DEBUG" not in made.plan.env and "TORCH_DISTRIBUTED_DEBUG" in made.plan.env
+    assert made.changes[0].outcome == "could not find"
+    assert made.changes[0].why == "verl and the Archer fork sets it itself for its workers."
+
+
+def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "rlinf", "0.4.0")
+    plan = plan_of(folder, "python3", "train.py", kind="program", cluster="http://c:1")
+    assert proposed(plan, timeouts="30").plan.env == {"RLINF_TIMEOUT": "30"}
+
+
+def test_areal_without_a_place_for_variables(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "areal", "1.0.4")
+    (folder / "c.yaml").write_text("actor:\n  backend: x\n")
+    made = proposed(plan_of(folder, *AREAL, kind="program"), hang_details="on")
+    assert {one.outcome for one in made.changes} == {"could not find"}
+    assert made.plan.overrides == () and made.plan.env == {}
+
+
+def outcomes(made: Proposal) -> dict[str, str]:
+    return {one.where.partition(" (")[0]: one.outcome for one in made.changes}
+
+
+def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    argv = (*VERL, "trainer.save_freq=-1", "trainer.logger=['console']", "trainer.test_freq=5")
+    made = proposed(
+        plan_of(folder, *argv, kind="program"),
+        no_checkpoint="on",
+        no_trackers="on",
+        no_validation="on",
+    )
+    assert outcomes(made) == {
+        "trainer.save_freq=-1": "already so",
+        "trainer.logger=['console']": "already so",
+        "++trainer.val_before_train=false": "will apply",
+        "++trainer.test_freq=-1": "will apply",
+    }
+    (replaced,) = [one.why for one in made.changes if "test_freq" in one.where]
+    assert replaced == "In place of trainer.test_freq = 5."
+
+
+def test_words_behind_the_script_count_as_said(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    with_script(folder, "verl_quoted.sh")
+    plan = plan_of(folder, "bash", "verl_quoted.sh", "trainer.test_freq=-1")
+    made = proposed(plan, no_validation="on")
+    assert made.plan.overrides == ("++trainer.val_before_train=false",)
+
+
+def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "1.5.0")
+    made = debug_run(plan_of(folder, *VERL, kind="program"))
+    assert {one.id: one.value for one in made.questions if one.id != "post_mortem"} == {
+        **dict.fromkeys(("steps", "name", "gpus", "timeouts", "replay"), ""),
+        **dict.fromkeys(("no_resume", "no_checkpoint", "no_validation"), "off"),
+        **dict.fromkeys(("no_trackers", "hang_details"), "off"),
+    }
+    assert made.plan.overrides == () and made.framework_version == "1.5.0"
+    assert "Written for verl 0.6.0 to 0.8.0.dev; yours is 1.5.0." in made.questions[0].detail
+    asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
+    assert [one.outcome for one in asked.changes] == ["not sure"]
+    assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
+
+
+def test_an_unknown_framework(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import ray\n")
+    made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"))
+    assert [(one.asked, one.outcome) for one in made.changes] == [
+        ("Debug run", "could not find"),
+        ("Break on Failure", "will apply"),
+    ]
+    assert [one.id for one in made.questions] == ["hang_details", "post_mortem"]
+    assert made.plan.post_mortem and made.plan.overrides == ()
+
+
+def test_what_a_framework_has_not_is_said(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
+    made = debug_run(plan_of(folder, "uv", "run", "run_grpo.py", kind="program"))
+    missed = [(one.asked, one.why) for one in made.changes if one.outcome == "could not find"]
+    assert missed == [
+        (
+            "Longer time-outs of collectives",
+            "NeMo RL sets no time-out of its own, and no key or variable lengthens that of torch.",
+        )
+    ]
+
+
+def test_a_program_in_a_quoted_text(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    with_script(folder, "quoted.sh")
+    made = proposed(
+        plan_of(folder, "sbatch", "quoted.sh", kind="sbatch"),
+        steps="64",
+        no_resume="on",
+        no_trackers="on",
+    )
+    assert {one.outcome for one in made.changes} == {"could not find"}
+    assert made.changes[0].why == "The program stands in a quoted text (line 3)."
+    assert made.plan.copy_text == "" and made.plan.overrides == ()
+
+
+def test_a_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    with_script(folder, "openrlhf.sh")
+    (change,) = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on").changes
+    assert change.outcome == "could not find"
+    assert change.where == "--ckpt.load_enable (line 5 of openrlhf.sh)"
+
+
+def test_the_number_of_prompts_follows_the_batch(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    with_script(folder, "openrlhf.sh")
+    assert debug_run(plan_of(folder, "bash", "openrlhf.sh")).questions[0].value == "256"
+
+
+def test_a_variable_that_acts_on_nothing_is_pointed_out(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    with_script(folder, "verl_quoted.sh")
+    (change,) = proposed(plan_of(folder, "bash", "verl_quoted.sh")).changes
+    assert (change.asked, change.where) == (
+        *("NCCL_TIMEOUT, which you set", "line 3 of verl_quoted.sh"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ({"steps": "two"}, "whole number"),
+        ({"steps": "0"}, "whole number"),
+        ({"steps": "-1"}, "whole number"),
+        ({"steps": "9" * 12}, "whole number"),
+        ({"no_resume": "yes"}, "neither"),
+        ({"replay": "rollouts"}, "whole path"),
+        ({"name": "../x"}, "path"),
+        ({"name": "a\nb"}, "control character"),
+        ({"name": "${oc.env:HOME}"}, r"\$\{"),
+    ],
+)
+def test_wrong_answers(tmp_path: Path, answers: dict[str, str], why: str) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    with pytest.raises(EaglerayError, match=why):
+        proposed(plan_of(folder, *VERL, kind="program"), **answers)
+
+
+def test_an_own_preset_and_answers_before_it(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    plan = plan_of(folder, *VERL, kind="program", env={"KEPT": "1"})
+    preset = Preset("mine", "NeMo RL", {"steps": "9"}, ("data.train_batch_size=8",), {"A": "x"})
+    off = {one.id: "off" for one in propose(plan, read(plan), {}).questions if one.id != "steps"}
+    made = propose(plan, read(plan), off, preset)
+    assert made.plan.overrides == (
+        *("++trainer.total_training_steps=9", f"{ENV}.A='x'", "data.train_batch_size=8"),
+    )
+    assert made.changes[0].why == "It was made for NeMo RL; this is verl."
+    again = propose(plan, read(plan), {**off, "steps": "1"}, preset)
+    assert again.plan.overrides[0] == "++trainer.total_training_steps=1"
+
+
+SECRETS = ["abc123secret", "s3cr3t", "hunter2"]
+
+
+@pytest.mark.parametrize("name", ["verl_quoted.sh", "openrlhf.sh"])
+def test_no_secret_is_shown(tmp_path: Path, name: str) -> None:
+    framework = name.partition("_")[0].removesuffix(".sh")
+    folder = folder_of(tmp_path, framework, {"verl": "0.7.0", "openrlhf": "0.11.0"}[framework])
+    with_script(folder, name)
+    more = ("--logger.wandb.key", "hunter2") if framework == "openrlhf" else ("api_key=hunter2",)
+    plan = plan_of(folder, "bash", name, *more, env={"HF_TOKEN": "hunter2"})
+    made = proposed(plan, no_trackers="on", name="two words", no_checkpoint="on")
+    text = repr((made.before, made.after, made.changes, made.questions, made.title))
+    assert made.changes and not [secret for secret in SECRETS if secret in text]
+
+
+def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
+    """Also those that no case above has: words come out, for each entry one."""
+    values: dict[str, Any] = {"number": "2", "text": "mine", "folder": "/data", "tick": "on"}
+    asked = 0
+    for table in tables():
+        for name, offer in table.offers.items():
+            folder = folder_of(tmp_path, table.package, table.versions.last)
+            target = "run_grpo.py" if table.sections else "train.py"
+            plan = plan_of(folder, "python3", target, kind="program")
+            found = read(plan)
+            section = "grpo" if table.sections else ""
+            recognised = Recognised(table, Version(table.versions.last, ""), section)
+            forced = Facts(found.launch, recognised, stamp="s")
+            off = {one.id: "off" for one in propose(plan, forced, {"timeouts": "off"}).questions}
+            made = propose(plan, forced, {"timeouts": "off", **off, name: values[offer.kind]})
+            keys = [entry.key for entry in offer.entries if not entry.present_only]
+            words = " ".join(made.plan.overrides)
+            assert all(key.replace("{section}", section) in words for key in keys)
+            asked += 1
+    assert asked > 40
