@@ -40,7 +40,7 @@ async function makeVsix(log) {
 
 /**
  * Suites of the same `lane` run one after the other; "first" comes before the others, which wait more
- * than they compute and so run side by side.
+ * than they compute and so run side by side.  A lane that is done takes over the last one of another.
  * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
  * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
  */

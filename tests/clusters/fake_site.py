@@ -26,7 +26,7 @@ LEFT = "1:00:00"
 
 @frozen
 class FakeJob:
-    """As `squeue` says it."""
+    """As `squeue` says it; `exclusive` is the field of SLURM 26, which older ones leave out."""
 
     id: str = "12"
     word: str = "RUNNING"
@@ -39,6 +39,7 @@ class FakeJob:
     partition: str = "batch"
     reason: str = "None"
     name: str = "ray-cluster"
+    exclusive: str = ""
 
     def fields(self) -> list[str]:
         said = (self.id, self.word, str(self.count), self.left, self.ran, self.started, self.share)
@@ -72,11 +73,13 @@ class FakeSite:
         raise AssertionError(argv)
 
     def _squeue(self, argv: list[str]) -> Ran:
-        mark = argv[argv.index("-o") + 1].partition("%")[0]
         wanted = argv[argv.index("-j") + 1] if "-j" in argv else ""
         jobs = [job for job in self.jobs if wanted in ("", job.id)]
+        if "-O" in argv:
+            return Ran(0, "".join(f"{job.id:20}{job.exclusive:20}\n" for job in jobs), "")
         if wanted and not jobs:
             return Ran(1, "", "slurm_load_jobs error: Invalid job id specified")
+        mark = argv[argv.index("-o") + 1].partition("%")[0]
         head = ["JOBID", "STATE", *["-"] * 9]
         rows = [head, *(job.fields() for job in jobs)]
         lines = ("".join(mark + said for said in row) + mark + "\n" for row in rows)

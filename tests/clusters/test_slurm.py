@@ -38,8 +38,9 @@ async def test_nothing_of_the_persons_profile_shapes_the_answer(
     site.jobs = [FakeJob()]
     (job,) = await slurm.jobs("login")
     assert (job.id, job.name) == ("12", "ray-cluster")
-    ((host, argv),) = site.asked
+    (host, argv), (_, then) = site.asked
     assert host == "login"
+    assert then[: then.index("-h")] == argv[: argv.index("-o")]
     assert argv[0] == "env"
     assert argv[argv.index("SQUEUE_PARTITION") - 1] == "-u"
     assert argv[argv.index("squeue") + 1 :][:4] == ["--me", "-r", "-t", "all"]
@@ -59,6 +60,17 @@ async def test_what_is_no_id_reaches_no_command(site: FakeSite, slurm: Slurm, jo
         assert (await failure(slurm.job("login", job))).code == "bad-route"
     assert (await failure(slurm.find_dashboards("login", job, ["n"]))).code == "bad-route"
     assert site.asked == []
+
+
+@pytest.mark.parametrize("says", ["NO", "USER", "TOPO"])
+async def test_a_newer_slurm_says_otherwise_who_has_its_nodes_alone(
+    site: FakeSite, slurm: Slurm, says: str
+) -> None:
+    """Its older field says NO of all of them, and would have a stranger's Ray taken for one's own."""
+    site.jobs = [FakeJob("12", exclusive=says), FakeJob("13", exclusive="NODE"), FakeJob("14")]
+    assert [job.exclusive for job in await slurm.jobs("login")] == [False, True, True]
+    site.answers = {"-O": Ran(1, "", "error")}
+    assert not any(job.exclusive for job in await slurm.jobs("login"))
 
 
 async def test_json_where_squeue_insists_on_its_own_format(site: FakeSite, slurm: Slurm) -> None:
@@ -89,7 +101,7 @@ async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> 
             return Ran(127, "", "squeue: No such file or directory")
         return await site.run(ssh, argv, stdin, limit_s)
 
-    site.jobs = [FakeJob()]
+    site.jobs = [FakeJob(share="OK")]
     slurm = Slurm(Commands(run, {}))
     assert len(await slurm.jobs("login")) == 1
     assert len(await slurm.jobs("login")) == 1

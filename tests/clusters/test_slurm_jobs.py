@@ -1,4 +1,4 @@
-"""What `squeue` says, of SLURM 22.05 as recorded and of newer ones as their documents show it."""
+"""What `squeue` says, as recorded of SLURM 22.05, 24.11 and 26.05, and of 23.02 as its documents show it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.clients.slurm_jobs import SlurmJob, of_json, of_text, seconds, squeue_format
+from eagleray.clients.slurm_jobs import SlurmJob, alone, of_json, of_text, seconds, squeue_format
 from hypothesis import given
 from hypothesis import strategies as st
 
 GOLDEN = Path(__file__).parent / "golden"
 MARK = "0123456789abcdef"
 NOW = 1795274303.0
-NEWER = ["23.02", "23.11", "24.11", "25.05"]
+# When it was recorded, and the forms of JSON that the same `squeue` was asked for.
+RECORDED = {
+    "24.11": (1795286125.7, ["23.11", "24.05", "24.11"]),
+    "26.05": (1795286148.2, ["25.05", "25.11", "26.05"]),
+}
+FORMS = [(version, form) for version, (_, forms) in RECORDED.items() for form in forms]
 
 
 def by_id(jobs: list[SlurmJob]) -> dict[str, SlurmJob]:
@@ -59,9 +64,75 @@ def test_the_recorded_json_says_the_same() -> None:
     assert jobs["3"].time_left_s == 1795274774 - NOW
 
 
-@pytest.mark.parametrize("version", NEWER)
-def test_newer_json(version: str) -> None:
-    jobs = by_id(of_json((GOLDEN / f"squeue-{version}.json").read_text(), "alice", NOW))
+@pytest.mark.parametrize("version", RECORDED)
+def test_the_recorded_text_of_newer_ones(version: str) -> None:
+    jobs = by_id(of_text((GOLDEN / f"squeue-{version}.txt").read_text(), MARK))
+    states = {job.name: (job.word, job.state, job.reason) for job in jobs.values()}
+    assert states == {
+        "a;b $(id)|x": ("CANCELLED", "over", ""),
+        "raylocal": ("CANCELLED", "over", ""),
+        "done": ("COMPLETED", "over", ""),
+        "fails": ("FAILED", "over", "NonZeroExitCode"),
+        "stubborn": ("COMPLETING", "ending", ""),
+        "big": ("PENDING", "pending", "Resources"),
+        "behind": ("PENDING", "pending", "Priority"),
+        "tomorrow": ("PENDING", "pending", "BeginTime"),
+        "again": ("PENDING", "pending", "BeginTime"),
+        "again held": ("PENDING", "pending", "job requeued in held state"),
+        "after": ("PENDING", "pending", "Dependency"),
+        "two lines": ("PENDING", "pending", "JobHeldUser"),
+        "special": ("SPECIAL_EXIT", "pending", "job requeued in held state"),
+        "suspended": ("SUSPENDED", "running", ""),
+        "rayhost": ("RUNNING", "running", ""),
+        "array": ("RUNNING", "running", ""),
+        "het": ("RUNNING", "running", ""),
+        " [31mred [0m é “” --evil": ("RUNNING", "running", ""),
+    }
+    # Two elements of an array, and the two parts of a heterogeneous job.
+    assert [jobs[one].name for one in ("5", "6", "16", "17")] == ["array", "array", "het", "het"]
+    assert (jobs["16"].nodelist, jobs["17"].nodelist) == ("node-9", "node-10")
+    left = jobs["2"].time_left_s
+    assert left is not None
+    assert 580 < left < 600
+    # Without a limit.
+    assert jobs["5"].time_left_s is None
+
+
+@pytest.mark.parametrize(("version", "form"), FORMS)
+def test_the_recorded_json_of_newer_ones_says_the_same(version: str, form: str) -> None:
+    text = by_id(of_text((GOLDEN / f"squeue-{version}.txt").read_text(), MARK))
+    answer = (GOLDEN / f"squeue-{form}.json").read_text()
+    jobs = by_id(of_json(answer, "alice", RECORDED[version][0]))
+    assert set(jobs) == set(text)
+    for job in jobs.values():
+        other = text[job.id]
+        assert (job.name, job.state, job.nodelist) == (other.name, other.state, other.nodelist)
+        assert (job.node_count, job.started) == (other.node_count, other.started)
+        assert job.time_left_s == pytest.approx(other.time_left_s, abs=2)
+        assert job.reason == other.reason or job.reason == "JobHeldUser"
+    assert of_json(answer, "root", NOW) == []
+
+
+def test_who_has_their_nodes_alone() -> None:
+    """Recorded of jobs with `--exclusive` of each kind, and of two without, in this order."""
+    newer = "".join(
+        f"{job:<20}{said:<20}\n"
+        for job, said in enumerate(["NODE", "NO", "NO", "USER", "TOPO", "MCS"], 1)
+    )
+    assert alone(newer) == {"1"}
+    assert alone("1                   \n2                   \n") == {"1", "2"}
+    assert alone("Welcome to the cluster\n\n") == set()
+    marked = {"24.11": {"4", "19", "20"}, "26.05": set(map(str, {*range(1, 22)} - {7}))}
+    for version, jobs in marked.items():
+        said = of_text((GOLDEN / f"squeue-{version}.txt").read_text(), MARK)
+        assert {job.id for job in said if job.exclusive} == jobs
+    # Its JSON knows only the older field, in which nobody is alone any more.
+    newest = of_json((GOLDEN / "squeue-26.05.json").read_text(), "alice", NOW)
+    assert not any(job.exclusive for job in newest)
+
+
+def test_json_of_23_02() -> None:
+    jobs = by_id(of_json((GOLDEN / "squeue-23.02.json").read_text(), "alice", NOW))
     assert list(jobs) == ["525", "526", "527", "528"]
     train = jobs["525"]
     assert (train.state, train.nodelist, train.node_count) == ("running", "gpu[001-002]", 2)
@@ -75,7 +146,7 @@ def test_newer_json(version: str) -> None:
 def test_what_a_login_shell_says_before(noise: str) -> None:
     text = noise + (GOLDEN / "squeue-22.05.txt").read_text()
     assert len(of_text(text, MARK)) == 7
-    assert len(of_json(noise + (GOLDEN / "squeue-25.05.json").read_text(), "alice", NOW)) == 4
+    assert len(of_json(noise + (GOLDEN / "squeue-25.05.json").read_text(), "alice", NOW)) == 20
 
 
 def test_another_format_is_no_list_without_jobs() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -83,26 +83,16 @@ class Masters:
 
 
 async def opened(master: SshMaster, host: str, port: int, limit_s: float = PATIENCE_S) -> Stream:
-    """A stream through the master, made of two pipes."""
-    far_in, ours_out = os.pipe()
-    ours_in, far_out = os.pipe()
+    """A stream through the master, which alone has the other end."""
+    ours, theirs = socket.socketpair()
     try:
-        carried = await master.connect(host, port, far_in, far_out, limit_s)
+        with theirs:
+            theirs.setblocking(False)
+            carried = await master.connect(host, port, theirs.fileno(), limit_s)
     except BaseException:
-        os.close(ours_in)
-        os.close(ours_out)
+        ours.close()
         raise
-    finally:
-        os.close(far_in)
-        os.close(far_out)
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(2**20)
-    protocol = asyncio.StreamReaderProtocol(reader)
-    await loop.connect_read_pipe(lambda: protocol, os.fdopen(ours_in, "rb", 0))
-    transport, writing = await loop.connect_write_pipe(
-        asyncio.streams.FlowControlMixin, os.fdopen(ours_out, "wb", 0)
-    )
-    return reader, asyncio.StreamWriter(transport, writing, reader, loop), carried
+    return *await asyncio.open_connection(sock=ours, limit=2**20), carried
 
 
 async def echoes(stream: Stream, text: bytes = b"hello\n") -> bool:

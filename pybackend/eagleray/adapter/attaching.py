@@ -92,9 +92,10 @@ class _Trial:
 class Attaching:
     """One attempt.  `take` must get every event of the link from its beginning."""
 
-    def __init__(self, params: AttachParams, calls: Calls) -> None:
+    def __init__(self, params: AttachParams, calls: Calls, ignored: list[list[Any]]) -> None:
         self._params = params
         self._calls = calls
+        self._ignored = ignored
         self._greeted = asyncio.Event()
         self._initialized_or_refused = asyncio.Event()
 
@@ -145,7 +146,8 @@ class Attaching:
             raise self._unreached(spec, error) from error
         link = Link(reader, writer, trial.take, trial.closed)
         trial.link = link
-        self._begin(link)
+        if link.is_carried:
+            self._begin(link)
         try:
             await self._first(self._greeted, link, answer_s)
         except EaglerayError:
@@ -156,6 +158,8 @@ class Attaching:
             if link.problem is not None:
                 raise self._unreached(spec, link.problem)
             raise not_a_debugger(params.name, params.host, params.port)
+        if not link.is_carried:
+            self._begin(link)
         trial.begin()
         return link
 
@@ -166,40 +170,46 @@ class Attaching:
         return worker_unreachable(params.name, params.host, params.port, error.message)
 
     def _begin(self, link: Link) -> None:
-        """Says the first words without waiting for the greeting: each wait is a round trip, and may be 40 ms more.
+        """Says all that the worker can be told before it goes on; debugpy takes one after the other.
 
-        debugpy's small messages wait for an acknowledgement, which a far sshd delays as long as nothing is sent.
+        Through a route this is said ahead of the greeting: each wait is a round trip, and may be 40 ms more, since
+        debugpy's small messages wait for an acknowledgement that a far sshd delays as long as nothing is sent.
         """
         self._initialize = link.begin("initialize", INITIALIZE)
         self._attach = link.begin("attach", ATTACH)
         self._attach.add_done_callback(lambda _: self._initialized_or_refused.set())
-        for answer in (self._initialize, self._attach):
+        self._exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
+        self._preparing = asyncio.ensure_future(
+            self._calls.run(link.begin, "prepare", self._ignored)
+        )
+        for answer in (self._initialize, self._attach, self._exceptions, self._preparing):
             # What is no debugger leaves them unanswered, and nobody asks for them then.
             answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    async def attach(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
+    async def attach(self, link: Link) -> tuple[Message, Prepared]:
         """Says all up to configurationDone; returns the capabilities and what the worker said of itself."""
         with link.for_worker(self._params.name):
-            return await self._converse(link, ignored)
+            return await self._converse(link)
 
-    async def _converse(self, link: Link, ignored: list[list[Any]]) -> tuple[Message, Prepared]:
+    async def _converse(self, link: Link) -> tuple[Message, Prepared]:
         initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
+            # debugpy's own process may end when it is left with something to answer, and the other client's session too.
+            await asyncio.wait([self._exceptions, self._preparing], timeout=PREPARE_S)
             self._refuse(attach.result())
-        exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
-        prepared = await self._prepare(link, ignored)
+        # The worker goes on only now: breakpoint() must have been prepared before it moves.
+        prepared = await self._prepared()
         done = link.begin("configurationDone")
-        await self._in_time(exceptions)
+        await self._in_time(self._exceptions)
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
         told = await answered(prepared) if prepared is not None else None
         return initialize.get("body") or {}, landing.prepared(told)
 
-    async def _prepare(self, link: Link, ignored: list[list[Any]]) -> asyncio.Future[str] | None:
+    async def _prepared(self) -> asyncio.Future[str] | None:
         with contextlib.suppress(asyncio.TimeoutError):
-            preparing = self._calls.run(link.begin, "prepare", ignored)
-            return await asyncio.wait_for(preparing, PREPARE_S)
+            return await asyncio.wait_for(self._preparing, PREPARE_S)
         return None
 
     async def _in_time(self, answer: asyncio.Future[T]) -> T:

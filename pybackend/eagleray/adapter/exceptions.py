@@ -27,7 +27,11 @@ def summary(info: Message) -> str:
     return printable(": ".join(part for part in (name, text) if part))
 
 
-async def ask(request: Callable[[str, Message], Awaitable[Message]], thread: int) -> str:
-    """`summary` of what the debugger says that this thread has stopped for."""
+async def of_stop(
+    request: Callable[[str, Message], Awaitable[Message]], body: Message, thread: int
+) -> str:
+    """`summary` of what a thread has stopped for, which its `stopped` event mostly says by itself."""
+    if body.get("text"):
+        return summary({"exceptionId": body["text"], "description": body.get("description")})
     response = await request("exceptionInfo", {"threadId": thread})
     return summary(response.get("body") or {})

@@ -1,7 +1,7 @@
 """What runs inside the worker: its text is sent there and evaluated while the worker still waits.
 
 It makes breakpoint() stop at the line that follows in the person's own function, takes debugpy's delay
-off its answers, and says who the worker is.  It must run on every Python that Ray ran on since 2.9 and must
+off its answers, sends the stack with each stop, and says who the worker is.  It must run on every Python that Ray ran on since 2.9 and must
 not fail: without it the worker is debugged all the same, only later and one frame off.
 """
 
@@ -101,6 +101,7 @@ def install(pydevd: Any) -> None:
     pydevd.settrace = settrace
     stand_at_failures(pydevd.get_global_debugger())
     answer_before_stops(pydevd.get_global_debugger())
+    tell_stacks(pydevd.get_global_debugger())
 
 
 def stand_at_failures(db: Any) -> None:
@@ -141,6 +142,24 @@ def answer_before_stops(db: Any) -> None:
         original(self, *args)
 
     kind.send_suspend_notification = send
+
+
+def tell_stacks(db: Any) -> None:
+    """Puts the stack into the event that a thread has stopped: asking for it takes another round trip."""
+    kind = type(db.cmd_factory)
+    original = kind.make_thread_suspend_single_notification
+
+    def make(self: Any, db: Any, thread: Any, *args: Any) -> Any:
+        command = original(self, db, thread, *args)
+        try:
+            stack = self.make_get_thread_stack_message(db, 0, thread, None, None, True)
+            said = dict(command.as_dict)
+            said["body"] = dict(said["body"], **{TOLD: stack.as_dict["body"]["stackFrames"]})
+            return type(command)(command.id, 0, said, is_json=True)
+        except Exception:
+            return command  # Then it is asked for.
+
+    kind.make_thread_suspend_single_notification = make
 
 
 def ignore(places: list[Any]) -> str:

@@ -35,10 +35,11 @@ _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo", "setBreakpoints"})
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
 # debugpy's small messages wait until the one before is acknowledged, and whoever carries our stream to it (sshd,
-# the bridge) delays that by 40 ms unless there is something to send.  A header line that says nothing, ahead of
-# the next message, is something; it is repeated for as long as an answer may be on its way.
+# the bridge) delays that by 40 ms unless there is something to send.  Neither end's socket is ours to change, so
+# that we send something: a header line that says nothing, ahead of the next message.  It is repeated while answers
+# are awaited and for as long as an event may follow them, but not for an evaluation that takes its time.
 _NUDGE = b"Eagleray: listens\r\n"
-_NUDGE_EVERY_S, _NUDGES = 0.005, 9
+_NUDGE_EVERY_S, _NUDGES, _NUDGES_AWAITING = 0.005, 9, 60
 
 # After this time a request in flight no longer keeps the next one waiting.
 _PATIENCE_S = 2.0
@@ -52,7 +53,8 @@ class Link:
     """Owns both streams and the task that reads them; all of it on one event loop.
 
     `on_event` gets every event in order, `on_close` is called once when the connection has ended.
-    `problem` is then set if it was lost, and None if the other end closed it.
+    `problem` is then set if it was lost, and None if the other end closed it.  `is_carried` is false of a
+    direct connection.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Link:
         self.ended = asyncio.Event()
         self._nudging: asyncio.TimerHandle | None = None
         sock: socket.socket | None = writer.get_extra_info("socket")
-        self._is_carried = sock is not None and sock.family == socket.AF_UNIX
+        self.is_carried = sock is not None and sock.family == socket.AF_UNIX
         self._reading = asyncio.create_task(self._read())
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
@@ -132,7 +134,8 @@ class Link:
         """Says something for a while after each request; a direct connection acknowledges by itself."""
         if self._nudging is not None:
             self._nudging.cancel()
-        if not self._is_carried or self._closed or count > _NUDGES:
+        limit = _NUDGES_AWAITING if self._pending else _NUDGES
+        if not self.is_carried or self._closed or count > limit:
             return
         if count:
             self._writer.write(_NUDGE)
@@ -189,7 +192,7 @@ class Link:
         """Lets the kernel acknowledge at once: debugpy's next small message waits for it, else 40 ms."""
         option = getattr(socket, "TCP_QUICKACK", None)
         sock: socket.socket | None = self._writer.get_extra_info("socket")
-        if option is not None and sock is not None and not self._is_carried:
+        if option is not None and sock is not None and not self.is_carried:
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, option, 1)
 

@@ -43,9 +43,7 @@ class RunAttaching(Attaching):
     def __init__(
         self, params: AttachParams, calls: Calls, ignored: list[list[Any]], run: RunSide
     ) -> None:
-        super().__init__(params, calls)
-        self._worker_calls = calls
-        self._ignored_lines = ignored
+        super().__init__(params, calls, ignored)
         self._run = run
         self._inherited: dict[str, Any] | None = None
         self._on_event: Callable[[Message], None] = lambda _: None
@@ -72,7 +70,7 @@ class RunAttaching(Attaching):
         link = Link(stream.reader, writer, on_event, lambda: on_close(link))
         return link
 
-    async def attach(self, link: Link, *_: object) -> tuple[Message, Prepared]:
+    async def attach(self, link: Link) -> tuple[Message, Prepared]:
         with link.for_worker(self._params.name):
             if self._inherited is not None:
                 return await self._inherit(link, self._inherited)
@@ -109,7 +107,7 @@ class RunAttaching(Attaching):
 
     async def _prepare_worker(self, link: Link) -> asyncio.Future[str] | None:
         preparing = asyncio.ensure_future(
-            self._worker_calls.run(link.begin, "prepare", self._ignored_lines)
+            self._calls.run(link.begin, "prepare", self._ignored)
         )
         done, _ = await asyncio.wait([preparing], timeout=PREPARE_S)
         if not done:

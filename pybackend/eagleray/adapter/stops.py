@@ -1,11 +1,18 @@
-"""Where a worker stands, from the `stopped` event and its folded stack."""
+"""Where a worker stands, from the `stopped` event and its stack."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from eagleray.adapter.dap import Message
+from eagleray.adapter.in_worker import TOLD
 from eagleray.adapter.protocol import Stop
+
+
+def stacks_told(body: Message) -> dict[int, list[Message]]:
+    """Takes the stack that `in_worker` has put into a `stopped` event out of it, by its thread."""
+    frames = body.pop(TOLD, None)
+    return {int(body.get("threadId") or 0): frames} if isinstance(frames, list) else {}
 
 
 def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> Stop:

@@ -17,7 +17,7 @@ from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Stop, WorkerState
 from eagleray.adapter.record import Record
-from eagleray.adapter.stops import is_among, stop_of
+from eagleray.adapter.stops import is_among, stacks_told, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.adapter.worker_states import state_of
 from eagleray.common.clock import Clock
@@ -93,7 +93,7 @@ class Worker:
 
         self._link = await attaching.connect(self._routes, take, ended)
         try:
-            capabilities, self.prepared = await attaching.attach(self._link, self._ignored)
+            capabilities, self.prepared = await attaching.attach(self._link)
         except BaseException:
             self.is_leaving = True
             if self._link is not None:
@@ -111,7 +111,7 @@ class Worker:
             self._set_running()
 
     def _attaching(self) -> Attaching:
-        return Attaching(self.params, self._calls)
+        return Attaching(self.params, self._calls, self._ignored)
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Worker:
             return await link.request(command, arguments)
 
     async def stack(self, thread: int) -> list[Message]:
-        """The folded stack of a thread, in the worker's paths; asked for once per stop."""
+        """The folded stack of a thread, in the worker's paths; it comes with the stop or is asked for once."""
         if thread not in self._stacks:
             arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
             response = await self.request("stackTrace", arguments)
@@ -236,7 +236,8 @@ class Worker:
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:
-        self._stacks.clear()
+        told = stacks_told(event["body"])
+        self._stacks = {thread: fold(frames, self.owners) for thread, frames in told.items()}
         if event["body"].get("reason") == "step" and not self._steps:
             # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
             event["body"]["reason"] = "breakpoint"
@@ -256,7 +257,7 @@ class Worker:
     async def _where(self, body: Message) -> Stop:
         thread, fails = self.record.focus, body.get("reason") == "exception"
         frames = await self.stack(thread)
-        exception = await exceptions.ask(self.request, thread) if fails else ""
+        exception = await exceptions.of_stop(self.request, body, thread) if fails else ""
         return stop_of(body, frames, thread, exception)
 
     def _is_at(self, places: list[list[Any]]) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.adapter.protocol import Ran
 from eagleray.clients import hostlist, slurm_jobs
@@ -117,7 +117,8 @@ class Slurm:
             return []
         try:
             if ran.code == 0:
-                return slurm_jobs.of_text(ran.stdout, mark)
+                jobs = slurm_jobs.of_text(ran.stdout, mark)
+                return await self._surely_exclusive(ssh, query, jobs)
         except ValueError:
             ran = await self._squeue(ssh, [*query, "--json"])
         try:
@@ -171,6 +172,16 @@ class Slurm:
         ]
         said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
         return [one for value in said for one in _dashboards(value, nodes)]
+
+    async def _surely_exclusive(
+        self, ssh: str, query: Sequence[str], jobs: list[SlurmJob]
+    ) -> list[SlurmJob]:
+        """`jobs`, of which only those are exclusive that a newer SLURM, too, says to have their nodes alone."""
+        if not any(job.exclusive for job in jobs):
+            return jobs
+        ran = await self._squeue(ssh, [*query, "-h", "-O", slurm_jobs.EXCLUSIVE])
+        alone = slurm_jobs.alone(ran.stdout) if ran.code == 0 else set()
+        return [evolve(job, exclusive=job.exclusive and job.id in alone) for job in jobs]
 
     async def _squeue(self, ssh: str, query: Sequence[str]) -> Ran:
         unset = [part for name in _SETTINGS for part in ("-u", name)]

@@ -1,4 +1,4 @@
-"""What `squeue` says of jobs, as text in our own format and as JSON of SLURM 22 to 25."""
+"""What `squeue` says of jobs, as text in our own format and as JSON of SLURM 22 to 26."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
 UNLIMITED_S = 300 * 24 * 3600.0
 # The fields of `squeue -o`, in the order of `_of_fields`.
 _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
+# The argument of `squeue -O` whose answer `alone` reads.
+EXCLUSIVE = "JobID:20,Exclusive:20"
 _ID = re.compile(r"[0-9]{1,10}")
 _TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")
 
@@ -66,6 +68,16 @@ def of_text(text: str, mark: str) -> list[SlurmJob]:
     # What stands before a mark at the beginning of a line is noise of a login shell, or a line's end.
     rows = (pieces[at + 1 : at + 1 + each] for at in range(0, len(pieces) - each, each + 1))
     return [job for fields in rows if (job := _of_fields(fields))]
+
+
+def alone(text: str) -> set[str]:
+    """The ids of those jobs of an answer in `EXCLUSIVE` with whom nobody shares a node, if `%h` says so too.
+
+    SLURM 26 says NO there of every job that did not ask to share its CPUs, and has another field for this
+    one.  Older ones leave out that field, of which they know nothing.
+    """
+    rows = (line.split() for line in text.splitlines())
+    return {row[0] for row in rows if row and row[1:] in ([], ["NODE"])}
 
 
 def _of_fields(fields: list[str]) -> SlurmJob | None:

@@ -79,16 +79,13 @@ class SshMaster:
         self._is_closed = False
         ssh_paths.remove_stale(folder)
 
-    async def connect(
-        self, host: str, port: int, read_fd: int, write_fd: int, limit_s: float
-    ) -> Carried:
-        """Carries `host:port` of the far end: what is read from `read_fd` goes there, the rest to `write_fd`.
+    async def connect(self, host: str, port: int, client: int, limit_s: float) -> Carried:
+        """Carries `host:port` of the far end to the socket of which `client` is a descriptor.
 
         Waits until there is a connection, `limit_s` at most (not counted while the person is being asked).
-        Returns when the far end is truly connected; raises an EaglerayError with the reason otherwise.  The
-        descriptors stay the caller's, who may close them when this has returned; nothing has been read
-        from `read_fd` when it raises.  They must not be the same socket: the far end's EOF is told by closing
-        `write_fd` alone.
+        Returns when the far end is truly connected; raises an EaglerayError with the reason otherwise, and
+        then nothing has been read from the socket.  `client` stays the caller's, who may close it when this
+        has returned.
         """
         address = f"{host}:{port}"
         left = limit_s
@@ -96,7 +93,7 @@ class SshMaster:
             process, left = await self._connection(left)
             began = time.monotonic()
             try:
-                return await carried_by(process, host, port, read_fd, write_fd, left)
+                return await carried_by(process, host, port, client, left)
             except ssh_mux.Refused as error:
                 raise far_error(address, self.destination, str(error)) from error
             except Replaced:

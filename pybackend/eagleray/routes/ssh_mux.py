@@ -73,17 +73,17 @@ async def check(path: Path) -> int:
         sock.close()
 
 
-async def carry(path: Path, host: str, port: int, read_fd: int, write_fd: int) -> socket.socket:
-    """Has the master at `path` connect `host:port` with a pair of descriptors, which it duplicates.
+async def carry(path: Path, host: str, port: int, client: int) -> socket.socket:
+    """Has the master at `path` connect `host:port` with the socket of which `client` is a descriptor.
 
-    Returns once the far end is connected, with a socket whose closing ends the connection; raises
-    Refused, MuxError or OSError.  A cancelled call leaves nothing open.  The two descriptors must not be
-    the same socket: ssh tells the far end's EOF by closing its copy of `write_fd` alone.
+    Returns once the far end is connected, with a socket whose closing ends the connection, and which ends
+    with it; raises Refused, MuxError or OSError.  A cancelled call leaves nothing open.  The master has
+    duplicates of `client`: it closes them at the far end's EOF, which nobody sees who has one as well.
     """
     sock = await _connected(path)
     try:
         body = _string(b"") + _string(host.encode()) + struct.pack(">I", port)
-        answer = await _asked(sock, _NEW_STDIO_FORWARD, body, (read_fd, write_fd))
+        answer = await _asked(sock, _NEW_STDIO_FORWARD, body, (client, client))
         if answer.kind in (_FAILURE, _PERMISSION_DENIED):
             raise Refused(answer.text(1))
         if answer.kind != _SESSION_OPENED:

@@ -13,10 +13,10 @@ class Replaced(Exception):
 
 
 async def carried_by(
-    process: SshProcess, host: str, port: int, read_fd: int, write_fd: int, limit_s: float
+    process: SshProcess, host: str, port: int, client: int, limit_s: float
 ) -> Carried:
     """`SshProcess.carry` for that time and while the process is not replaced; raises TimeoutError or Replaced."""
-    carrying = asyncio.ensure_future(process.carry(host, port, read_fd, write_fd))
+    carrying = asyncio.ensure_future(process.carry(host, port, client))
     replaced = asyncio.ensure_future(process.is_replaced.wait())
     is_taken = False
     try:

@@ -31,16 +31,32 @@ _GONE_S = 10.0
 
 
 class Carried:
-    """One TCP connection that ssh carries.
+    """One TCP connection that the ssh listening on `control_path` carries.
 
     `ended` is set when ssh is done with it, for whatever reason.  `lost` is set when the ssh process that
     carries it has died, up to a second later; it stays clear when one of its two ends closes it.
     """
 
-    def __init__(self, close: Callable[[], None]) -> None:
+    def __init__(self, control_path: Path, close: Callable[[], None]) -> None:
         self.ended = asyncio.Event()
         self.lost = asyncio.Event()
+        self._control_path = control_path
         self._close = close
+
+    async def is_lost(self) -> bool:
+        """Whether an end of it that was just seen is that of ssh itself.
+
+        ssh is asked, since one that lives answers at once whatever becomes of its link, and the end of a
+        process is told late.
+        """
+        try:
+            await asyncio.wait_for(ssh_mux.check(self._control_path), _LATE_S)
+        except (ConnectionError, ssh_mux.MuxError):
+            return True
+        except (OSError, asyncio.TimeoutError):
+            # An ssh that ends removes its socket, but so do those who clear /tmp.
+            await is_set_within(self.lost, _LATE_S)
+        return self.lost.is_set()
 
     def close(self) -> None:
         """Ends the connection, whatever is still on its way."""
@@ -128,7 +144,7 @@ class SshProcess:
         with contextlib.suppress(OSError):
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
-    async def carry(self, host: str, port: int, read_fd: int, write_fd: int) -> Carried:
+    async def carry(self, host: str, port: int, client: int) -> Carried:
         """`ssh_mux.carry` over this connection; Refused comes with the reason, if ssh gave one."""
         if not self._opening:
             # What nobody waits for any longer must not explain what comes now.
@@ -136,7 +152,7 @@ class SshProcess:
             self.words.forget_refusals()
         self._opening += 1
         try:
-            sock = await ssh_mux.carry(self.control_path, host, port, read_fd, write_fd)
+            sock = await ssh_mux.carry(self.control_path, host, port, client)
         except ssh_mux.Refused as error:
             raise ssh_mux.Refused(self._refusal()) from error
         finally:
@@ -163,7 +179,7 @@ class SshProcess:
                     self._just_ended.add(carried)
                     loop.call_later(_LATE_S, self._just_ended.discard, carried)
 
-        carried = Carried(end)
+        carried = Carried(self.control_path, end)
         self.carried.add(carried)
         loop.add_reader(sock, hear)
         return carried

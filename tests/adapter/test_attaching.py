@@ -1,0 +1,189 @@
+"""What is said to a worker's debugger before it goes on, and what need not be asked when it has stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+from eagleray.adapter import attaching, dap
+from eagleray.adapter.attaching import Attaching
+from eagleray.adapter.landing import Calls
+from eagleray.adapter.link import Link
+from eagleray.adapter.protocol import AttachParams, AttachResult
+from eagleray.adapter.registry import Registry
+from eagleray.common.errors import EaglerayError
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import RouteSpec
+
+from tests.adapter.harness import Program, attach_params
+from tests.adapter.test_landing import on_each_python
+from tests.adapter.test_registry import no_routes, workers  # noqa: F401
+
+GREETING = dap.event("output", {"category": "telemetry", "output": "debugpy"})
+AT_ONCE = ["initialize", "attach", "setExceptionBreakpoints", "evaluate"]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Carried(Routes):
+    """Every stream leads through a carrier to `serve`."""
+
+    def __init__(self, serve: Serve) -> None:
+        super().__init__(no_routes)
+        self._serve = serve
+        self.served: asyncio.Future[None] | None = None
+
+    async def open_stream(
+        self, spec: RouteSpec, host: str, port: int, limit_s: float, confirmed: bool = True
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        ours, theirs = socket.socketpair()
+        far = await asyncio.open_connection(sock=theirs)
+        self.served = asyncio.ensure_future(self._serve(*far))
+        return await asyncio.open_connection(sock=ours)
+
+
+def of(params: AttachParams) -> tuple[Attaching, Calls]:
+    calls = Calls()
+    return Attaching(params, calls, []), calls
+
+
+async def converse(attempt: tuple[Attaching, Calls], routes: Routes) -> None:
+    one, calls = attempt
+
+    def take(event: dap.Message) -> None:
+        one.take(event)
+        calls.take(event)
+
+    link = await one.connect(routes, take, lambda _: None)
+    try:
+        await one.attach(link)
+    finally:
+        link.close()
+
+
+def params(port: int = 1) -> AttachParams:
+    return AttachParams("session_1", "w1", "", "PolicyWorker r0", "127.0.0.1", port)
+
+
+async def heard(reader: asyncio.StreamReader, count: int) -> list[dap.Message]:
+    messages = [await dap.read(reader) for _ in range(count)]
+    return [message for message in messages if message is not None]
+
+
+async def test_through_a_route_all_is_said_before_the_greeting_has_come() -> None:
+    """Every wait for an answer is a round trip; only the last words need one, since then the worker moves."""
+    said: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requests = await heard(reader, len(AT_ONCE))
+        said.extend(request["command"] for request in requests)
+        writer.write(dap.encode(GREETING) + dap.encode(dap.event("initialized")))
+        for request in requests:
+            if request["command"] not in ("attach", "evaluate"):
+                writer.write(dap.encode(dap.success(request)))
+        writer.write(dap.encode(dap.failure(requests[-1], "not in this one")))
+        [last] = await heard(reader, 1)
+        said.append(last["command"])
+        for request in (last, requests[1]):
+            writer.write(dap.encode(dap.success(request)))
+        await reader.read()
+        writer.close()
+
+    routes = Carried(serve)
+    await converse(of(params()), routes)
+    assert said == [*AT_ONCE, "configurationDone"]
+    assert routes.served is not None
+    await routes.served
+
+
+async def test_a_stranger_on_a_direct_port_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attaching, "ANSWER_S", 0.05)
+    received: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.set_result(await reader.read())
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(EaglerayError) as silent:
+            await converse(of(params(port)), Routes(no_routes))
+        assert silent.value.code == "worker-silent"
+        assert await received == b""
+
+
+async def test_a_debugger_that_refuses_is_left_when_it_has_answered_everything() -> None:
+    """debugpy's process may end otherwise, and with it the session of the one who was there before."""
+    answered: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(dap.encode(GREETING))
+        initialize, attach, *others = await heard(reader, len(AT_ONCE))
+        writer.write(dap.encode(dap.success(initialize)))
+        writer.write(dap.encode(dap.failure(attach, "Server is already being debugged.")))
+        await writer.drain()
+        for request in others:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert not reader.at_eof()
+            answered.append(request["command"])
+            writer.write(dap.encode(dap.failure(request, "Server is not available")))
+        writer.close()
+
+    routes = Carried(serve)
+    with pytest.raises(EaglerayError) as refused:
+        await converse(of(params()), routes)
+    assert (refused.value.code, answered) == ("worker-busy", AT_ONCE[2:])
+    assert routes.served is not None
+    await routes.served
+
+
+async def asked_for(
+    workers: Registry,  # noqa: F811
+    worker: Program,
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[AttachResult, list[str]]:
+    """The result of attaching and the commands that it took."""
+    commands: list[str] = []
+    begin = Link.begin
+
+    def noted(
+        self: Link, command: str, arguments: dap.Message | None = None
+    ) -> asyncio.Future[dap.Message]:
+        commands.append(command)
+        return begin(self, command, arguments)
+
+    monkeypatch.setattr(Link, "begin", noted)
+    result = await workers.attach(AttachParams(**attach_params(worker)))
+    return result, commands
+
+
+@on_each_python
+async def test_a_stop_comes_with_its_stack(
+    workers: Registry,  # noqa: F811
+    program: Callable[..., Program],
+    monkeypatch: pytest.MonkeyPatch,
+    python: str,
+) -> None:
+    result, commands = await asked_for(workers, program("loop.py", "1"), monkeypatch)
+    assert commands == [*AT_ONCE, "configurationDone"]
+    stop = result.worker.stop
+    assert stop is not None and (stop.function, stop.path[-7:]) == ("train", "loop.py")
+
+
+@on_each_python
+async def test_a_failure_comes_with_its_stack_and_its_words(
+    workers: Registry,  # noqa: F811
+    program: Callable[..., Program],
+    monkeypatch: pytest.MonkeyPatch,
+    python: str,
+) -> None:
+    result, commands = await asked_for(workers, program("failing.py"), monkeypatch)
+    assert commands == [*AT_ONCE, "configurationDone"]
+    stop = result.worker.stop
+    assert stop is not None
+    assert (stop.function, stop.exception) == (
+        "divide",
+        "ZeroDivisionError: float division by zero",
+    )

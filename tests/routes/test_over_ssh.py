@@ -1,0 +1,112 @@
+"""The ends of a connection that a real ssh carries, as its client sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from eagleray.routes import ssh_mux, ssh_process
+from eagleray.routes.carried import Carried
+from eagleray.routes.over_ssh import OverSsh
+from eagleray.routes.ssh_command import SshOptions
+
+from tests.routes.ssh_fixtures import Masters
+from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer
+
+pytestmark = pytest.mark.lab
+
+# More than all buffers on the way hold.
+MUCH = os.urandom(2**24)
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter, Carried]
+
+
+class Far:
+    """A server that says a word, and ends when it may."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"word")
+        await self.may_end.wait()
+        writer.write(MUCH)
+        writer.close()
+
+
+@pytest.fixture
+async def over(sshd: SshServer, masters: Masters) -> AsyncIterator[OverSsh]:
+    sshd.start()
+    await sshd.listens()
+    options = SshOptions(str(sshd.configure()), reuse=False)
+    over = OverSsh(HOST, masters.folder, masters.person.ask, lambda: None, lambda: options)
+    yield over
+    await over.close()
+
+
+@pytest.fixture
+async def far() -> AsyncIterator[Far]:
+    yield Far()
+
+
+@pytest.fixture
+async def client(over: OverSsh, far: Far) -> AsyncIterator[Client]:
+    async with await asyncio.start_server(far.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        near, carried_end = socket.socketpair()
+        carried = await over.carry(carried_end, "127.0.0.1", port, PATIENCE_S)
+        reader, writer = await asyncio.open_connection(sock=near)
+        assert await asyncio.wait_for(reader.readexactly(4), PATIENCE_S) == b"word"
+        yield reader, writer, carried
+        carried.close()
+        writer.close()
+        far.may_end.set()
+
+
+async def test_the_far_end_closes_when_all_has_arrived(
+    client: Client, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The death of an ssh, which is told late, is not waited for while it lives."""
+    monkeypatch.setattr(ssh_process, "_LATE_S", 10 * PATIENCE_S)
+    reader, _, carried = client
+    far.may_end.set()
+    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == MUCH
+    await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
+    assert carried.loss is None
+
+
+def remove(control: Path) -> None:
+    """As those do who clear /tmp."""
+    control.unlink()
+
+
+def leave(control: Path) -> None:
+    """It stays where it is."""
+
+
+@pytest.mark.parametrize("treat", [leave, remove])
+async def test_an_ssh_that_dies_is_a_loss(
+    over: OverSsh, client: Client, treat: Callable[[Path], None]
+) -> None:
+    reader, _, carried = client
+    pid = await ssh_mux.check(Path(over.health.control))
+    treat(Path(over.health.control))
+    os.kill(pid, signal.SIGKILL)
+    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    assert carried.loss is not None
+    assert carried.loss.code == "link-lost"
+
+
+async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
+    over: OverSsh, client: Client, far: Far
+) -> None:
+    reader, _, carried = client
+    remove(Path(over.health.control))
+    far.may_end.set()
+    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == MUCH
+    await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
+    assert carried.loss is None
