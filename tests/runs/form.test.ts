@@ -10,7 +10,7 @@ import {
   moduleOf,
   type FormView,
 } from "../../extension/features/runs/form_model";
-import { reviewLines } from "../../extension/features/runs/review_model";
+import { reviewLines, reviewTexts } from "../../extension/features/runs/review_model";
 import { cluster, clustersOf } from "../workers/samples";
 import { proposal, shortened } from "./samples";
 
@@ -79,20 +79,26 @@ test("a file below the folder can be run as a module, another cannot", () => {
   assert.deepEqual(kinds("/w/train.sh"), ["", "script", "sbatch"]);
 });
 
-test("the review lists what could not be found before what will apply", () => {
+test("the review has the answers, and what could not be found", () => {
   const lines = reviewLines(shortened());
   assert.deepEqual(
     lines.map((line) => line.label),
-    [
-      ...["Start", "Change…", "Save as Preset…", "Cancel"],
-      ...["Could not find", "no trackers", "Will apply", "few steps"],
-    ],
+    ["Start", "Change…", "Save as Preset…", "Cancel", "Could not find", "no trackers"],
   );
   assert.equal(lines[0]?.description, "verl 0.5 · 1 could not find, 1 will apply");
   assert.deepEqual(
     lines.map((line) => line.answer ?? ""),
-    ["start", "back", "save", "cancel", "", "", "", ""],
+    ["start", "back", "save", "cancel", "", ""],
   );
+});
+
+test("both texts begin with each wish and what becomes of it, and differ below", () => {
+  const { before, after } = reviewTexts(shortened());
+  const head = before.slice(0, -shortened().before.length);
+  assert.equal(after, head + shortened().after);
+  assert.match(head, /# verl 0\.5; nothing has been started/);
+  assert.match(head, /# few steps +will apply +trainer\.total_training_steps$/m);
+  assert.match(head, /# no trackers +could not find +no logger is named$/m);
 });
 
 test("the review says that no framework was recognised, and what else is to be known", () => {

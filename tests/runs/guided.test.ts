@@ -13,6 +13,7 @@ import {
   type Prepare,
   type SavePreset,
 } from "../../extension/features/runs/messages";
+import { reviewTexts } from "../../extension/features/runs/review_model";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, Uri, type FakeQuickPick } from "../fakes/vscode";
 import { FOLDER, proposal, shortened } from "./samples";
@@ -116,8 +117,9 @@ test("“Debug Run…” has the preset that fits, and shows what it changes bef
   const [before, after] = (diff?.args ?? []) as Uri[];
   const provider = editor.providers.get("eagleray-run");
   assert.ok(before && after);
-  assert.equal(provider?.provideTextDocumentContent(before), shortened().before);
-  assert.equal(provider.provideTextDocumentContent(after), shortened().after);
+  const texts = reviewTexts(shortened());
+  assert.equal(provider?.provideTextDocumentContent(before), texts.before);
+  assert.equal(provider.provideTextDocumentContent(after), texts.after);
   await choose("Start");
   await running;
   assert.equal(lastAsked().preset, "verl");
@@ -130,7 +132,7 @@ test("from the review there is a way back to the form, and one out", async () =>
   await choose("Show What Changes, Then Start", "Change…", "Show What Changes, Then Start");
   const review = await open();
   // A line that only explains is no answer.
-  review.choose("few steps");
+  review.choose("no trackers");
   assert.ok(review.open);
   await choose("Cancel");
   await running;

@@ -90,8 +90,8 @@ await browserRun(
       await openFile("run_ppo.sh");
       await window.command("Eagleray: Debug Run", () => choice("No checkpoints").isVisible());
       await window.shot("form");
-      await choose("Show What Changes", () => choice("Will apply").isVisible(), "the review");
-      await window.sees(page.locator(".diff-editor").first(), "both texts side by side");
+      await choose("Show What Changes", () => choice("Save as Preset").isVisible(), "the review");
+      await window.sees(page.locator(".monaco-diff-editor").first(), "both texts side by side");
       await window.shot("review");
       await choose("Cancel", async () => !(await list.isVisible()), "the list is closed");
       await window.seesNot(run(/run_ppo/), "a run");

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Proposal } from "./messages";
-import { reviewLines, type ReviewAnswer, type ReviewLine } from "./review_model";
+import { reviewLines, reviewTexts, type ReviewAnswer, type ReviewLine } from "./review_model";
 
 const SCHEME = "eagleray-run";
 
@@ -26,8 +26,8 @@ export class Review implements Disposable, vscode.TextDocumentContentProvider {
 
   /** What the person makes of a proposal; a list that is closed starts nothing. */
   async of(proposal: Proposal): Promise<ReviewAnswer> {
-    const { before, after, title } = proposal;
-    const name = plain(title).replaceAll("/", "∕");
+    const { before, after } = reviewTexts(proposal);
+    const name = plain(proposal.title).replaceAll("/", "∕");
     const sides = [this.side(`/as it is/${name}`, before), this.side(`/with/${name}`, after)];
     await vscode.commands.executeCommand(
       "vscode.diff",
@@ -55,7 +55,7 @@ export class Review implements Disposable, vscode.TextDocumentContentProvider {
 function pickAnswer(lines: readonly ReviewLine[]): Promise<ReviewAnswer> {
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { line: ReviewLine }>();
   pick.title = "Start it like this?";
-  pick.placeholder = "What was asked for, and what becomes of it";
+  pick.placeholder = "What changes stands below";
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;

@@ -1,4 +1,4 @@
-/** The list of what a preset asked for and what becomes of it, as lines of a picker. */
+/** What a preset asked for and what becomes of it: as the head of the texts that are compared, and as a picker. */
 
 import { count, plain } from "../../common/texts";
 import type { Draft } from "./draft";
@@ -20,19 +20,44 @@ export interface ReviewLine {
   readonly answer?: ReviewAnswer;
 }
 
-const TITLES: readonly (readonly [Change["outcome"], string, string])[] = [
+const OUTCOMES: readonly (readonly [Change["outcome"], string, string])[] = [
   ["could not find", "Could not find", "circle-slash"],
   ["not sure", "Not sure", "question"],
   ["will apply", "Will apply", "check"],
   ["already so", "Already so", "circle-large-outline"],
 ];
 
-/** The answers, then what could not be found, which matters most, then the rest. */
+/** The list above the texts covers their first lines, which say nothing else. */
+const COVERED = ["", "", "", "", "", "", "", ""];
+const ASKED_WIDTH = 48;
+const OUTCOME_WIDTH = 16;
+
+/** Both texts with the same head, which lists every wish. */
+export function reviewTexts(proposal: Proposal): {
+  readonly before: string;
+  readonly after: string;
+} {
+  const { before, after, changes } = proposal;
+  const head = [
+    ...COVERED,
+    `# ${known(proposal)}; nothing has been started`,
+    "",
+    `# ${"asked".padEnd(ASKED_WIDTH)}${"outcome".padEnd(OUTCOME_WIDTH)}where`,
+    ...changes.map(({ asked, outcome, where, why }) => {
+      const reason = plain(`${where} ${why}`, 300);
+      return `# ${plain(asked).padEnd(ASKED_WIDTH)}${outcome.padEnd(OUTCOME_WIDTH)}${reason}`.trim();
+    }),
+    "",
+    "",
+  ].join("\n");
+  return { before: head + before, after: head + after };
+}
+
+/** The answers, then what the person should know before they give one. */
 export function reviewLines(proposal: Proposal): ReviewLine[] {
-  const { framework, framework_version: version, changes, problems } = proposal;
-  const known = framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
+  const { changes, problems } = proposal;
   return [
-    answer("Start", "play", "start", `${plain(known)} · ${tally(changes)}`),
+    answer("Start", "play", "start", `${plain(known(proposal))} · ${tally(changes)}`),
     answer("Change…", "settings", "back", "back to the form"),
     answer("Save as Preset…", "save", "save", "with the answers of the form"),
     answer("Cancel", "close", "cancel", "nothing is started"),
@@ -40,13 +65,19 @@ export function reviewLines(proposal: Proposal): ReviewLine[] {
       ...line(plain(message, 300), "", plain(next_step, 300)),
       icon: "warning",
     })),
-    ...TITLES.flatMap(([outcome, title, icon]) => section(changes, outcome, title, icon)),
+    ...OUTCOMES.slice(0, 2).flatMap(([outcome, title, icon]) =>
+      section(changes, outcome, title, icon),
+    ),
   ];
+}
+
+function known({ framework, framework_version: version }: Proposal): string {
+  return framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
 }
 
 /** "7 will apply, 1 could not find". */
 function tally(changes: readonly Change[]): string {
-  const numbers = TITLES.map(([outcome, title]) => {
+  const numbers = OUTCOMES.map(([outcome, title]) => {
     const number = changes.filter((change) => change.outcome === outcome).length;
     return number === 0 ? "" : `${number} ${title.toLowerCase()}`;
   }).filter((text) => text !== "");
