@@ -52,7 +52,7 @@ def test_only_sessions_that_wait_are_listed() -> None:
 
 
 def test_what_is_said_is_bounded() -> None:
-    huge = {name: "x" * 100_000 for name in FIELDS} | {"traceback": "y" * 100_000 + "end"}
+    huge = dict.fromkeys(FIELDS, "x" * 100000) | {"traceback": "y" * 100_000 + "end"}
     (one,) = Kept(Store(RAY_PDB_a=huge)).waiting()
     assert all(len(str(one[name])) == size for name, size in FIELDS.items())
     assert str(one["traceback"]).endswith("end")
