@@ -11,6 +11,7 @@ import { endWithChildren, must, run } from "./run.mjs";
 endWithChildren();
 const arguments_ = process.argv.slice(2);
 await Promise.all([makeEnvironment("dev"), makeLab()]);
+for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = arguments_.includes("--lab") ? {} : await measureEditor();
 const words = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...arguments_];
 const { code } = await run(interpreter("dev"), words, {

@@ -165,10 +165,12 @@ def start_cluster(
     dashboard_port: int = 0,
     env: dict[str, str] | None = None,
     ready: str = "/api/v0/workers",
+    num_cpus: int = 16,
 ) -> Iterator[RayCluster]:
     """A cluster for the length of the `with`; it is there once its dashboard answers `ready`."""
     command = [sys.executable, str(SCRIPT), "--python", python, f"--token={token}"]
     command += [f"--dashboard-port={dashboard_port}", f"--ready={ready}"]
+    command += [f"--num-cpus={num_cpus}"]
     command += ["--profiling"] if profiling else []
     command += [f"--env={name}={value}" for name, value in (env or {}).items()]
     with subprocess.Popen(

@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench import lab, polling, sidecar, workers
+from tests.bench import lab, polling, runs, sidecar, workers
 from tests.bench.rows import Row, at_most, table, write
 from tests.lab.site import NoSite
 from tests.ray_cluster import start_cluster, temporary_home
@@ -42,6 +42,10 @@ def here(samples: int, many: int) -> list[Row]:
         rows += map(told, asyncio.run(workers.attaching(home, cluster, samples)))
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
+        rows.append(told(asyncio.run(runs.reached(home, cluster, samples))))
+    pairs = min(samples, 10)
+    rows += map(told, runs.matching(pairs))
+    rows += map(told, runs.costs(pairs))
     return rows
 
 

@@ -31,6 +31,19 @@ def at_most_times(name: str, ours: Sequence[float], peer: Sequence[float], limit
     return _row(name, a, b, f"≤ {limit:g} × peer", len(ours), a <= limit * b)
 
 
+def least_at_most_times(
+    name: str, ours: Sequence[float], peer: Sequence[float], limit: float
+) -> Row:
+    """The goal is a ratio of the best that was seen, which is what noise adds to."""
+    a, b = min(ours), min(peer)
+    return _row(name, a, b, f"≤ {limit:g} × peer, best", len(ours), a <= limit * b)
+
+
+def printed(name: str, ours: Sequence[float], peer: Sequence[float]) -> Row:
+    """There is no goal: the number is to be known."""
+    return _row(name, min(ours), min(peer), "known", len(ours), True)
+
+
 def at_most_more(name: str, ours: Sequence[float], peer: Sequence[float], limit: float) -> Row:
     """The goal is a difference."""
     a, b = median(ours), median(peer)

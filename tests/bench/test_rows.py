@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.bench.rows import at_least_times, at_most, at_most_more, at_most_times, table, write
+from tests.bench.rows import (
+    at_least_times,
+    at_most,
+    at_most_more,
+    at_most_times,
+    least_at_most_times,
+    printed,
+    table,
+    write,
+)
 
 
 def test_goals() -> None:
@@ -16,6 +25,9 @@ def test_goals() -> None:
     assert at_most("c", [80.0], 80).good
     assert at_most("c", [1.0], 80).peer is None
     assert at_most("c", [1.0], 80, [2.0]).ratio == 0.5
+    assert least_at_most_times("e", [9.0, 1.04], [1.0, 7.0], 1.05).good
+    assert not least_at_most_times("e", [9.0, 1.06], [1.0, 7.0], 1.05).good
+    assert printed("f", [9.0], [1.0]).ratio == 9.0
     assert at_least_times("d", [95.0], [100.0], 0.9).good
     assert not at_least_times("d", [80.0], [100.0], 0.9).good
 

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.dap_client import DapClient
-from tests.ray_cluster import wait_for
+from tests.ray_cluster import RayCluster, wait_for
 
 SOURCE = Path(__file__).parents[2] / "pybackend" / "eagleray" / "in_cluster" / "run"
 PACKAGE = "_eagleray_run_12345678"
 SECRET = "a secret of this run"
 RUN = "0123456789ab"
+WORKERS = (
+    "/api/v0/workers?detail=1&limit=1000"
+    "&filter_keys=is_alive&filter_predicates=%3D&filter_values=True"
+)
 
 
 class Run:
@@ -107,6 +111,14 @@ class GateClient:
         return [line for line in self.lines if event in (line.get("event"), *line)]
 
     @property
+    def latest(self) -> dict[str, Any]:
+        """Who the worker is by all that it has said of itself."""
+        said = dict(self.hello)
+        for line in self.having("who"):
+            said.update(line)
+        return said
+
+    @property
     def hello(self) -> dict[str, Any]:
         hello: dict[str, Any] = self.wait("hello")["hello"]
         return hello
@@ -140,7 +152,8 @@ class Debugging:
             for one in run.settings["breakpoints"]
         }
         self.client.attach(
-            breakpoints={files[path]: lines[path] for path in files if path in lines}
+            breakpoints={files[path]: lines[path] for path in files if path in lines},
+            justMyCode=False,
         )
 
     def stop(self) -> tuple[str, int]:
@@ -161,3 +174,39 @@ def debugging(host: str, port: int, run: Run) -> Iterator[Debugging]:
         yield Debugging(gate, run)
     finally:
         gate.close()
+
+
+class Gates:
+    """The gates of a cluster's workers, found where everybody finds them: in Ray's own table."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._cluster = cluster
+        self._known: dict[str, GateClient] = {}
+        self._seen: set[str] = set()
+
+    def wait(self, name: str) -> GateClient:
+        """The gate of the worker whose class, function or name this is; it is handed out once."""
+
+        def found() -> GateClient | None:
+            self._look()
+            for worker_id, client in self._known.items():
+                hello = client.latest
+                if name in (hello.get("class"), hello.get("function"), hello.get("name")):
+                    return self._known.pop(worker_id)
+            return None
+
+        gate = wait_for(f"the gate of {name}", found)
+        assert gate is not None
+        return gate
+
+    def close(self) -> None:
+        for client in self._known.values():
+            client.close()
+
+    def _look(self) -> None:
+        with contextlib.suppress(OSError):
+            rows = self._cluster.get(WORKERS)["data"]["result"]["result"]
+            for row in rows:
+                if row["debugger_port"] and row["worker_id"] not in self._seen:
+                    self._seen.add(row["worker_id"])
+                    self._known[row["worker_id"]] = GateClient(row["ip"], row["debugger_port"])

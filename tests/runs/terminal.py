@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -44,6 +45,13 @@ class Terminal:
 
     def interrupt(self) -> None:
         os.kill(self.process.pid, signal.SIGINT)
+
+    def interrupt_hard(self) -> None:
+        """Ends what still runs, with its program, as a test that failed has to."""
+        while self.process.poll() is None:
+            self.interrupt()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=2)
 
     def code(self) -> int:
         return self.process.wait(timeout=90)

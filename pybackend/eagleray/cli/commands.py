@@ -223,8 +223,10 @@ async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:
     await parts.watch.refresh()
     seen = parts.watch.all_seen()
     answering = [one.cluster for one in seen if one.error is None]
-    if answering:
-        return answering
+    # A worker of a run is held whether its cluster is known here or not.
+    held = [one.cluster for one in await parts.adapters.workers() if one.state != "gone"]
+    if found := list(dict.fromkeys([*answering, *held])):
+        return found
     raise next((one.error for one in seen if one.error is not None), no_clusters())
 
 

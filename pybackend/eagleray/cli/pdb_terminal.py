@@ -80,6 +80,8 @@ class Terminal:
         self._last = ""
 
     def run(self) -> int:
+        # Whoever started us in the background had it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGUSR1, self._on_gone)
         for number in (signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, self._on_closed)

@@ -58,7 +58,7 @@ class Late:
         return importlib.import_module("late").VALUE
 
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
+FOLDER = __file__.rpartition("/")[0]
 
 
 @ray.remote(num_cpus=0)

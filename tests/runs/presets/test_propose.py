@@ -206,6 +206,28 @@ def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> Non
     assert proposed(plan, timeouts="30").plan.env == {"RLINF_TIMEOUT": "30"}
 
 
+@pytest.mark.parametrize(
+    ("option", "line", "kept_out"),
+    [
+        ("", "", False),
+        ("", "#SBATCH --export=ALL,A=1", False),
+        ("", "#SBATCH --export=NONE", True),
+        ("--export=A,B", "", True),
+        ("--export=ALL", "#SBATCH --export=NONE", False),
+    ],
+)
+def test_a_batch_job_that_gets_no_environment(
+    tmp_path: Path, option: str, line: str, kept_out: bool
+) -> None:
+    folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
+    (folder / "job.sh").write_text(f"#!/bin/bash\n{line}\nuv run run_grpo.py\n")
+    argv = [word for word in ("sbatch", option, "job.sh") if word]
+    made = proposed(plan_of(folder, *argv, kind="sbatch"), hang_details="on")
+    assert ("NCCL_DEBUG" in made.plan.env) is not kept_out
+    assert all((one.outcome == "could not find") is kept_out for one in made.changes)
+    assert all(("keeps the environment out" in one.why) is kept_out for one in made.changes)
+
+
 def test_areal_without_a_place_for_variables(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "areal", "1.0.4")
     (folder / "c.yaml").write_text("actor:\n  backend: x\n")

@@ -124,7 +124,7 @@ def test_nothing_of_the_checkout_is_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe\x00", b"python3 -m verl.trainer.main_ppo '" * 3, b"x" * (2**20 + 1)]
+    "content", [b"", b"\xff\xfe\x00", b"python3 -m verl.trainer.main_ppo '" * 3, b"x" * (2**18 + 1)]
 )
 def test_a_file_that_cannot_be_read_is_none(tmp_path: Path, content: bytes) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from eagleray.features.runs.presets.launch import value_of
 from eagleray.features.runs.presets.script import Script, read_script
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.runs.presets.checkouts import SCRIPTS
 
@@ -162,3 +164,24 @@ def test_variables_that_the_script_sets() -> None:
     before = script("verl_plain.sh").assigned("NCCL_DEBUG")
     assert before and before.line == 7
     assert found.assigned("OTHER") is None
+
+
+@given(st.text("ab1 \n'\"$(){}`\\#<>|&;=@!x.py-m", max_size=80))
+def test_any_text_is_read(text: str) -> None:
+    found = read_script(text)
+    assert found.launch is None or 0 < found.launch.end <= len(found.text)
+
+
+def test_a_long_script_is_read_in_one_go() -> None:
+    lines = [f"export V{i}=${{V{i - 1}}}x\necho $V{i} 'a b' $(date)" for i in range(4000)]
+    found = read_script("\n".join([*lines, 'python3 train.py k=1 "$@"']))
+    assert found.launch is not None and found.launch.line == 8001
+    assert len(found.assignments) == 4000
+
+
+def test_variables_that_double_each_other_have_an_end() -> None:
+    lines = [f'V{i}="$V{i - 1}$V{i - 1}"' for i in range(1, 200)]
+    found = read_script("\n".join(["V0=ab", *lines, "python3 train.py k=$V199 l=$V2"]))
+    assert found.launch is not None
+    assert value_of(found.launch.words, "k", "hydra") == (found.launch.words[0], None)
+    assert value_of(found.launch.words, "l", "hydra") == (found.launch.words[1], "abababab")

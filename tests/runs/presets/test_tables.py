@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eagleray.features.runs.presets.options import NAMES
 from eagleray.features.runs.presets.table import TableError, table_of, tables, variables
+from eagleray.features.runs.presets.versions import order_of
 
 FOLDER = resources.files("eagleray.features.runs.presets") / "tables"
 FRAMEWORKS = [table for table in tables() if table.package]
@@ -87,3 +89,14 @@ def test_a_broken_table_is_refused(broken: dict[str, Any]) -> None:
 
 def test_the_table_itself_is_taken() -> None:
     assert table_of(said()).framework == "verl"
+
+
+def test_the_readme_names_the_versions_that_were_read() -> None:
+    """By the first word of a row: the ranges of that framework, the oldest first."""
+    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([\d][^|]*) \|$", readme, re.MULTILINE)
+    said = {name.partition(",")[0].strip(): ranges.split(", ") for name, ranges in rows}
+    read: dict[str, list[str]] = {}
+    for table in sorted(FRAMEWORKS, key=lambda one: order_of(one.versions.first) or ((), 0, 0)):
+        read.setdefault(table.title.partition(" and ")[0], []).append(str(table.versions))
+    assert said == read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -23,15 +23,18 @@ class GateAt:
     here: bool = False
 
 
-def in_table(rows: Iterable[WorkerRow], since_ms: int) -> Iterator[GateAt]:
-    """The gates among the debug ports of workers.
+def in_table(
+    rows: Iterable[WorkerRow], since_ms: int, announced: Collection[int] = ()
+) -> Iterator[GateAt]:
+    """The gates among the debug ports of workers; those of drivers that are `announced` by files are left out.
 
     A worker that began before the run has none of it.  One that waits for a debugger shows the port of that
     debugger, which takes one client only and must not be tried.
     """
     for row in rows:
         old = 0 < row.started_ms < since_ms
-        if row.debug_port > 0 and row.paused_threads == 0 and not old:
+        known = row.kind == "driver" and row.debug_port in announced
+        if row.debug_port > 0 and row.paused_threads == 0 and not old and not known:
             yield GateAt(row.worker_id, row.node_ip, row.debug_port)
 
 

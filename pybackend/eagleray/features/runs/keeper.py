@@ -11,6 +11,7 @@ from typing import Protocol
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.run_errors import far_lost
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.starters.starting import Ending, Starter
@@ -78,7 +79,7 @@ class Keeper:
             while not ended.done():
                 self._look()
                 await asyncio.wait([ended], timeout=LOOK_S)
-            await self._end(ended.result())
+            await self._end(_ending(ended))
         finally:
             for task in (watching, stopping, ended):
                 task.cancel()
@@ -144,3 +145,10 @@ class Keeper:
             except OSError as error:
                 # A full disk must not end the keeping.
                 log.warning("the state cannot be written: %s", error)
+
+
+def _ending(ended: asyncio.Task[Ending]) -> Ending:
+    try:
+        return ended.result()
+    except EaglerayError as error:
+        return Ending(None, far_lost(error.message))

@@ -156,7 +156,8 @@ class Watching:
             rows = await home.dashboard.all_workers()
             if len(rows) != self._alive:
                 self._alive, self._changed_at = len(rows), _now()
-            gates += in_table(rows, int(self._state.started * 1000))
+            announced = [gate.port for gate in gates]
+            gates += in_table(rows, int(self._state.started * 1000), announced)
         for gate in gates:
             self._hand(gate, home)
         await self._ask_seen()

@@ -117,8 +117,12 @@ class PausedWorkers:
     async def refresh(
         self, clusters: Collection[str] | None = None, locate_s: float = 0.0
     ) -> tuple[PausedGroup, ...]:
-        """Asks everything anew; lines of paused workers are waited for at most `locate_s`."""
-        asked = [None] if clusters is None else list(clusters)
+        """Asks everything anew; lines of paused workers are waited for at most `locate_s`.
+
+        Of a cluster that nobody watches there is what the adapters hold.
+        """
+        watched = {seen.cluster for seen in self._watch.all_seen()}
+        asked = [None] if clusters is None else [one for one in clusters if one in watched]
         _, self._said, self._said_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
             self._adapters.workers(),

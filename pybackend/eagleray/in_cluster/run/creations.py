@@ -24,7 +24,8 @@ class Creations:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._texts: dict[Any, str | None] = {}
+        self._plain: tuple[Any, str] | None = None
+        self._wanted: dict[Any, bool] = {}
 
     def extend_actors(self, module: ModuleType) -> None:
         kind = module.ActorClass
@@ -43,33 +44,48 @@ class Creations:
     @harmless
     def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         known = made.__ray_metadata__
-        own = known.modified_class
-        names = names_of(own.__module__, known.class_name, str(options.get("name") or ""))
-        return self._options(own, names, options)
+        actor = str(options.get("name") or "")
+        chosen = self._chosen(known.modified_class, known.class_name, actor, options)
+        return chosen and {**options, "runtime_env": chosen[0]}
 
     @harmless
     def _of_function(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         own = made._function
-        chosen = self._options(own, names_of(own.__module__, own.__qualname__), options)
-        if chosen is not None and "serialized_runtime_env_info" in options:
-            # Ray has made its text of the runtime_env already; it is made again, once for each function.
-            chosen["serialized_runtime_env_info"] = self._text(made, chosen["runtime_env"])
-        return chosen
+        chosen = self._chosen(own, own.__qualname__, "", options)
+        if chosen is None:
+            return None
+        extended_options = {**options, "runtime_env": chosen[0]}
+        if "serialized_runtime_env_info" in options:
+            # Ray has made its text of the runtime_env already.
+            extended_options["serialized_runtime_env_info"] = chosen[1]
+        return extended_options
 
-    def _options(
-        self, made: object, names: list[str], options: dict[str, Any]
-    ) -> dict[str, Any] | None:
-        """The options with our runtime_env, None if they stay as they are."""
-        own = options.get("runtime_env") or {}
-        if own and VARIABLE in (own.get("env_vars") or {}):
+    def _chosen(
+        self, own: Any, name: str, actor: str, options: dict[str, Any]
+    ) -> tuple[Any, str] | None:
+        """The runtime_env for it and Ray's text of that, None if it stays as it is."""
+        given = options.get("runtime_env") or {}
+        if VARIABLE in (given.get("env_vars") or {}):
             return None
         if ray_worker.started_cluster() or self._is_inherited():
-            wanted = bool(own) and needs_extending(own, self._settings)
+            wanted = bool(given) and needs_extending(given, self._settings)
         else:
-            wanted = meant(self._settings.workers, names) or may_create(made)
+            wanted = self._is_wanted(own, name, actor)
         if not wanted:
             return None
-        return {**options, "runtime_env": extended(own, self._settings)}
+        if given:
+            return serialized(parsed(extended(given, self._settings)))
+        # Thousands of tasks are created in this way.
+        if self._plain is None:
+            self._plain = serialized(parsed(extended({}, self._settings)))
+        return self._plain
+
+    def _is_wanted(self, own: Any, name: str, actor: str) -> bool:
+        key = (own, actor)
+        if key not in self._wanted:
+            names = names_of(own.__module__, name, actor)
+            self._wanted[key] = meant(self._settings.workers, names) or may_create(own)
+        return self._wanted[key]
 
     def _is_inherited(self) -> bool:
         """Whether what is created here gets the runtime_env of this job or worker, and so ours, anyway."""
@@ -79,16 +95,20 @@ class Creations:
         text = worker.core_worker.get_current_runtime_env() or ""
         return VARIABLE in (text if isinstance(text, str) else str(text))
 
-    def _text(self, made: Any, runtime_env: dict[str, Any]) -> str:
-        from ray._private.utils import get_runtime_env_info, parse_runtime_env_for_task_or_actor
 
-        return str(
-            get_runtime_env_info(
-                parse_runtime_env_for_task_or_actor(runtime_env),
-                is_job_runtime_env=False,
-                serialize=True,
-            )
-        )
+def parsed(runtime_env: dict[str, Any]) -> Any:
+    """Ray's own kind of runtime_env, as `options()` makes it; an older Ray has the function by a shorter name."""
+    from ray._private import utils
+
+    name = "parse_runtime_env_for_task_or_actor"
+    return getattr(utils, name if hasattr(utils, name) else "parse_runtime_env")(runtime_env)
+
+
+def serialized(runtime_env: Any) -> tuple[Any, str]:
+    from ray._private.utils import get_runtime_env_info
+
+    info = get_runtime_env_info(runtime_env, is_job_runtime_env=False, serialize=True)
+    return runtime_env, str(info)
 
 
 def may_create(made: object) -> bool:

@@ -10,6 +10,9 @@ from eagleray.features.runs.presets.bash_words import Word, commands_of, end_of_
 
 _PARAMETER = re.compile(r"\$(?:(?P<plain>[A-Za-z_]\w*|\d)|\{(?P<name>\w+)(?P<rest>[^}]*)\})")
 _PLAIN = re.compile(r"[^\\'\"$`]+")
+_PLAIN_IN_QUOTES = re.compile(r"[^\\$`]+")
+# Longer texts are not followed: variables that double each other would have no end.
+_LONGEST = 16 * 1024
 # In double quotes a backslash is a plain character, unless one of these follows.
 _ESCAPED_IN_QUOTES = ("$", "`", '"', "\\", "\n")
 
@@ -22,6 +25,9 @@ class Text:
     known: bool = True
 
     def __add__(self, other: Text) -> Text:
+        short = len(self.text) + len(other.text) <= _LONGEST
+        if not short:
+            return Text((self.text + other.text)[:_LONGEST], known=False)
         return Text(self.text + other.text, self.known and other.known)
 
 
@@ -60,8 +66,9 @@ def _in_quotes(text: str, values: Mapping[str, Text]) -> Text:
             piece, at = _parameter(text, at, values)
             said += piece
         else:
-            said += Text(text[at])
-            at += 1
+            plain = _PLAIN_IN_QUOTES.match(text, at)
+            said += Text(plain[0] if plain else text[at])
+            at = plain.end() if plain else at + 1
     return said
 
 

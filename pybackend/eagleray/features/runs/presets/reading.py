@@ -21,7 +21,7 @@ from eagleray.features.runs.presets.script import Script, read_script
 from eagleray.features.runs.presets.table import Table, tables
 
 # Scripts, programs and configurations are small; what is larger is none.
-_LARGEST = 2**20
+_LARGEST = 2**18
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
 _COMMAND = "COMMAND"
 # How many folders above the program are looked at for the framework's own files.

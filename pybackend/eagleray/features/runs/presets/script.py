@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from eagleray.features.runs.presets.bash_words import Command, Word, commands_of
@@ -69,24 +70,84 @@ def read_script(
     """Reads `raw`, given `arguments`.  Of several Python lines it takes the last one that `prefers` says yes to."""
     text = raw.replace("\r\n", "\n")
     commands = commands_of(text)
-    assignments = _assignments(text, commands, arguments)
-    found = [
-        launch for command in commands if (launch := _launch(text, command, assignments, arguments))
-    ]
+    reader = _Reader(text, arguments)
+    found = [launch for command in commands if (launch := reader.read(command))]
     chosen = next((one for one in reversed(found) if prefers(one)), found[-1] if found else None)
     passed = None if chosen is None else _passed_on(text, chosen)
-    readable = _READS_ARGUMENTS.search(_unquoted(text, commands)) is None
+    readable = _READS_ARGUMENTS.search(_unquoted(commands)) is None
     return Script(
         text=text,
         crlf=text != raw,
         launch=chosen,
         others=tuple(one.line for one in found if one is not chosen),
-        assignments=assignments,
+        assignments=tuple(reader.assignments),
         forwards=passed is not None and readable and chosen is not None and not chosen.inside,
         splits=passed is False,
         globs=_GLOB_OPTIONS.search(text) is not None,
         hidden=0 if chosen else _hidden(text, commands),
     )
+
+
+class _Reader:
+    """Goes through the commands in their order, and knows the variables that are set before each."""
+
+    def __init__(self, text: str, arguments: Sequence[str]) -> None:
+        self._text = text
+        self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
+        self._values = {str(i): Text(said) for i, said in enumerate(arguments[:9], 1)}
+        self._last: dict[str, Assignment] = {}
+        self.assignments: list[Assignment] = []
+
+    def read(self, command: Command) -> Launch | None:
+        words = [said for word in command.words for said in self._said(word)]
+        # Assignments in front of a command are no words of it.
+        first = next((i for i, one in enumerate(words) if not _ASSIGNMENT.fullmatch(one.text)), 0)
+        found = launch_of(words[first:])
+        self._assign(command)
+        line = self._line(command.words[0])
+        return found and replace(found, line=line, end=command.end, inside=command.function)
+
+    def _line(self, word: Word) -> int:
+        return bisect(self._ends, word.start - 1) + 1
+
+    def _said(self, word: Word) -> list[Said]:
+        """What a word gives: itself, or the words of the variable or array that it consists of."""
+        whole = _WHOLE_VARIABLE.fullmatch(word.raw)
+        held = self._last.get(whole["name"]) if whole else None
+        if whole and held and held.raw.startswith("(") and whole["array"]:
+            return [self._of_raw(one.raw, held.line) for one in array_words(held.raw)]
+        if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
+            inner = commands_of(held.raw[1:-1])
+            return [self._of_raw(one.raw, held.line) for c in inner[:1] for one in c.words]
+        said = self._of_raw(word.raw, self._line(word))
+        return [replace(said, span=(word.start, word.end))]
+
+    def _of_raw(self, raw: str, line: int) -> Said:
+        said = expanded(raw, self._values)
+        return Said(said.text, said.known, line)
+
+    def _assign(self, command: Command) -> None:
+        exported = command.words[0].raw == "export"
+        setting = command.words[0].raw in _SETTING
+        for word in command.words[1:] if setting else command.words:
+            said = _ASSIGNMENT.fullmatch(word.raw)
+            if said:
+                self._add(said, self._line(word), exported)
+            elif not setting:
+                break
+
+    def _add(self, said: re.Match[str], line: int, exported: bool) -> None:
+        name, raw = said["name"], said["value"]
+        whole = not raw.startswith("(") and not said["more"]
+        value = expanded(raw, self._values) if whole else Text(raw, known=False)
+        keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
+        one = Assignment(name, value, raw, line, exported, keeps)
+        # Which of several branches is taken is not known.
+        earlier = self._values.get(name)
+        sure = earlier is None or earlier == value
+        self._values[name] = value if sure else Text(f"${{{name}}}", known=False)
+        self._last[name] = one
+        self.assignments.append(one)
 
 
 def _passed_on(text: str, launch: Launch) -> bool | None:
@@ -98,78 +159,7 @@ def _passed_on(text: str, launch: Launch) -> bool | None:
     return None
 
 
-def _launch(
-    text: str, command: Command, assignments: Sequence[Assignment], arguments: Sequence[str]
-) -> Launch | None:
-    line = text.count("\n", 0, command.words[0].start) + 1
-    before = [one for one in assignments if one.line <= line]
-    values = _values(before, arguments)
-    words = [one for word in command.words for one in _said(text, word, values, before)]
-    # Assignments in front of a command are no words of it.
-    while words and _ASSIGNMENT.fullmatch(words[0].text):
-        words.pop(0)
-    found = launch_of(words)
-    return found and replace(found, line=line, end=command.end, inside=command.function)
-
-
-def _said(
-    text: str, word: Word, values: Mapping[str, Text], before: Sequence[Assignment]
-) -> list[Said]:
-    """What a word gives: itself, or the words of the variable or array that it consists of."""
-    line = text.count("\n", 0, word.start) + 1
-    whole = _WHOLE_VARIABLE.fullmatch(word.raw)
-    held = whole and next((o for o in reversed(before) if o.name == whole["name"]), None)
-    if whole and held and held.raw.startswith("(") and whole["array"]:
-        return [_of_raw(one.raw, held.line, values) for one in array_words(held.raw)]
-    if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
-        inner = commands_of(held.raw[1:-1])
-        return [_of_raw(one.raw, held.line, values) for c in inner[:1] for one in c.words]
-    return [replace(_of_raw(word.raw, line, values), span=(word.start, word.end))]
-
-
-def _of_raw(raw: str, line: int, values: Mapping[str, Text]) -> Said:
-    said = expanded(raw, values)
-    return Said(said.text, said.known, line)
-
-
-def _values(before: Sequence[Assignment], arguments: Sequence[str]) -> dict[str, Text]:
-    values = {str(i): Text(argument) for i, argument in enumerate(arguments[:9], 1)}
-    for one in before:
-        # Which of several branches is taken is not known.
-        earlier = values.get(one.name)
-        sure = earlier is None or earlier == one.value
-        values[one.name] = one.value if sure else Text(f"${{{one.name}}}", known=False)
-    return values
-
-
-def _assignments(
-    text: str, commands: Sequence[Command], arguments: Sequence[str]
-) -> tuple[Assignment, ...]:
-    found: list[Assignment] = []
-    for command in commands:
-        exported = command.words[0].raw == "export"
-        setting = command.words[0].raw in _SETTING
-        for word in command.words[1:] if setting else command.words:
-            said = _ASSIGNMENT.fullmatch(word.raw)
-            if said:
-                line = text.count("\n", 0, word.start) + 1
-                found.append(_assignment(said, line, exported, _values(found, arguments)))
-            elif not setting:
-                break
-    return tuple(found)
-
-
-def _assignment(
-    said: re.Match[str], line: int, exported: bool, values: Mapping[str, Text]
-) -> Assignment:
-    name, raw = said["name"], said["value"]
-    whole = not raw.startswith("(") and not said["more"]
-    value = expanded(raw, values) if whole else Text(raw, known=False)
-    keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
-    return Assignment(name, value, raw, line, exported, keeps)
-
-
-def _unquoted(text: str, commands: Sequence[Command]) -> str:
+def _unquoted(commands: Sequence[Command]) -> str:
     """The words of the script without those in single quotes, where `$1` is awk's and not ours."""
     words = (word.raw for command in commands if not command.function for word in command.words)
     return "\n".join(re.sub(r"'[^']*'", "", word) for word in words)

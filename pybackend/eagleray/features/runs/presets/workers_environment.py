@@ -45,14 +45,16 @@ def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
             return Carried(why=edit)
         return Carried(job=((name, value),), why="The runtime_env of the submitted job carries it.")
     if plan.kind == "job":
-        return _environment(name, value, facts, "The environment of a job reaches its workers.")
+        return _environment(
+            name, value, plan, facts, "The environment of a job reaches its workers."
+        )
     if _hands_on(workers, name):
-        return _environment(name, value, facts, workers.why + ".")
+        return _environment(name, value, plan, facts, workers.why + ".")
     if plan.cluster:
         why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
         return Carried(why=why)
     why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
-    return _environment(name, value, facts, why)
+    return _environment(name, value, plan, facts, why)
 
 
 def _hands_on(workers: Workers, name: str) -> bool:
@@ -68,11 +70,21 @@ def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
     return Carried(words=(word,), why=workers.why + ".")
 
 
-def _environment(name: str, value: str, facts: Facts, why: str) -> Carried:
+def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -> Carried:
     said = facts.script.assigned(name) if facts.script else None
     if said and not said.keeps:
         return Carried(why=f"Line {said.line} of {facts.script_word} sets it after us.")
+    if plan.kind == "sbatch" and (kept_out := _kept_out(plan, facts)):
+        return Carried(why=f"{kept_out} keeps the environment out of the job.")
     return Carried(env=((name, value),), why=why)
+
+
+def _kept_out(plan: RunPlan, facts: Facts) -> str:
+    """The option of sbatch by which a job gets only some variables, "" for none."""
+    words = [word for word in plan.argv if word.startswith("--export=")]
+    if not words and facts.script:
+        words = re.findall(r"^#SBATCH\s+(--export[= ]\S+)", facts.script.text, re.MULTILINE)
+    return next((word for word in words if not word[9:].upper().startswith("ALL")), "")
 
 
 def has_key(text: str, key: str) -> bool:

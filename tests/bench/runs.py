@@ -1,0 +1,166 @@
+"""Runs that are ready to debug: what that costs a program that never stops, and how soon one that stops is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from eagleray.adapter.protocol import WorkerState
+from eagleray.clients.adapter import Adapters
+
+from tests.bench.rows import Row, at_most, least_at_most_times, printed
+from tests.in_cluster_run.runs import Debugging, GateClient, Run, breakpoints, line_of
+from tests.ray_cluster import RayCluster, start_cluster
+from tests.real_ray.command import Command
+
+RUNNING, LOOPING, REACHING = (
+    Path(__file__).with_name(f"{name}.py") for name in ("running", "looping", "reaching")
+)
+CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
+ELSEWHERE = [{"path": "/nowhere/in/particular.py", "lines": [{"line": 1}]}]
+PREPARED = {"RAY_enable_worker_prestart": "1", "RAY_prestart_worker_first_driver": "1"}
+
+
+def costs(samples: int) -> list[Row]:
+    """Pairs of plain and ours in turn, the best of each."""
+    rows: list[Row] = []
+    with start_cluster() as cluster, tempfile.TemporaryDirectory() as folder:
+        free, nobody = _run(folder, "a"), _run(folder, "b", workers=["*Nobody*"])
+        for name, run in (("no breakpoint in their files", free), ("a filter for nobody", nobody)):
+            ours, plain = _pairs(cluster, run, "env", samples)
+            title = f"CPU of 8 actors with a runtime_env, {name} (s)"
+            rows.append(least_at_most_times(title, ours["cpu"], plain["cpu"], 1.05))
+        title = "pure-Python loop in workers of a run that do not match (s)"
+        rows.append(least_at_most_times(title, ours["loop"], plain["loop"], 1.03))
+    with (
+        start_cluster(env=PREPARED, num_cpus=8) as cluster,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        run = _run(folder, "c", workers=["*Nobody*"])
+        ours, plain = _pairs(cluster, run, "plain", samples)
+        title = "start-up of 8 actors without a runtime_env, a filter for nobody (s)"
+        rows.append(least_at_most_times(title, ours["start"], plain["start"], 1.05))
+    return rows
+
+
+def matching(samples: int) -> list[Row]:
+    """What debugpy costs where it traces; there is nothing to aim at, for it is debugpy's own."""
+    rows = []
+    for version, python in _pythons().items():
+        if not python.exists():
+            print(f"not measured: no environment with Python {version} and debugpy", flush=True)
+            continue
+        plain = [_looped(python, os.environ) for _ in range(samples)]
+        ours = [_looped_in_run(python) for _ in range(samples)]
+        for index, what in enumerate(("a loop", "small calls")):
+            title = f"{what} in a process that matches and does not stop, Python {version} (s)"
+            rows.append(printed(title, [o[index] for o in ours], [p[index] for p in plain]))
+    return rows
+
+
+async def reached(home: Path, cluster: RayCluster, samples: int) -> Row:
+    """From the line before the breakpoint to the word that the worker stands there, and can be shown."""
+    moment = home / "reached"
+    command = Command({**cluster.eagleray_env(home), "RAY_ADDRESS": cluster.gcs_address})
+    place = f"{REACHING}:{line_of(REACHING, 'here')}"
+    words = [cluster.python, str(REACHING), str(samples + 1), str(moment)]
+    started = await asyncio.to_thread(
+        command.run, "run", "--detach", "--break", place, "--workers", "Coming", "--", *words
+    )
+    assert started.returncode == 0, started.stderr
+    took = []
+    adapters = Adapters()
+    stops: asyncio.Queue[tuple[float, WorkerState]] = asyncio.Queue()
+
+    def listen(states: list[WorkerState]) -> None:
+        now = time.time()
+        for state in states:
+            if state.stop is not None:
+                stops.put_nowait((now, state))
+
+    end = adapters.listen(listen)
+    last = 0.0
+    try:
+        while len(took) < samples:
+            seen, state = await asyncio.wait_for(stops.get(), 120)
+            said = float(moment.read_text())
+            if said <= last:
+                continue  # The same stop was told of twice.
+            took.append(seen - said)
+            last = said
+            await adapters.continue_(state.session, state.worker_id)
+        await asyncio.to_thread(command.run, "runs", "stop", started.stdout.strip())
+    finally:
+        end()
+        await adapters.close()
+    return at_most("breakpoint reached to stopped, in a run (s)", took, 0.6)
+
+
+def _run(folder: str, name: str, **settings: Any) -> Run:
+    own = Path(folder, name)
+    own.mkdir()
+    return Run(own, **{"breakpoints": ELSEWHERE, **settings})
+
+
+def _pairs(
+    cluster: RayCluster, run: Run, kind: str, samples: int
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """What `running.py` says under the run and without it."""
+    ours: dict[str, list[float]] = {}
+    plain: dict[str, list[float]] = {}
+    for _ in range(samples):
+        for into, env in ((plain, {}), (ours, run.env())):
+            for key, value in _ran(cluster, kind, env).items():
+                into.setdefault(key, []).append(value)
+    return ours, plain
+
+
+def _ran(cluster: RayCluster, kind: str, env: dict[str, str]) -> dict[str, float]:
+    program = cluster.run(RUNNING, kind, **env)
+    code = program.wait(300)
+    assert code == 0, program.output()
+    said: dict[str, float] = json.loads(program.output().strip().splitlines()[-1])
+    return said
+
+
+def _pythons() -> dict[str, Path]:
+    ours = "{}.{}".format(*sys.version_info)
+    others = {v: CACHE / f"worker-{v}" / "bin" / "python" for v in ("3.12", "3.13")}
+    return {ours: Path(sys.executable), **others}
+
+
+def _looped(python: Path, env: Any) -> list[float]:
+    done = subprocess.run(
+        [str(python), str(LOOPING)], env=dict(env), capture_output=True, text=True, check=True
+    )
+    said: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def _looped_in_run(python: Path) -> list[float]:
+    """With a debugger that is attached and has its line set, as in a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(Path(folder), breakpoints=breakpoints(LOOPING, "never"))
+        with subprocess.Popen(
+            [str(python), str(LOOPING)],
+            env={**os.environ, **run.env()},
+            stdout=subprocess.PIPE,
+            # Some versions of Python say at their end that debugpy has ended before them.
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            file = run.wait_gate_file()
+            gate = GateClient(file["host"], file["port"])
+            debugging = Debugging(gate, run)
+            assert process.stdout is not None
+            said: list[float] = json.loads(process.stdout.readline())
+            debugging.client.close()
+            gate.close()
+    return said

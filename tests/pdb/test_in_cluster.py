@@ -1,0 +1,85 @@
+"""What runs in the cluster to list pdb sessions, with a key-value store that is faked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from eagleray.features.pdb.pdb import PROGRAM
+from eagleray.in_cluster.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, Kept
+
+VALUE = {"pdb_address": "localhost:1", "filename": "f.py", "lineno": 3, "timestamp": 1.5}
+
+
+class Store:
+    """Ray's key-value store; `later` is what comes after the first look at a key."""
+
+    def __init__(self, **values: Any) -> None:
+        self.values = {key.encode(): _text(value) for key, value in values.items()}
+        self.later: dict[bytes, bytes] = {}
+
+    def internal_kv_keys(self, prefix: bytes, namespace: bytes) -> list[bytes]:
+        assert namespace == b"ray_pdb"
+        return [key for key in self.values if key.startswith(prefix)]
+
+    def internal_kv_get(self, key: bytes, namespace: bytes) -> bytes | None:
+        found = self.values.get(key)
+        if key in self.later:
+            self.values[key] = self.later.pop(key)
+        return found
+
+    def internal_kv_del(self, key: bytes, by_prefix: bool, namespace: bytes) -> None:
+        assert not by_prefix
+        self.values.pop(key, None)
+
+
+def _text(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+def test_only_sessions_that_wait_are_listed() -> None:
+    store = Store(
+        RAY_PDB_a=VALUE,
+        RAY_PDB_CONTINUE_b={"job_id": "01"},
+        RAY_PDB_c={"exit_debugger": True},
+        RAY_PDB_d=b"no json",
+        RAY_PDB_e=b"[" * 100_000,
+        RAY_PDB_f=b'"' + b"x" * LARGEST + b'"',
+        RAY_PDB_g=[1],
+    )
+    (one,) = Kept(store).waiting()
+    assert (one["id"], one["filename"], one["lineno"]) == ("a", "f.py", 3)
+
+
+def test_what_is_said_is_bounded() -> None:
+    huge = dict.fromkeys(FIELDS, "x" * 100000) | {"traceback": "y" * 100_000 + "end"}
+    (one,) = Kept(Store(RAY_PDB_a=huge)).waiting()
+    assert all(len(str(one[name])) == size for name, size in FIELDS.items())
+    assert str(one["traceback"]).endswith("end")
+    assert len(str(one["traceback"])) == TRACEBACK
+    many = Kept(Store(**{f"RAY_PDB_{n}": VALUE for n in range(MOST + 5)})).waiting()
+    assert len(many) == MOST
+
+
+def test_a_hop_is_followed_and_leaves_nothing() -> None:
+    store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={})
+    store.later[b"RAY_PDB_a"] = _text(VALUE)
+    (one,) = Kept(store).followed(b"a", seconds=30)
+    assert one["pdb_address"] == "localhost:1"
+    assert list(store.values) == [b"RAY_PDB_a"]
+
+
+def test_the_end_of_a_hop_leaves_nothing() -> None:
+    store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"}, RAY_PDB_a={"exit_debugger": True})
+    assert Kept(store).followed(b"a", seconds=30) == []
+    assert store.values == {}
+
+
+def test_a_hop_that_nobody_reaches_is_given_up() -> None:
+    store = Store(RAY_PDB_CONTINUE_a={"job_id": "01"})
+    assert Kept(store).followed(b"a", seconds=0) == []
+    assert store.values == {}
+
+
+def test_the_text_survives_rays_reading_of_variables() -> None:
+    assert "$" not in PROGRAM.read_text(encoding="utf-8")

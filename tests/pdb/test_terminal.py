@@ -1,0 +1,207 @@
+"""The terminal of one pdb, on a real pseudo-terminal and a real pdb: what is typed, and how it is left unharmed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.cli import pdb_terminal
+from eagleray.cli.pdb_terminal import ENDED, FAILS, REFUSED, RUNS, SILENT, WENT_ON
+
+from tests.ray_cluster import REPOSITORY
+
+WAITING = Path(__file__).parent / "programs" / "waiting.py"
+START = REPOSITORY / "pybackend" / "eagleray_start.py"
+PATIENCE_S = 60.0
+
+
+class Session:
+    """The program that waits, and the terminal that is connected to it."""
+
+    def __init__(self) -> None:
+        self.program = subprocess.Popen(
+            [sys.executable, str(WAITING)], stdout=subprocess.PIPE, text=True
+        )
+        assert self.program.stdout is not None
+        port = self.program.stdout.readline().strip()
+        pid, self.terminal = pty.fork()
+        if pid == 0:
+            words = [sys.executable, "-I", "-S", str(START), "pdb-terminal", f"127.0.0.1:{port}"]
+            os.execv(sys.executable, words)
+        self.pid = pid
+        self.seen = ""
+
+    def until(self, text: str) -> str:
+        """What came up to `text`."""
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.seen:
+            assert time.monotonic() < deadline, f"no {text!r} in {self.seen!r}"
+            if select.select([self.terminal], [], [], 1)[0]:
+                self.seen += os.read(self.terminal, 4096).decode()
+        before, _, self.seen = self.seen.partition(text)
+        return before
+
+    def type(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def answer(self, line: str) -> str:
+        """What pdb says to a line."""
+        self.type(line + "\n")
+        return self.until("(Pdb) ").replace("\r", "").partition("\n")[2]
+
+    def code(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def outcome(self) -> str:
+        """How the program that waited has ended."""
+        assert self.program.stdout is not None
+        return self.program.stdout.read().strip()
+
+    def close(self) -> None:
+        self.program.kill()
+        self.program.wait()
+        assert self.program.stdout is not None
+        self.program.stdout.close()
+        os.close(self.terminal)
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    started = Session()
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def test_commands_and_continue(session: Session) -> None:
+    session.until("(Pdb) ")
+    assert session.answer("p 6 * 7") == "42\n"
+    session.type("c\n")
+    assert session.code() == ENDED
+    assert session.outcome() == "returned 3"
+
+
+def test_lines_are_edited(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.answer("p 6 * 7")
+    up, back = "\x1b[A", "\x7f"
+    assert "48" in session.answer(f"{up}{back}8")
+    session.type("c\n")
+    assert session.code() == ENDED
+
+
+def test_control_c_takes_back_a_line(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.type("raise SystemExit")
+    session.until("SystemExit")
+    session.type("\x03")
+    session.until("(Pdb) ")
+    assert "42" in session.answer("p 6 * 7")
+    session.type("c\n")
+    assert session.outcome() == "returned 3"
+
+
+def test_control_c_while_it_runs_does_not_harm_it(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.type("__import__('time').sleep(4)\n")
+    session.until("sleep(4)\r\n")
+    session.type("\x03")
+    session.until(RUNS)
+    session.until("(Pdb) ")
+    session.type("\x04")
+    assert session.code() == ENDED
+    assert session.outcome() == "returned 3"
+
+
+def test_control_d_lets_it_run_on(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.type("\x04")
+    session.until("runs on")
+    assert session.code() == ENDED
+    assert session.outcome() == "returned 3"
+
+
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGTERM])
+def test_a_closed_terminal_lets_it_run_on(session: Session, how: signal.Signals) -> None:
+    session.until("(Pdb) ")
+    session.answer(f"b {WAITING}:{_body()}")
+    os.kill(session.pid, how)
+    assert session.outcome() == "returned 3"
+    assert session.code() == ENDED
+
+
+def test_quit_is_said_twice(session: Session) -> None:
+    session.until("(Pdb) ")
+    assert FAILS in session.answer("q")
+    session.answer("p 1")
+    assert FAILS in session.answer("quit")
+    session.type("q\n")
+    assert session.code() == ENDED
+    assert session.outcome() == "raised BdbQuit"
+
+
+def test_its_breakpoints_are_cleared_before_it_is_left(session: Session) -> None:
+    session.until("(Pdb) ")
+    assert "Breakpoint 1" in session.answer(f"b {WAITING}:{_body()}")
+    session.type("c\n")
+    session.until("breakpoints are cleared")
+    assert session.outcome() == "returned 3"
+    assert session.code() == ENDED
+
+
+def test_remote_is_told_to_whoever_follows(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.type("remote\n")
+    assert session.code() == WENT_ON
+
+
+def test_nothing_of_the_worker_steers_the_terminal(session: Session) -> None:
+    session.until("(Pdb) ")
+    said = session.answer(
+        "!print(hostile, file=__import__('ray').util.rpdb._RemotePdb.active_instance)"
+    )
+    assert said == "]0;title31mred\n"
+    session.type("c\n")
+
+
+def test_a_worker_that_ends_while_a_line_is_typed(session: Session) -> None:
+    session.until("(Pdb) ")
+    session.type("p 6 * ")
+    session.program.kill()
+    assert session.code() == ENDED
+
+
+@contextmanager
+def _listening() -> Iterator[socket.socket]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        yield listening
+
+
+def test_a_closed_port_is_refused() -> None:
+    with _listening() as closed:
+        assert pdb_terminal.main([f"127.0.0.1:{closed.getsockname()[1]}"]) == REFUSED
+
+
+def test_a_pdb_that_somebody_else_has_says_nothing() -> None:
+    with _listening() as taken:
+        taken.listen(1)
+        host, port = taken.getsockname()
+        with pdb_terminal.connected(f"{host}:{port}") as connection:
+            assert pdb_terminal.Terminal(connection, silent_s=0.05).run() == SILENT
+
+
+def _body() -> int:
+    lines = WAITING.read_text(encoding="utf-8").splitlines()
+    return next(n for n, line in enumerate(lines, 1) if line.endswith("# stands: body"))

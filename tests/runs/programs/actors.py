@@ -1,0 +1,26 @@
+"""Starts a Ray of its own and two actors; nothing here knows of any debugger."""
+
+import ray
+
+
+@ray.remote
+class Policy:
+    def __init__(self):
+        self.steps = 0
+
+    def step(self, more):
+        self.steps += more
+        doubled = self.steps * 2  # stands: step
+        return doubled
+
+
+@ray.remote
+class Other:
+    def step(self, more):
+        return more  # stands: other
+
+
+ray.init(num_cpus=2)
+policy, other = Policy.remote(), Other.remote()
+print("other", ray.get(other.step.remote(1)), flush=True)
+print("policy", ray.get(policy.step.remote(3)), flush=True)  # stands: driver

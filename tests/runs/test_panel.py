@@ -1,0 +1,100 @@
+"""The panel's requests about runs, through a real sidecar with real keepers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ray_cluster import wait_for
+from tests.runs.terminal import PLAIN
+from tests.sidecar.stdio_client import StdioClient, sidecar
+
+RUNS = "eagleray/runs"
+
+
+@pytest.fixture
+async def panel(own_home: Path) -> AsyncIterator[StdioClient]:
+    async with sidecar() as client:
+        await client.initialize(discovery="off")
+        yield client
+
+
+async def prepared(panel: StdioClient, folder: Path, *args: str, **more: Any) -> dict[str, Any]:
+    asked = {"path": str(PLAIN), "args": list(args), "cwd": str(folder), "python": sys.executable}
+    said: dict[str, Any] = await panel.result(f"{RUNS}/prepare", {**asked, **more})
+    return said
+
+
+async def told(panel: StdioClient, run: str, state: str) -> dict[str, Any]:
+    """The row of a run as it is told, without being asked for, once it is in that state."""
+
+    def rows(said: dict[str, Any]) -> list[dict[str, Any]]:
+        return [row for row in said["runs"] if (row["id"], row["state"]) == (run, state)]
+
+    return rows(await panel.heard(f"{RUNS}/changed", rows))[0]
+
+
+async def test_a_run_from_its_form_to_its_end(
+    panel: StdioClient, own_home: Path, tmp_path: Path
+) -> None:
+    proposal = await prepared(panel, tmp_path, "wait", workspace="/ws")
+    assert proposal["plan"]["argv"] == [sys.executable, str(PLAIN), "wait"]
+    assert (proposal["plan"]["kind"], proposal["confirm"]) == ("program", "")
+    run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
+    shown = await told(panel, run, "running")
+    assert shown["workspace"] == "/ws"
+    terminal = await panel.result(f"{RUNS}/follow", {"id": run})
+    assert terminal["argv"][-3:] == ["runs", "follow", run]
+    log = own_home / "runs" / run / "output.log"
+    await asyncio.to_thread(wait_for, "the output", lambda: b"waits" in log.read_bytes())
+    await panel.result(f"{RUNS}/stop", {"id": run})
+    ended = await told(panel, run, "ended")
+    assert (ended["code"], ended["can_restart"]) == (7, True)
+    await panel.result(f"{RUNS}/forget", {"id": run})
+    assert (await panel.result(f"{RUNS}/list"))["runs"] == []
+
+
+async def test_lines_of_a_restart_are_those_of_the_editor(
+    panel: StdioClient, tmp_path: Path
+) -> None:
+    proposal = await prepared(panel, tmp_path, "code", "0")
+    first = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
+    lines = [{"path": str(PLAIN), "lines": [{"line": 1}]}]
+    again = {"id": first, "breakpoints": lines}
+    second = (await panel.result(f"{RUNS}/restart", again))["id"]
+    rows = {row["id"]: row for row in (await panel.result(f"{RUNS}/list"))["runs"]}
+    assert set(rows) == {first, second}
+    assert rows[first]["command"] == rows[second]["command"]
+
+
+async def test_nothing_is_given_to_slurm_without_a_yes(panel: StdioClient, tmp_path: Path) -> None:
+    script = tmp_path / "ray.sub"
+    script.write_text("#!/bin/bash\n#SBATCH --nodes=2\n")
+    asked = {"path": "ray.sub", "args": ["a b"], "cwd": str(tmp_path), "preset": "none"}
+    proposal = await panel.result(f"{RUNS}/prepare", asked)
+    assert proposal["confirm"] == f"In {tmp_path}: sbatch ray.sub 'a b'"
+    refused = await panel.ask(f"{RUNS}/start", {"plan": proposal["plan"]})
+    assert refused["error"]["data"]["code"] == "needs-consent"
+    assert (await panel.result(f"{RUNS}/list"))["runs"] == []
+
+
+REFUSED = [
+    ("prepare", {"path": "no.py", "args": [], "cwd": "/"}, "no-program"),
+    ("prepare", {"path": "", "args": [], "cwd": "/"}, "nothing-to-run"),
+    ("prepare", {"path": "", "args": ["ls"], "cwd": "/no/such"}, "no-program"),
+    ("stop", {"id": "abc"}, "unknown-run"),
+    ("restart", {"id": ""}, "unknown-run"),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "code"), REFUSED)
+async def test_what_is_refused(
+    panel: StdioClient, method: str, params: dict[str, Any], code: str
+) -> None:
+    answer = await panel.ask(f"{RUNS}/{method}", params)
+    assert answer["error"]["data"]["code"] == code

@@ -1,0 +1,78 @@
+"""Programs that start a Ray of their own, with breakpoints that are not in their code: the whole way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ray_cluster import REPOSITORY, temporary_home, wait_for
+from tests.real_ray.command import Command, line_of, stand
+from tests.runs.terminal import Terminal, row
+
+pytestmark = pytest.mark.real_ray
+
+ACTORS = REPOSITORY / "tests" / "runs" / "programs" / "actors.py"
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    with temporary_home() as home:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("EAGLERAY_HOME", str(home))
+        monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        # Ray keeps what is to be kept of its users there.
+        monkeypatch.setenv("HOME", str(tmp_path))
+        yield home
+
+
+def run(folder: Path, *options: str) -> Terminal:
+    return Terminal(folder, "run", *options, "--", sys.executable, str(ACTORS))
+
+
+def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> None:
+    line = line_of(ACTORS, "step")
+    terminal = run(tmp_path, "--break", f"{ACTORS}:{line}")
+    command = Command(dict(os.environ))
+    try:
+        held = command.wait_row("Policy", state="held")
+        assert held["location"]["line"] == line
+        shown = row(tmp_path, terminal.run_id())
+        assert shown["state"] == "stopped_at"
+        assert [one["state"] for one in shown["lines"]] == ["verified"]
+        with command.editor(held["worker_id"]) as (client, _):
+            assert stand(client)["line"] == line
+        assert command.run("continue", held["worker_id"]).returncode == 0
+        assert terminal.code() == 0, terminal.words()
+        assert terminal.output().endswith("other 1\npolicy 6\n")
+    finally:
+        terminal.interrupt_hard()
+
+
+def test_a_filter_lets_the_others_run(home: Path, tmp_path: Path) -> None:
+    lines = [f"{ACTORS}:{line_of(ACTORS, name)}" for name in ("step", "other")]
+    terminal = run(tmp_path, "--break", lines[0], "--break", lines[1], "--workers", "*Policy*")
+    try:
+        held = Command(dict(os.environ)).wait_row("Policy", state="held")
+        assert "other 1\n" in terminal.output()
+        assert Command(dict(os.environ)).run("continue", held["worker_id"]).returncode == 0
+        assert terminal.code() == 0, terminal.words()
+    finally:
+        terminal.interrupt_hard()
+
+
+def test_a_file_that_nobody_imports_is_said(home: Path, tmp_path: Path) -> None:
+    nobody = tmp_path / "nobody.py"
+    nobody.write_text("x = 1\n")
+    terminal = run(tmp_path, "--break", f"{nobody}:1")
+    try:
+        assert terminal.code() == 0, terminal.words()
+        assert f"No process of the run imported {nobody}" in terminal.words()
+        wait_for("the end", lambda: row(tmp_path, terminal.run_id())["state"] == "ended")
+    finally:
+        terminal.interrupt_hard()
