@@ -78,6 +78,7 @@ def test_words_of_a_path_are_those_that_a_person_types(folder: str) -> None:
 def test_names() -> None:
     assert name_of("program", ["python", "-u", "a/train.py", "x"]) == "train.py"
     assert name_of("module", ["python", "-m", "pkg.train"]) == "pkg.train"
+    assert name_of("sbatch", ["sbatch", "-N", "2", "a/ray.sub", "x"]) == "ray.sub"
     assert name_of("command", ["uv", "run", "x"]) == "uv"
 
 

@@ -11,14 +11,18 @@ from eagleray.clients.ray_values import WorkerRow
 from eagleray.features.runs.environment import asked, with_site
 from eagleray.features.runs.gates import in_table
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.sbatch_words import submission
 from eagleray.features.runs.starters.ray_job import ending
-from eagleray.features.runs.starters.sbatch import fields, submission
+from eagleray.features.runs.starters.sbatch import fields
 from eagleray.features.runs.words import command_text, confirm_text
 
 ENV = {"A": "1,2 'x'", "B": "="}
 SUBMISSIONS = [
     (["sbatch", "run.sub"], ["--export=ALL,A,B", "run.sub"]),
     (["sbatch", "-N2", "run.sub", "--export=no"], ["--export=ALL,A,B", "-N2", "run.sub", "--export=no"]),
+    (["sbatch", "-N", "2", "--time", "5", "--export", "A b", "run.sub"], ["--export=A b,A,B", "-N", "2", "--time", "5", "run.sub"]),
+    (["sbatch", "--hold", "run.sub", "--time"], ["--export=ALL,A,B", "--hold", "run.sub", "--time"]),
+    (["sbatch", "--wrap", "echo 1"], ["--export=ALL,A,B", "--wrap", "echo 1"]),
     (["sbatch", "--export=HOME", "run.sub"], ["--export=HOME,A,B", "run.sub"]),
     (["sbatch", "--export", "NONE", "run.sub"], ["--export=A,B", "run.sub"]),
 ]  # fmt: skip
@@ -27,6 +31,11 @@ SUBMISSIONS = [
 @pytest.mark.parametrize(("typed", "words"), SUBMISSIONS)
 def test_variables_are_handed_on_by_name(typed: list[str], words: list[str]) -> None:
     assert submission(typed, ENV) == ["env", "A=1,2 'x'", "B==", "sbatch", *words]
+
+
+def test_what_the_script_says_about_the_environment_stays() -> None:
+    words = submission(["sbatch", "run.sub"], {"A": ""}, "NONE")
+    assert words == ["env", "A=", "sbatch", "--export=A", "run.sub"]
 
 
 def test_what_slurm_says_of_a_job() -> None:

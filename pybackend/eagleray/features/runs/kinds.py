@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eagleray.common.run_errors import no_program, no_python, nothing_to_run, unknown_kind
 from eagleray.features.runs.plan import Kind
+from eagleray.features.runs.sbatch_words import script_index
 
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 _PYTHON = re.compile(r"python[0-9.]*")
@@ -77,6 +78,8 @@ def name_of(kind: Kind, argv: Sequence[str]) -> str:
     """A short name: the program's file, the module, the command."""
     if kind == "module" and "-m" in argv[:-1]:
         return argv[argv.index("-m") + 1]
+    if kind == "sbatch":
+        return Path(script_at(kind, argv) or "sbatch").name
     skipped = 0 if kind == "command" else 1
     for word in argv[skipped:]:
         if not word.startswith("-"):
@@ -86,7 +89,9 @@ def name_of(kind: Kind, argv: Sequence[str]) -> str:
 
 def script_at(kind: Kind, argv: Sequence[str]) -> str:
     """The word of a command that is its script, "" if it has none."""
-    if kind not in ("script", "sbatch"):
+    if kind == "sbatch":
+        return next(iter(argv[script_index(argv) :]), "")
+    if kind != "script":
         return ""
     return next((word for word in argv[1:] if not word.startswith("-")), "")
 

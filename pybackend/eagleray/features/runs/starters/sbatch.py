@@ -13,6 +13,7 @@ from eagleray.clients.slurm import Slurm
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.run_errors import far_lost, folder_not_there, not_submitted
 from eagleray.features.runs.output import Output
+from eagleray.features.runs.sbatch_words import script_index, submission
 from eagleray.features.runs.starters.starting import Ending, Started
 
 SUBMIT_S = 60.0
@@ -27,6 +28,7 @@ _LIVE = frozenset(
 # The folder of the submission is where the script begins; the words come in as arguments, never as text.
 _IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift; exec "$@"', "sh")
 _NO_FOLDER = 113
+_EXPORT = r"s/^#SBATCH[[:space:]].*--export[=[:space:]]\([^[:space:]]*\).*/\1/p"
 _SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s*$", re.MULTILINE)
 
 
@@ -57,8 +59,8 @@ class Sbatch:
     async def start(self) -> Started:
         if self._job:
             return Started(far_id=self._job, ssh=self._ssh)
-        argv = [*_IN_FOLDER, self._cwd, *submission(self._command, self._environ)]
-        ran = await self._commands.run(self._ssh, argv, "", SUBMIT_S)
+        words = submission(self._command, self._environ, await self._exported_by_script())
+        ran = await self._in_folder(words)
         if ran.code == _NO_FOLDER:
             raise folder_not_there(self._cwd, self._ssh or "this machine")
         found = _SUBMITTED.search(ran.stdout)
@@ -67,6 +69,16 @@ class Sbatch:
         self._job = found[1]
         self._output.write((ran.stdout + ran.stderr).encode())
         return Started(far_id=self._job, ssh=self._ssh)
+
+    async def _in_folder(self, words: Sequence[str]) -> Ran:
+        return await self._commands.run(self._ssh, [*_IN_FOLDER, self._cwd, *words], "", SUBMIT_S)
+
+    async def _exported_by_script(self) -> str:
+        """What the script itself says about `--export`, which a word on the command line would override."""
+        script = self._command[script_index(self._command) :][:1]
+        ran = await self._in_folder(["sed", "-n", _EXPORT, "--", *script]) if script else None
+        said = ran.stdout.split() if ran is not None and ran.code == 0 else []
+        return said[-1] if said else "ALL"
 
     async def ended(self) -> Ending:
         """A login node that does not answer for a while is asked again."""
@@ -110,30 +122,6 @@ class Sbatch:
         words = ["sh", "-c", script, "sh", str(self._read + 1), self._file, str(_PIECE)]
         ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
         return base64.b64decode(ran.stdout)
-
-
-def submission(command: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """The words of a submission that also carries `environ`.
-
-    Values are exported by name, so that commas and quotes in them are safe.  What the person says about
-    `--export` stays; without it SLURM hands on everything anyway.
-    """
-    words = list(command[1:])
-    before = "ALL"
-    for at, word in enumerate(words):
-        if word.startswith("--export="):
-            before = words.pop(at).partition("=")[2]
-            break
-        if word == "--export" and at + 1 < len(words):
-            before = words.pop(at + 1)
-            words.pop(at)
-            break
-        if not word.startswith("-"):
-            # What comes after the script is the script's.
-            break
-    names = ",".join([*([] if before in ("NONE", "NIL") else [before]), *environ])
-    values = [f"{name}={value}" for name, value in environ.items()]
-    return ["env", *values, command[0], f"--export={names}", *words]
 
 
 def fields(text: str) -> dict[str, str]:

@@ -1,0 +1,52 @@
+"""Scripts that are given to SLURM as they are: from a laptop through ssh, and on the login node itself."""
+
+from __future__ import annotations
+
+import json
+
+from tests.lab.eagleray import Eagleray, eagleray_on
+from tests.lab.site import Site
+from tests.ray_cluster import wait_for
+
+SCRIPT = """#!/bin/bash
+#SBATCH --nodes=1 --export=NONE
+#SBATCH --output=%x-%j.log
+printf '<%s>' "$@"
+echo " $GIVEN"
+python3 -c 'import os, json; print(json.loads(os.environ["EAGLERAY_RUN"])["package"] in os.environ["PYTHONPATH"])'
+sleep "$1"
+exit 3
+"""
+
+
+def write_script(site: Site) -> None:
+    site.run_as("login", "alice", ["tee", "a script.sub"], stdin=SCRIPT)
+
+
+def test_from_a_laptop_after_a_yes(site: Site, laptop: Eagleray) -> None:
+    write_script(site)
+    command = ("--cluster", "ssh://login", "--env", 'GIVEN=a, "b"=$c', "--")
+    script = ("sbatch", "--job-name=odd name", "a script.sub", "0", "two words", "x=1,2")
+    said = laptop.refusal("run", *command, *script)
+    assert "sbatch '--job-name=odd name' 'a script.sub' 0 'two words' x=1,2" in said
+    assert laptop.json("runs") == []
+    done = laptop.run("run", "--yes", *command, *script)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert '<0><two words><x=1,2> a, "b"=$c\nTrue\n' in done.stdout
+    run = laptop.json("runs")[0]
+    assert (run["state"], run["code"], run["kind"]) == ("failed", 3, "sbatch")
+
+
+def test_a_job_is_cancelled_after_a_yes(site: Site) -> None:
+    write_script(site)
+    with eagleray_on(site, "login") as login:
+        started = login.run("run", "--yes", "--detach", "--", "sbatch", "a script.sub", "3000")
+        run = started.stdout.strip()
+        assert started.returncode == 0, started.stderr
+        wait_for("the job", lambda: login.json("runs")[0]["state"] == "running")
+        assert "was not cancelled" in login.refusal("runs", "stop", run)
+        assert login.json("runs")[0]["state"] == "running"
+        assert login.run("runs", "stop", run, "--yes").returncode == 0
+        wait_for("the end", lambda: login.json("runs")[0]["state"] == "ended")
+        queue = site.run_as("login", "alice", ["squeue", "--me", "-h", "-o", "%o %T"]).stdout
+        assert "a script.sub" not in json.dumps(queue)
