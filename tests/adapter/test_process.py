@@ -107,7 +107,7 @@ def test_shutdown_is_refused_while_workers_are_held(
 
 
 def test_changes_are_told(control: ControlClient, program: Start) -> None:
-    assert control.call("subscribe") == {"workers": [], "routes": []}
+    assert control.call("subscribe") == {"workers": [], "routes": [], "runs": []}
     worker = program("loop.py", "1")
     path = control.attach(worker)["socket"]
     control.wait_event(lambda ws: [w["state"] for w in ws] == ["stopped"] and not ws[0]["editor"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, RunClient, StartGated, line_of
+from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, RunClient, StartGated, line_of, lines
 from tests.adapter.harness import PYTHONS, ControlClient, until
 from tests.dap_client import DapClient
 
@@ -161,6 +161,50 @@ def test_an_editors_own_lines_win_while_it_is_there(
     program.tell("work 2")
     run.wait("stopped")
     assert control.worker()["stop"]["line"] == LINE
+
+
+def test_a_released_worker_is_left_alone_until_the_lines_change(
+    control: ControlClient, gated: StartGated
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True)
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("work 1")
+    assert run.wait("stopped")["cluster"] == "http://c:8265"
+    control.call("run_register", run=RUN, secret=SECRET, cluster="now", breakpoints=lines(LINE))
+    assert control.worker()["cluster"] == "now"
+    control.call("release", session="session_1", worker_id="w1")
+    program.wait_output("work 1")
+    program.tell("who yes")
+    program.tell("work 2")
+    program.wait_output("work 2")
+    assert run.worker()["state"] == "free"
+    run.breakpoints(line_of("return text"))
+    run.wait("running")
+    program.tell("work 3")
+    run.wait("stopped")
+
+
+def test_mappings_that_are_set_later_keep_those_of_the_run(
+    control: ControlClient, gated: StartGated
+) -> None:
+    shown = "/home/me/project/gated.py"
+    run = RunClient(control, breakpoints=[{"path": shown, "lines": [{"line": LINE}]}])
+    program = gated(waits=True, files={shown: str(SOURCE)})
+    run.take(program)
+    program.wait_output("attached")
+    program.tell("work 1")
+    held = run.wait("stopped")
+    key = {"session": "session_1", "worker_id": "w1"}
+    control.call("set_mappings", **key, mappings=[{"remote": "/other", "local": "/another"}])
+    editor = DapClient.unix(held["socket"])
+    editor.attach({shown: [line_of("return text")]})
+    editor.wait_for("stopped")
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["line"] == line_of("return text")
+    editor.leave()
 
 
 def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: StartGated) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class Registry:
     async def set_mappings(self, key: WorkerKey, mappings: list[Mapping]) -> None:
         """Applies new mappings to the stack and the breakpoints of an editor that is there."""
         held = await self._attached(key)
-        held.worker.rules = PathRules(mappings)
+        held.worker.rules = PathRules([*held.worker.own_mappings, *mappings])
         events = await EditorRequests(held.worker, held.sources).set_again()
         editor = held.worker.editor
         if editor is not None:
@@ -138,6 +139,14 @@ class Registry:
             # A worker deep in native code takes the rule over when it comes out.
             if isinstance(result, BaseException) and not isinstance(result, _EXPECTED):
                 raise result
+
+    def rename_cluster(self, cluster: str, workers: list[WorkerKey]) -> None:
+        """The cluster of these workers is known only now."""
+        for key in workers:
+            if key in self._held:
+                worker = self._held[key].worker
+                worker.params = replace(worker.params, cluster=cluster)
+        self._tell()
 
     def close(self) -> None:
         """Stops listening; the workers run on when the process ends."""

@@ -28,7 +28,9 @@ class OfRun(Protocol):
     """What the run is told and asked by one that is attached."""
 
     lines: RunLines
-    children: bool
+
+    @property
+    def children(self) -> bool: ...
 
     def params(self, gate: Gate, who: Who) -> AttachParams: ...
 

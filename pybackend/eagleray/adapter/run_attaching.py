@@ -80,11 +80,13 @@ class RunAttaching(Attaching):
         initialize = link.begin("initialize", INITIALIZE)
         attach = link.begin("attach", self._arguments())
         attach.add_done_callback(lambda _: self._initialized_or_refused.set())
+        setting_up = asyncio.ensure_future(self._set_up(link))
         capabilities = await self._in_time(initialize)
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
+            setting_up.cancel()
             self._refuse(attach.result())
-        told = await self._set_up(link)
+        told = await setting_up
         done = link.begin("configurationDone")
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
@@ -99,11 +101,17 @@ class RunAttaching(Attaching):
         return inherited.get("capabilities") or {}, prepared
 
     async def _set_up(self, link: Link) -> asyncio.Future[str] | None:
+        """Said all at once; debugpy takes one after the other."""
         exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
-        told = await self._prepare_worker(link)
-        await self._in_time(asyncio.ensure_future(self._run.set_lines(link.begin)))
-        await self._in_time(exceptions)
-        return told
+        told = asyncio.ensure_future(self._prepare_worker(link))
+        setting = asyncio.ensure_future(self._run.set_lines(link.begin))
+        try:
+            await self._in_time(setting)
+            await self._in_time(exceptions)
+            return await told
+        finally:
+            told.cancel()
+            setting.cancel()
 
     async def _prepare_worker(self, link: Link) -> asyncio.Future[str] | None:
         preparing = asyncio.ensure_future(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,34 +92,3 @@ class Gate:
         if answer.get("error") == "refused":
             raise gate_refused(self.host, self.port)
         return answer
-
-
-class GateControl:
-    """The control connection; `on_line` gets what the gate says, `on_lost` is called once when it is over."""
-
-    def __init__(
-        self, streams: Streams, on_line: Callable[[Json], None], on_lost: Callable[[], None]
-    ) -> None:
-        self._reader, self._writer = streams
-        self._on_line = on_line
-        self._on_lost = on_lost
-        self._reading = asyncio.create_task(self._read())
-
-    def say(self, op: str, **more: object) -> None:
-        if not self._writer.is_closing():
-            self._writer.write(json.dumps({"op": op, **more}).encode() + b"\n")
-
-    def close(self) -> None:
-        self._reading.cancel()
-        self._writer.close()
-
-    async def _read(self) -> None:
-        try:
-            while line := await self._reader.readline():
-                said = json.loads(line)
-                if isinstance(said, dict):
-                    self._on_line(said)
-        except (OSError, ValueError, EaglerayError) as error:
-            log.info("a gate: %r", error)
-        self._writer.close()
-        self._on_lost()

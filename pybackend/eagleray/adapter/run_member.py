@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from eagleray.adapter.dap import Message
 from eagleray.adapter.path_rules import PathRules
+from eagleray.adapter.protocol import WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.adapter.run_attached import Attached, OfRun
-from eagleray.adapter.run_gate import Gate, GateControl
+from eagleray.adapter.run_control import RunControl
+from eagleray.adapter.run_gate import Gate
 from eagleray.adapter.run_protocol import RunWorkerState, to_json
 from eagleray.adapter.run_who import mappings, who
 from eagleray.common.errors import EaglerayError, printable
@@ -24,15 +26,13 @@ log = logging.getLogger(__name__)
 
 # The worker imports debugpy, which takes a second where many do so at once.
 DEBUG_S = 30.0
-_AGAIN_S, _MOST_AGAIN_S = 0.2, 5.0
-# A gate that is refused for so long has ended, and its worker with it.
-_REFUSED_S = 3.0
 
 
 class Member:
     """Owns the control connection and all that is attached behind the gate; `gone` is called when it has ended.
 
-    1. A worker that waits, has a line of the run in a file, or is held by its gate is asked for its debugger.
+    1. A worker that waits, has a line of the run in a file, or is held by its gate is asked for its debugger;
+       one that was let go of is left alone until the lines change.
     2. When that listens it is attached to, with the lines set, and told to go on.
     """
 
@@ -48,15 +48,14 @@ class Member:
         self._run = run
         self._registry = registry
         self._routes = routes
-        self._gone = gone
         self._said: dict[str, Any] = {}
         self._who = who({})
         self._problem = ""
-        self._control: GateControl | None = None
+        self._control = RunControl(gate, routes, self._hello, self._take, lambda: gone(self))
         self._attached: dict[int, Attached] = {}
         self._listens = asyncio.Event()
         self._is_asked = False
-        self._is_over = False
+        self._is_left = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -66,16 +65,7 @@ class Member:
 
     async def connect(self) -> None:
         """Calls the gate and begins to listen to it; raises errors of the catalogue."""
-        streams, answer = await self.gate.call(self._routes, "control")
-        self._said = answer.get("hello") or {}
-        self._who = who(self._said)
-        self._control = GateControl(streams, self._take, self._lost)
-        self._control.say("breakpoints", breakpoints=self._lines())
-        for child in self._who.held:
-            self._begin(self._attach(child))
-        if not self._who.held:
-            self._consider()
-        self._run.changed()
+        await self._control.connect()
 
     def states(self) -> list[RunWorkerState]:
         """The worker, and the processes of it that we are attached to."""
@@ -107,11 +97,15 @@ class Member:
         ]
         return [of_worker, *children]
 
+    def attached(self) -> list[WorkerKey]:
+        """What of it we are attached to, as the registry knows it."""
+        return [one.key for one in self._attached.values()]
+
     async def lines_changed(self, paths: list[str]) -> None:
         """The run has other lines now in these of its files."""
-        if self._control is not None:
-            self._control.say("breakpoints", breakpoints=self._lines())
+        self._control.say("breakpoints", breakpoints=self._lines())
         await self._set_lines(paths)
+        self._is_left = False
         self._consider()
 
     async def pause(self, worker_id: str) -> None:
@@ -128,7 +122,6 @@ class Member:
 
     async def end(self) -> None:
         """Lets the worker run on, and leaves it alone from now on."""
-        self._is_over = True
         for task in self._tasks:
             task.cancel()
         leaving = [one.worker.release() for one in self._attached.values() if one.worker]
@@ -136,13 +129,21 @@ class Member:
         self.close()
 
     def close(self) -> None:
-        self._is_over = True
         for task in self._tasks:
             task.cancel()
-        if self._control is not None:
-            self._control.close()
+        self._control.close()
 
     # --- what the gate says --------------------------------------------------------------------
+
+    def _hello(self, said: dict[str, Any]) -> None:
+        self._said = said
+        self._who = who(said)
+        self._control.say("breakpoints", breakpoints=self._lines())
+        for child in self._who.held:
+            self._begin(self._attach(child))
+        if not self._who.held:
+            self._consider()
+        self._run.changed()
 
     def _take(self, line: dict[str, Any]) -> None:
         event = line.get("event")
@@ -158,8 +159,6 @@ class Member:
         elif event == "problem":
             self._problem = printable(str(line.get("text", "")), 300)
             self._listens.set()
-        elif event in ("ended", "replaced"):
-            self._is_over = True
         elif event in ("waiting", "files"):
             self._has_files()
         elif event == "who":
@@ -175,12 +174,13 @@ class Member:
 
     async def _go(self) -> None:
         await self._set_lines(None)
-        self._say("go")
+        self._control.say("go")
 
     def _consider(self) -> None:
-        is_wanted = self._who.state == "waiting" or (
-            self._who.matches and any(self._run.lines.has(path) for path in self._who.files)
-        )
+        has_lines = any(self._run.lines.has(path) for path in self._who.files)
+        is_wanted = has_lines and self._who.matches and not self._is_left
+        if self._who.state == "waiting":
+            is_wanted = True
         if is_wanted and 0 not in self._attached and not self._is_asked:
             self._is_asked = True
             self._begin(self._activate())
@@ -195,7 +195,7 @@ class Member:
     async def _ask_for_debugger(self) -> None:
         self._listens.clear()
         self._problem = ""
-        self._say("debug")
+        self._control.say("debug")
         try:
             await asyncio.wait_for(self._listens.wait(), DEBUG_S)
         except asyncio.TimeoutError as error:
@@ -222,7 +222,7 @@ class Member:
             self._ended(one)
             raise
         self._map(one)
-        self._say("go")
+        self._control.say("go")
         self._run.changed()
 
     async def _set_lines(self, paths: list[str] | None) -> None:
@@ -233,44 +233,17 @@ class Member:
 
     def _map(self, one: Attached) -> None:
         """Files that lie elsewhere in the worker are shown as those that the run was started with."""
-        if one.worker is not None and (found := mappings(self._who.files)):
-            known = one.worker.rules.mappings
-            new = [mapping for mapping in found if mapping not in known]
-            if new:
-                one.worker.rules = PathRules([*known, *new])
+        worker = one.worker
+        if worker is not None and worker.own_mappings != (own := mappings(self._who.files)):
+            others = [one for one in worker.rules.mappings if one not in worker.own_mappings]
+            worker.own_mappings = own
+            worker.rules = PathRules([*own, *others])
 
     def _ended(self, one: Attached) -> None:
         if self._attached.get(one.child) is one:
             del self._attached[one.child]
+        self._is_left = one.child == 0
         self._run.changed()
-
-    # --- the gate --------------------------------------------------------------------------------
-
-    def _lost(self) -> None:
-        if self._is_over:
-            self._gone(self)
-        else:
-            self._begin(self._again())
-
-    async def _again(self) -> None:
-        loop = asyncio.get_running_loop()
-        lost, rest = loop.time(), _AGAIN_S
-        while True:
-            try:
-                await self.connect()
-                return
-            except EaglerayError as error:
-                gone = loop.time() - lost
-                limit_s = _REFUSED_S if error.code == "port-refused" else self._who.hold_s
-                if gone > limit_s or error.code in ("gate-refused", "not-a-gate"):
-                    self._gone(self)
-                    return
-            await asyncio.sleep(rest)
-            rest = min(2 * rest, _MOST_AGAIN_S)
-
-    def _say(self, op: str) -> None:
-        if self._control is not None:
-            self._control.say(op)
 
     def _lines(self) -> list[Message]:
         return [to_json(file) for file in self._run.lines.files()]

@@ -13,6 +13,9 @@ _MOST_FILES = 2000
 _LONGEST_PATH = 4096
 _HOLD_S = 600.0
 
+Kind = Literal["driver", "worker", "child"]
+_KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
+
 
 @dataclass(frozen=True)
 class Who:
@@ -21,7 +24,7 @@ class Who:
     worker_id: str
     session: str
     pid: int
-    kind: Literal["driver", "worker", "child"]
+    kind: Kind
     label: str
     rank: str
     python: str
@@ -40,8 +43,7 @@ class Who:
 def who(said: dict[str, Any]) -> Who:
     """Reads a hello; what is missing or no such value has its default."""
     pid = said["pid"] if isinstance(said.get("pid"), int) else 0
-    kinds: dict[object, Literal["driver", "child"]] = {"driver": "driver", "child": "child"}
-    kind = kinds.get(said.get("kind"), "worker")
+    kind = _KINDS.get(str(said.get("kind")), "worker")
     names = (_text(said, key) for key in ("class", "function", "name"))
     hold_s = said.get("hold_s")
     held = said.get("held")

@@ -89,6 +89,8 @@ class Runs:
             self._runs[register.run] = Run(register, self._changed, self._said)
         else:
             run.register = register
+            keys = [key for member in run.members.values() for key in member.attached()]
+            self._registry.rename_cluster(register.cluster, keys)
             await self.breakpoints(register.run, register.breakpoints)
         self._changed()
 

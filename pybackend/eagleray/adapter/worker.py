@@ -15,7 +15,7 @@ from eagleray.adapter.frames import Owners, fold
 from eagleray.adapter.landing import Calls, Prepared
 from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
-from eagleray.adapter.protocol import AttachParams, Stop, WorkerState
+from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.adapter.stops import is_among, stacks_told, stop_of
 from eagleray.adapter.watching import Watching
@@ -36,7 +36,7 @@ class Worker:
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
     `ignored` lists the [path, line] that are run over; it is the registry's own list.  `stays`: we stay
-    attached also when nobody looks at it.
+    attached also when nobody looks at it.  `own_mappings` come before all others that are set later.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Worker:
         self.socket_path = socket_path
         self.record = Record()
         self.rules = PathRules(params.mappings)
+        self.own_mappings: list[Mapping] = []
         self.owners = Owners({})
         self.editor: Watching | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"

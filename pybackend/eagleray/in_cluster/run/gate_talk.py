@@ -22,7 +22,7 @@ class Messages:
 
     def feed(self, data: bytes) -> list[bytes]:
         self._buffer += data
-        found = []
+        found: list[bytes] = []
         while True:
             if self._length < 0 and not self._head():
                 return found
@@ -79,7 +79,8 @@ class Talk:
         message = _read(body)
         if message.get("type") == "response":
             return body if self._is_for_client(message) else None
-        told = message.get("body") if isinstance(message.get("body"), dict) else {}
+        body_told = message.get("body")
+        told: dict[str, Any] = body_told if isinstance(body_told, dict) else {}
         if message.get("event") == "stopped":
             if not matches:
                 told["eagleray"] = "excluded"

@@ -1,0 +1,106 @@
+"""The control connection to a gate, which is made again when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+
+from eagleray.adapter.run_gate import Gate, Json, Streams
+from eagleray.common.errors import EaglerayError
+from eagleray.routes.routes import Routes
+
+log = logging.getLogger(__name__)
+
+_AGAIN_S, _MOST_AGAIN_S = 0.2, 5.0
+# A gate that is refused for so long has ended, and its worker with it.
+_REFUSED_S = 3.0
+_HOLD_S = 600.0
+# With these words of the gate it is over: its worker has ended, or somebody else owns it now.
+_LAST = ("ended", "replaced")
+
+
+class RunControl:
+    """Owns the connection and the task that keeps it.
+
+    `on_hello` is called with what the gate says first, `on_line` with all that follows, `gone` once when the
+    gate has ended or is another's, or was not reached for as long as it holds a worker.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        routes: Routes,
+        on_hello: Callable[[Json], None],
+        on_line: Callable[[Json], None],
+        gone: Callable[[], None],
+    ) -> None:
+        self._gate = gate
+        self._routes = routes
+        self._on_hello = on_hello
+        self._on_line = on_line
+        self._gone = gone
+        self._hold_s = _HOLD_S
+        self._is_over = False
+        self._writer: asyncio.StreamWriter | None = None
+        self._keeping: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Calls the gate for the first time; raises errors of the catalogue."""
+        streams = await self._call()
+        self._keeping = asyncio.create_task(self._keep(streams))
+
+    def say(self, op: str, **more: object) -> None:
+        """What is said while the connection is lost is not heard."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(json.dumps({"op": op, **more}).encode() + b"\n")
+
+    def close(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
+        if self._writer is not None:
+            self._writer.close()
+
+    async def _call(self) -> Streams:
+        streams, answer = await self._gate.call(self._routes, "control")
+        hello = answer.get("hello")
+        hello = hello if isinstance(hello, dict) else {}
+        hold_s = hello.get("hold_s")
+        self._hold_s = float(hold_s) if isinstance(hold_s, int | float) else _HOLD_S
+        self._writer = streams[1]
+        self._on_hello(hello)
+        return streams
+
+    async def _keep(self, streams: Streams) -> None:
+        again: Streams | None = streams
+        while again is not None:
+            await self._read(again[0])
+            again[1].close()
+            again = None if self._is_over else await self._again()
+        self._gone()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while line := await reader.readline():
+                said = json.loads(line)
+                if isinstance(said, dict):
+                    self._is_over = self._is_over or said.get("event") in _LAST
+                    self._on_line(said)
+        except (OSError, ValueError, EaglerayError) as error:
+            log.info("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
+
+    async def _again(self) -> Streams | None:
+        """A new connection, None when there is no use in trying any longer."""
+        loop = asyncio.get_running_loop()
+        lost, rest = loop.time(), _AGAIN_S
+        while True:
+            try:
+                return await self._call()
+            except EaglerayError as error:
+                limit_s = _REFUSED_S if error.code == "port-refused" else self._hold_s
+                if loop.time() - lost > limit_s or error.code in ("gate-refused", "not-a-gate"):
+                    log.info("the gate %s:%d: %s", self._gate.host, self._gate.port, error.code)
+                    return None
+            await asyncio.sleep(rest)
+            rest = min(2 * rest, _MOST_AGAIN_S)

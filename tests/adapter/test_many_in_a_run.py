@@ -1,0 +1,134 @@
+"""Sixty-four workers of a run that hit a breakpoint at once: all are held, and all run on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from eagleray.adapter import dap
+from eagleray.adapter.dap import Message
+from eagleray.in_cluster.run import gate
+
+from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, RunClient
+from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
+
+MANY = 64
+
+
+class Debuggers:
+    """A real debugger of each would keep the machine busy for minutes: these stop at once, where they are told to."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[int]] = []
+        self.went_on = 0
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=MANY)
+        self.port = int(self._listening.getsockname()[1])
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._do(asyncio.start_server(self._serve, sock=self._listening))
+
+    def close(self) -> None:
+        self._do(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _do(self, doing: Any) -> None:
+        asyncio.run_coroutine_threadsafe(doing, self._loop).result(60)
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def say(*messages: Message) -> None:
+            writer.write(b"".join(dap.encode(message) for message in messages))
+
+        attach: Message = {}
+        while (asked := await dap.read(reader)) is not None:
+            command = asked["command"]
+            if command == "attach":
+                attach = asked
+                say(dap.event("initialized"))
+                continue
+            say(dap.success(asked, self._body(command, asked.get("arguments") or {})))
+            if command == "configurationDone":
+                said = {"reason": "breakpoint", "threadId": 1, "allThreadsStopped": True}
+                say(dap.success(attach), dap.event("stopped", said))
+            if command == "continue":
+                self.went_on += 1
+        writer.close()
+
+    def _body(self, command: str, arguments: Message) -> Message:
+        if command == "setBreakpoints":
+            lines = [point["line"] for point in arguments["breakpoints"]]
+            self.lines.append(lines)
+            points = [{"id": line, "verified": True, "line": line} for line in lines]
+            return {"breakpoints": points}
+        if command == "stackTrace":
+            frame = {"id": 1, "name": "work", "line": LINE, "source": {"path": str(SOURCE)}}
+            return {"stackFrames": [frame], "totalFrames": 1}
+        return {"threads": [{"id": 1, "name": "MainThread"}]} if command == "threads" else {}
+
+
+@contextmanager
+def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
+    """A worker that waits at its gate, the port of which is the answer."""
+    who = {
+        "worker_id": f"w{number}",
+        "kind": "worker",
+        "class": "Policy",
+        "matches": True,
+        "pid": os.getpid(),
+        "node_ip": "127.0.0.1",
+        "session": "session_1",
+        "rank": number,
+        "state": "free",
+        "files": {},
+    }
+    verifier = hashlib.sha256(SECRET.encode()).hexdigest()
+    made = gate.start(RUN, verifier, 600, "127.0.0.1", who)
+
+    def on_line(said: Json) -> None:
+        if said.get("op") == "debug":
+            made.say("listening", port=debuggers.port, debugpy="1.8.22")
+
+    try:
+        made.serve(on_line)
+        made.say("waiting", files={str(SOURCE): str(SOURCE)})
+        yield made.port
+    finally:
+        made.close()
+        os.waitpid(made.pid, 0)
+
+
+def test_all_of_them_are_held_and_run_on(adapter: AdapterProcess, control: ControlClient) -> None:
+    debuggers = Debuggers()
+    with ExitStack() as stack:
+        stack.callback(debuggers.close)
+        ports = [stack.enter_context(waiting(number, debuggers)) for number in range(MANY)]
+        run = RunClient(control)
+        stack.callback(control.call, "run_end", run=RUN)
+        for port in ports:
+            control.call("run_worker", run=RUN, host="127.0.0.1", port=port)
+
+        def held() -> list[Json]:
+            return [one for one in control.call("workers")["workers"] if one["stop"]]
+
+        until(lambda: len(held()) == MANY, "all of them stand")
+        assert {one["worker_id"] for one in held()} == {f"w{number}" for number in range(MANY)}
+        assert debuggers.lines == [[LINE]] * MANY
+        (line,) = run.state()["lines"]
+        assert (line["state"], len(line["workers"])) == ("verified", MANY)
+        for one in held():
+            control.call("continue", session="session_1", worker_id=one["worker_id"])
+        until(lambda: debuggers.went_on == MANY and not held(), "all of them run on")
