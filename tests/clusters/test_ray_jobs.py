@@ -1,0 +1,185 @@
+"""The job API, by a server that answers as Ray does and as it should not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from eagleray.clients import ray_asking
+from eagleray.clients.ray_asking import RayAsking
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_job_log import follow
+from eagleray.common.errors import EaglerayError
+
+TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"
+VERSION = {"ray_version": "2.60.0", "session_name": "session_1", "ray_commit": "c"}
+
+
+class JobServer:
+    """One dashboard with jobs; a job runs the answers of `states`, the last of which stays."""
+
+    def __init__(self) -> None:
+        self.token = ""
+        self.refuses = 0
+        self.states: list[dict[str, object]] = []
+        self.logs = ""
+        self.asked: list[tuple[str, str]] = []
+        self.submitted: list[dict[str, object]] = []
+        self.packages: dict[str, bytes] = {}
+        self.deleted: set[str] = set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        path, method = request.path, request.method
+        if path == "/api/authentication_mode":
+            return web.json_response({"authentication_mode": "token"})
+        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
+            return web.Response(status=401, text="Unauthorized: Missing authentication token")
+        self.asked.append((method, path))
+        if path == "/api/version":
+            return web.json_response(VERSION)
+        if path.startswith("/api/packages/gcs/"):
+            return await self._package(request)
+        if path == "/api/jobs/" and method == "POST":
+            return await self._submit(request)
+        if path.startswith("/api/v0/logs/stream"):
+            return web.Response(text=self.logs[:5])
+        return self._job(request)
+
+    async def _package(self, request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        if request.method == "PUT":
+            self.packages[name] = await request.read()
+            return web.Response()
+        return web.Response(status=200 if name in self.packages else 404)
+
+    async def _submit(self, request: web.Request) -> web.Response:
+        if self.refuses:
+            return web.Response(status=self.refuses, text=TRACEBACK)
+        self.submitted.append(await request.json())
+        return web.json_response({"submission_id": "job_1"})
+
+    def _job(self, request: web.Request) -> web.Response:
+        job = request.path.split("/")[3]
+        if job in self.deleted or not self.states:
+            return web.Response(status=404, text=f"Job {job} does not exist")
+        if request.path.endswith("/logs"):
+            return web.json_response({"logs": self.logs})
+        if request.method == "DELETE":
+            self.deleted.add(job)
+            return web.json_response({"deleted": True})
+        if request.method == "POST":
+            return web.json_response({"stopped": True})
+        state = self.states[0] if len(self.states) == 1 else self.states.pop(0)
+        return web.json_response({"driver_node_id": "n1", **state})
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
+    jobs = JobServer()
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", jobs.answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+    dashboard = Dashboard(f"http://127.0.0.1:{port}", lambda look: jobs.token or None)
+    yield jobs, dashboard
+    await dashboard.close()
+    await runner.cleanup()
+
+
+Server = tuple[JobServer, Dashboard]
+
+
+async def test_a_job_that_is_refused_says_the_last_line_of_why(server: Server) -> None:
+    jobs, dashboard = server
+    for status in (500, 400):
+        jobs.refuses = status
+        with pytest.raises(EaglerayError) as raised:
+            await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+        assert raised.value.code == "job-refused"
+        assert "ValueError: runtime_env is broken" in raised.value.message
+        assert jobs.asked.count(("POST", "/api/jobs/")) == 1, "it is never sent twice"
+        jobs.asked.clear()
+
+
+async def test_a_token_goes_with_what_is_submitted(server: Server) -> None:
+    jobs, dashboard = server
+    jobs.token = "secret"
+    said = await dashboard.job_api.submit(
+        "true", runtime_env={"env_vars": {"A": "1"}}, metadata={"name": "n"}, submission_id="job_1"
+    )
+    assert said == "job_1"
+    assert jobs.submitted == [
+        {
+            "entrypoint": "true",
+            "runtime_env": {"env_vars": {"A": "1"}},
+            "metadata": {"name": "n"},
+            "submission_id": "job_1",
+        }
+    ]
+
+
+async def test_packages_are_handed_over_once(server: Server) -> None:
+    jobs, dashboard = server
+    api, name = dashboard.job_api, "_ray_pkg_0123.zip"
+    assert not await api.has_package(name)
+    await api.put_package(name, b"PK")
+    assert await api.has_package(name)
+    assert jobs.packages == {name: b"PK"}
+    with pytest.raises(ValueError, match="no name of a package"):
+        await api.has_package("../../jobs/x")
+
+
+async def test_a_job_that_nobody_knows(server: Server) -> None:
+    _, dashboard = server
+    for doing in (dashboard.job_api.state, dashboard.job_api.logs, dashboard.job_api.delete):
+        with pytest.raises(EaglerayError) as raised:
+            await doing("gone/../x")
+        assert raised.value.code == "no-job"
+
+
+async def test_the_log_is_followed_to_its_last_byte(server: Server) -> None:
+    jobs, dashboard = server
+    jobs.logs = "first\nsecond\n"
+    jobs.states = [{"status": "PENDING", "driver_node_id": None}, {"status": "RUNNING"}]
+    jobs.states += [{"status": "SUCCEEDED", "driver_exit_code": 0}]
+    assert "".join([text async for text in follow(dashboard, "job_1")]) == jobs.logs
+    state = await dashboard.job_api.state("job_1")
+    assert (state.ended, state.code) == (True, 0)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_asking, "RAY_LOOKS_S", 0.0)
+    monkeypatch.setattr(ray_asking, "END_S", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server: Server) -> None:
+    jobs, dashboard = server
+    jobs.states = [{"status": "SUCCEEDED"}]
+    asking = RayAsking()
+    with pytest.raises(EaglerayError) as raised:
+        await asking.ask(dashboard, "list", "text", {"a": 1}, 5)
+    assert raised.value.code == "job-failed"
+    env = jobs.submitted[0]["runtime_env"]["env_vars"]  # type: ignore[index]
+    said = json.loads(env["EAGLERAY_ASKED"])
+    assert (env["EAGLERAY_TEXT"], said["a"], len(said["mark"])) == ("text", 1, 32)
+    await asking.close()
+    assert jobs.deleted == {"job_1"}
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_job_that_hangs_is_stopped(server: Server) -> None:
+    jobs, dashboard = server
+    jobs.states = [{"status": "RUNNING"}]
+    asking = RayAsking()
+    with pytest.raises(EaglerayError) as raised:
+        await asking.ask(dashboard, "list", "text", {}, 0.01)
+    assert raised.value.code == "job-unfinished"
+    await asking.close()
+    assert ("POST", "/api/jobs/job_1/stop") in jobs.asked
