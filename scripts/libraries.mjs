@@ -1,4 +1,5 @@
-// The Python libraries of a .vsix: `_libs/any` for every Python, `_libs/cp310` … for the compiled ones.
+// The Python libraries of a .vsix: `_libs/any` for every Python, `_libs/cp310` … for the compiled ones, and in
+// `_libs/debugpy`, which is on no path of ours, the debugpy that is offered to workers which have none.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -44,6 +45,27 @@ async function install(uv, platform, python, target) {
   const how = ["--python-platform", platform, "--python-version", python];
   const env = { UV_CACHE_DIR: join(cache, "uv"), UV_LINK_MODE: "copy" };
   await must(uv, [...words, ...how, "-r", join(root, "requirements", "runtime.txt")], { env });
+}
+
+/** debugpy without its compiled parts: it is for any Python of any machine. */
+export async function makeDebugger(python, folder) {
+  const words = [
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--require-hashes",
+    "--no-deps",
+    "--no-compile",
+  ];
+  const pure = ["--only-binary", ":all:", "--implementation", "py", "--abi", "none"];
+  const how = ["--platform", "any", "--target", folder];
+  const lock = join(root, "requirements", "worker.txt");
+  await retry("debugpy", () => must(python, [...words, ...pure, ...how, "-r", lock]));
+  rmSync(join(folder, "bin"), { recursive: true, force: true });
+  for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    if (/\.(pdb|dll|exe|pyd|so|dylib|lib|c|cpp|h|pyx|pxd)$/.test(file.name))
+      rmSync(join(file.parentPath, file.name));
 }
 
 /** What was installed: name and version, its files, and whether any Python can use them. */

@@ -3,8 +3,8 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { bootstrap } from "./environments.mjs";
-import { makeLibraries } from "./libraries.mjs";
+import { bootstrap, interpreter } from "./environments.mjs";
+import { makeDebugger, makeLibraries } from "./libraries.mjs";
 import { makeNodePackages } from "./packages.mjs";
 import { out, root } from "./places.mjs";
 import { endWithChildren, must } from "./run.mjs";
@@ -43,6 +43,7 @@ async function pack(target) {
     delete manifest[name];
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
   await makeLibraries(uv, PLATFORMS[target], join(stage, "_libs"));
+  await makeDebugger(interpreter("dev"), join(stage, "_libs", "debugpy"));
   const vsix = join(out, `eagleray-${manifest.version}-${target}.vsix`);
   const vsce = join(root, "node_modules", ".bin", "vsce");
   await must(

@@ -36,7 +36,12 @@ def test_only_what_is_needed_is_packed(vsix_files: dict[str, Path], target: str)
     file = vsix_files[target]
     with zipfile.ZipFile(file) as vsix:
         names = {name.removeprefix("extension/") for name in vsix.namelist()}
-    assert {"LICENSE.txt", "bin/eagleray", "_libs/any/bin/py-spy"} <= names
+    assert {
+        "LICENSE.txt",
+        "bin/eagleray",
+        "_libs/any/bin/py-spy",
+        "_libs/debugpy/debugpy/__init__.py",
+    } <= names
     tops = {name.split("/")[0] for name in names}
     assert not tops & {"tests", "scripts", "extension", "node_modules", "requirements", "src"}
     assert not [name for name in names if name.endswith((".pyc", ".map", ".ts"))]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from attrs import evolve
+from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package, zipped
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs import plan as plans
@@ -103,6 +106,16 @@ def test_the_package_is_delivered_once_and_whole(tmp_path: Path) -> None:
     assert site.read_bytes() == ours.files["site/sitecustomize.py"]
     changed = evolve(ours, files={**ours.files, "site/sitecustomize.py": b"other"})
     assert zipped(changed)[0] != zipped(ours)[0]
+
+
+def test_the_copy_of_debugpy_is_all_that_its_folder_holds(tmp_path: Path) -> None:
+    folder = debugger_copy(tmp_path)
+    assert debugger_copy(tmp_path) == folder
+    assert [path.name for path in Path(folder).iterdir()] == ["debugpy"]
+    use = "import sys; sys.path.append(sys.argv[1]); import debugpy; print(debugpy.__file__)"
+    command = [sys.executable, "-I", "-S", "-c", use, folder]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.startswith(folder)
 
 
 def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:

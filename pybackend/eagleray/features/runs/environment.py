@@ -31,13 +31,14 @@ def asked(
     *,
     package: str,
     path: str = "",
+    debugger: str = "",
     uri: str = "",
     folder: str = "",
 ) -> str:
     """The value of the variable.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
-    of the run, "" where it is not shared.
+    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none.
     """
     said: dict[str, Any] = {
         "run": run,
@@ -54,6 +55,7 @@ def asked(
         "wait_s": WAIT_S,
         "hold_s": HOLD_S,
         "folder": folder,
+        "debugpy": debugger,
         "host": host_name(),
     }
     return plain_json(said)

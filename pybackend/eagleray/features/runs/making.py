@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.clients.commands import Commands
+from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.run_errors import no_gcs
@@ -70,6 +71,7 @@ class Making:
             package=ours.name,
             path=path,
             folder=str(record.folder),
+            debugger=debugger_copy(),
         )
         # It writes to a file, in which lines would else appear long after they were printed.
         full.setdefault("PYTHONUNBUFFERED", "1")
@@ -82,7 +84,13 @@ class Making:
         cluster = await self._clusters.named(plan.cluster)
         uri = environment.uri_of(ours)
         asked = environment.asked(
-            record.id, plan, record.secret(), package=ours.name, uri=uri, folder=str(record.folder)
+            record.id,
+            plan,
+            record.secret(),
+            package=ours.name,
+            uri=uri,
+            folder=str(record.folder),
+            debugger=debugger_copy(),
         )
         env = {
             **plan.env,
@@ -113,7 +121,12 @@ class Making:
             **plan.env,
             "PYTHONPATH": environment.with_site(before, path, ours.name),
             environment.VARIABLE: environment.asked(
-                record.id, plan, record.secret(), package=ours.name, path=path
+                record.id,
+                plan,
+                record.secret(),
+                package=ours.name,
+                path=path,
+                debugger="" if ssh else debugger_copy(),
             ),
         }
         return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)
