@@ -64,7 +64,7 @@ export async function makeDebugger(python, folder) {
   await retry("debugpy", () => must(python, [...words, ...pure, ...how, "-r", lock]));
   rmSync(join(folder, "bin"), { recursive: true, force: true });
   for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
-    if (/\.(pdb|dll|exe|pyd|so|dylib|lib|c|cpp|h|pyx|pxd)$/.test(file.name))
+    if (/\.(pdb|dll|exe|pyd|dylib|lib|c|cpp|h|pyx|pxd)$/.test(file.name))
       rmSync(join(file.parentPath, file.name));
 }
 
