@@ -11,6 +11,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.run_errors import no_program, not_python, other_python
 from eagleray.features.runs import kinds
 from eagleray.features.runs.plan import Breakpoint, Kind, RunPlan
+from eagleray.features.runs.presets.copying import with_own_place
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20
@@ -124,4 +125,4 @@ def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:
         text = content.decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError):
         return plan
-    return evolve(plan, copy_of=script, copy_text=text)
+    return evolve(plan, copy_of=script, copy_text=with_own_place(text))
