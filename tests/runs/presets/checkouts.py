@@ -15,6 +15,12 @@ from eagleray.features.runs.presets.reading import facts
 SCRIPTS = Path(__file__).parent / "scripts"
 NOW = datetime(2026, 11, 21, 18, 30, 0)
 
+# Commands that start a training.
+VERL = ("python3", "-m", "verl.trainer.main_ppo")
+AREAL = ("python3", "areal_grpo.py", "--config", "c.yaml")
+OPENRLHF = ("python3", "-m", "openrlhf.cli.train_ppo_ray")
+ENV = "++ray_kwargs.ray_init.runtime_env.env_vars"
+
 # What each framework's checkout says of its version, by the file that says it.
 VERSION_FILES = {
     "verl": ("verl/version/version", "{version}\n"),
@@ -66,3 +72,14 @@ def proposed(plan: RunPlan, **answers: str) -> Proposal:
 
 def debug_run(plan: RunPlan, **answers: str) -> Proposal:
     return propose(plan, read(plan), answers)
+
+
+def folder_of(tmp_path: Path, framework: str, version: str) -> Path:
+    """A checkout with a program of each framework in it."""
+    folder = checkout(tmp_path, framework, version)
+    (folder / "run_grpo.py").write_text("import nemo_rl\n")
+    (folder / "run_sft.py").write_text("import nemo_rl\n")
+    (folder / "areal_grpo.py").write_text("import areal\n")
+    (folder / "train.py").write_text("import rlinf\n")
+    (folder / "c.yaml").write_text("actor:\n  scheduling_spec:\n    - gpu: 1\n")
+    return folder

@@ -1,0 +1,152 @@
+"""The way of a variable to the workers: by framework, version, kind of run, and whether a cluster runs already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runs.presets.checkouts import AREAL, ENV, OPENRLHF, VERL, folder_of, plan_of, proposed
+
+# framework, command, kind, cluster: how a variable of hang details gets to the workers
+WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
+    (
+        "verl",
+        "0.7.0",
+        VERL,
+        "program",
+        "",
+        "will apply",
+        f"{ENV}.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'",
+    ),
+    (
+        "verl",
+        "0.7.0",
+        VERL,
+        "program",
+        "http://c:1",
+        "will apply",
+        f"{ENV}.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "program",
+        "http://c:1",
+        "could not find",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "program",
+        "",
+        "will apply",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)",
+    ),
+    (
+        "verl",
+        "0.5.0",
+        VERL,
+        "job",
+        "http://c:1",
+        "will apply",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)",
+    ),
+    (
+        *("nemo_rl", "0.6.0", ("uv", "run", "run_grpo.py"), "program", "http://c:1"),
+        *("will apply", "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 (environment)"),
+    ),
+    (
+        *("areal", "1.0.4", AREAL, "program", "http://c:1"),
+        *("will apply", "++actor.scheduling_spec.0.env_vars.TORCH_NCCL_TRACE_BUFFER_SIZE='20000'"),
+    ),
+    (
+        *("rlinf", "0.4.0", ("python3", "train.py"), "program", "http://c:1"),
+        *("could not find", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+    ),
+    (
+        "openrlhf",
+        "0.9.0",
+        OPENRLHF,
+        "program",
+        "http://c:1",
+        "could not find",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("framework", "version", "argv", "kind", "cluster", "outcome", "where"), WAYS
+)
+def test_the_way_of_a_variable(
+    tmp_path: Path,
+    framework: str,
+    version: str,
+    argv: tuple[str, ...],
+    kind: str,
+    cluster: str,
+    outcome: str,
+    where: str,
+) -> None:
+    folder = folder_of(tmp_path, framework, version)
+    made = proposed(plan_of(folder, *argv, kind=kind, cluster=cluster), hang_details="on")
+    (change,) = [one for one in made.changes if "TRACE_BUFFER" in one.where]
+    assert (change.outcome, change.where.startswith(where)) == (outcome, True), change
+    assert ("TORCH_NCCL_TRACE_BUFFER_SIZE" in made.plan.env) == ("environment" in where)
+    assert (outcome == "could not find") == (change.why.startswith("A variable of the shell"))
+
+
+def test_only_some_variables_are_handed_on_by_openrlhf(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    made = proposed(
+        plan_of(folder, *OPENRLHF, kind="program", cluster="http://c:1"), hang_details="on"
+    )
+    assert made.plan.env == {"NCCL_DEBUG": "INFO"}
+
+
+def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.4.1")
+    made = proposed(plan_of(folder, *VERL, kind="program"), hang_details="on")
+    assert "NCCL_DEBUG" not in made.plan.env and "TORCH_DISTRIBUTED_DEBUG" in made.plan.env
+    assert made.changes[0].outcome == "could not find"
+    assert made.changes[0].why == "verl and the Archer fork sets it itself for its workers."
+
+
+def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "rlinf", "0.4.0")
+    plan = plan_of(folder, "python3", "train.py", kind="program", cluster="http://c:1")
+    assert proposed(plan, timeouts="30").plan.env == {"RLINF_TIMEOUT": "30"}
+
+
+@pytest.mark.parametrize(
+    ("option", "line", "kept_out"),
+    [
+        ("", "", False),
+        ("", "#SBATCH --export=ALL,A=1", False),
+        ("", "#SBATCH --export=NONE", True),
+        ("--export=A,B", "", True),
+        ("--export=ALL", "#SBATCH --export=NONE", False),
+    ],
+)
+def test_a_batch_job_that_gets_no_environment(
+    tmp_path: Path, option: str, line: str, kept_out: bool
+) -> None:
+    folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
+    (folder / "job.sh").write_text(f"#!/bin/bash\n{line}\nuv run run_grpo.py\n")
+    argv = [word for word in ("sbatch", option, "job.sh") if word]
+    made = proposed(plan_of(folder, *argv, kind="sbatch"), hang_details="on")
+    assert ("NCCL_DEBUG" in made.plan.env) is not kept_out
+    assert all((one.outcome == "could not find") is kept_out for one in made.changes)
+    assert all(("keeps the environment out" in one.why) is kept_out for one in made.changes)
+
+
+def test_areal_without_a_place_for_variables(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "areal", "1.0.4")
+    (folder / "c.yaml").write_text("actor:\n  backend: x\n")
+    made = proposed(plan_of(folder, *AREAL, kind="program"), hang_details="on")
+    assert {one.outcome for one in made.changes} == {"could not find"}
+    assert made.plan.overrides == () and made.plan.env == {}
