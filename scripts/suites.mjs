@@ -75,6 +75,7 @@ export const suites = [
     editor(suite, NEWEST),
     editor(suite, OLDEST),
   ]),
+  editor("runs", NEWEST),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   // The lane of the lab is done early, and takes over from that of the editor.
   editor("site", NEWEST, { more: ["lab"], lane: "lab" }),

@@ -70,6 +70,7 @@ function standing(...workers: string[]): Run {
 interface Tracker {
   onWillStartSession(): void;
   onDidSendMessage(message: object): void;
+  onWillReceiveMessage(message: object): void;
   onWillStopSession(): void;
 }
 
@@ -162,9 +163,24 @@ test("when its session ends the next one that waits comes to the front", async (
   const session = sessionOf("a");
   session.onDidSendMessage({ type: "event", event: "stopped" });
   await list(standing("a", "b"));
+  session.onDidSendMessage({ type: "event", event: "terminated" });
+  session.onWillReceiveMessage({ type: "request", command: "disconnect" });
   session.onWillStopSession();
   await later();
   assert.deepEqual(attached(), ["a", "b"]);
+});
+
+test("who disconnects gets none of those in its place that stand there already", async () => {
+  await list(aRun());
+  await list(standing("a", "b"));
+  const session = sessionOf("a");
+  session.onDidSendMessage({ type: "event", event: "stopped" });
+  session.onWillReceiveMessage({ type: "request", command: "disconnect" });
+  session.onWillStopSession();
+  await later();
+  assert.deepEqual(attached(), ["a"]);
+  await list(standing("b", "c"));
+  assert.deepEqual(attached(), ["a", "c"]);
 });
 
 test("what stood already when the window opened was left there", async () => {

@@ -50,6 +50,9 @@ const MOVES: readonly (readonly [object, string])[] = [
   [{ type: "response", command: "continue", success: false }, ""],
   [{ type: "response", command: "stackTrace", success: true }, ""],
   [{ type: "event", event: "output" }, ""],
+  [{ type: "event", event: "terminated" }, "ends"],
+  [{ type: "request", command: "disconnect" }, "is left"],
+  [{ type: "request", command: "continue" }, ""],
 ];
 
 for (const [message, move] of MOVES) {

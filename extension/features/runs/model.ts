@@ -118,12 +118,13 @@ function stateOf(run: Run): string {
   return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;
 }
 
+/** Expanded from the start while it goes on: the editor keeps to what a row was when it first saw it. */
 function childrenOf(run: Run): RowTexts["children"] {
   const rows = run.workers.length + lineRows(run).length;
-  if (rows === 0) {
-    return "none";
+  if (isLive(run)) {
+    return rows <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
   }
-  return isLive(run) && rows <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
+  return rows === 0 ? "none" : "collapsed";
 }
 
 function workerTexts({ run, worker }: RunWorkerRow): RowTexts {

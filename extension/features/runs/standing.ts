@@ -4,7 +4,10 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { DEBUG_TYPE } from "../../contributions";
-import { moves, type Moves } from "./stop_model";
+import { moves } from "./stop_model";
+
+/** Who disconnects from a worker wants none of those in its place that stand there already. */
+export type Leaving = "by hand" | "by itself";
 
 /** A worker that goes on and stops again at once, as in a loop, keeps the person's attention. */
 const GRACE_MS = 500;
@@ -16,10 +19,10 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
   /** Sessions that stand, or have just begun, by their ids. */
   private readonly stands = new Set<string>();
   private readonly attached = new Map<string, string>();
-  private readonly left = new vscode.EventEmitter<undefined>();
+  private readonly left = new vscode.EventEmitter<Leaving>();
   private readonly timers = new Set<NodeJS.Timeout>();
   private readonly registered: Disposable;
-  /** Fires when the person has stood nowhere for a moment. */
+  /** Fires when the person has stood nowhere for a moment, and at once when they disconnect. */
   readonly onLeft = this.left.event;
 
   constructor() {
@@ -41,9 +44,11 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
   }: vscode.DebugSession): vscode.DebugAdapterTracker {
     const { cluster, worker } = configuration as Record<string, unknown>;
     let hasArrived = false;
+    let isOver = false;
     const take = (message: unknown): void => {
-      const move: Moves = moves(message);
+      const move = moves(message);
       hasArrived ||= move !== "";
+      isOver ||= move === "ends";
       if (move === "stops") {
         this.stands.add(id);
       } else if (move === "goes on") {
@@ -52,6 +57,13 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
       }
     };
     return {
+      onWillReceiveMessage: (message: unknown) => {
+        // The editor disconnects as well from what has ended by itself.
+        if (!isOver && moves(message) === "is left") {
+          isOver = true;
+          this.left.fire("by hand");
+        }
+      },
       onWillStartSession: () => {
         this.stands.add(id);
         this.attached.set(id, `${String(cluster)} ${String(worker)}`);
@@ -91,7 +103,7 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
       this.timers.delete(timer);
       first();
       if (!this.isStanding) {
-        this.left.fire(undefined);
+        this.left.fire("by itself");
       }
     }, ms);
     this.timers.add(timer);

@@ -51,16 +51,23 @@ export function nextStop(stopped: readonly Stop[], looking: Looking): Stop | und
   return free.find((one) => looking.isOurs(one.run) && !looking.seen.has(stopKey(one)));
 }
 
-export type Moves = "stops" | "goes on" | "";
+export type Moves = "stops" | "goes on" | "ends" | "is left" | "";
 
+const EVENTS: Readonly<Record<string, Moves>> = {
+  stopped: "stops",
+  continued: "goes on",
+  terminated: "ends",
+};
 const GOES_ON = ["continue", "next", "stepIn", "stepOut", "goto"];
 
-/** What a message of the adapter says of where its worker is. */
+/** What a message between editor and adapter says of where the worker is. */
 export function moves(message: unknown): Moves {
   const { type, event, command, success } = message as Partial<Record<string, unknown>>;
   if (type === "event") {
-    return event === "stopped" ? "stops" : event === "continued" ? "goes on" : "";
+    return EVENTS[String(event)] ?? "";
   }
-  const went = type === "response" && success === true && GOES_ON.includes(String(command));
-  return went ? "goes on" : "";
+  if (type === "request") {
+    return command === "disconnect" ? "is left" : "";
+  }
+  return success === true && GOES_ON.includes(String(command)) ? "goes on" : "";
 }

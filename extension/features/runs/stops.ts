@@ -32,8 +32,12 @@ export class Stops implements Disposable {
       store.runs.onChanged((runs) => {
         this.take(runs);
       }),
-      standing.onLeft(() => {
-        this.take(store.runs.value);
+      standing.onLeft((how) => {
+        if (how === "by hand") {
+          this.leave();
+        } else {
+          this.take(store.runs.value);
+        }
       }),
     ];
   }
@@ -59,11 +63,16 @@ export class Stops implements Disposable {
     }
     if (this.isFirst) {
       this.isFirst = false;
-      for (const one of stopped) {
-        this.seen.add(stopKey(one));
-      }
+      this.leave();
     }
     void this.bring(stopped);
+  }
+
+  /** What stands now is offered by the list alone. */
+  private leave(): void {
+    for (const one of stoppedIn(this.store.runs.value)) {
+      this.seen.add(stopKey(one));
+    }
   }
 
   private async bring(stopped: readonly Stop[]): Promise<void> {

@@ -198,8 +198,34 @@ export class Window {
   }
 
   /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
-  async stoppedLines() {
-    const marks = await boxes(this.page.locator(".debug-top-stack-frame-line"));
+  stoppedLines() {
+    return this.linesWith(this.page.locator(".debug-top-stack-frame-line"));
+  }
+
+  /** The lines of the editor that have a breakpoint in the gutter. */
+  breakpointLines() {
+    return this.linesWith(this.breakpoints());
+  }
+
+  /** Makes a click in the gutter, until `line` has a breakpoint or none, as `wanted` says. */
+  async toggleBreakpoint(clicked, wanted, line = clicked) {
+    const number = this.page.locator(".margin-view-overlays .line-numbers", {
+      hasText: new RegExp(`^${clicked}$`),
+    });
+    await this.gesture(
+      async () => {
+        const box = await number.first().boundingBox();
+        await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
+        // The hint below the mouse looks like a breakpoint.
+        await this.rest();
+      },
+      async () => (await this.breakpointLines()).includes(line) === wanted,
+      `line ${line} has ${wanted ? "a" : "no"} breakpoint`,
+    );
+  }
+
+  async linesWith(locator) {
+    const marks = await boxes(locator);
     const lines = [];
     for (const number of await this.page.locator(".margin-view-overlays .line-numbers").all()) {
       const own = await number.boundingBox({ timeout: 1000 });
