@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -98,3 +99,16 @@ async def test_what_is_refused(
 ) -> None:
     answer = await panel.ask(f"{RUNS}/{method}", params)
     assert answer["error"]["data"]["code"] == code
+
+
+async def test_lines_that_change_right_after_the_start(
+    panel: StdioClient, own_home: Path, tmp_path: Path
+) -> None:
+    """Before anybody knows the run they are kept in its plan, from which it is made known."""
+    proposal = await prepared(panel, tmp_path, "wait", workspace="/ws")
+    run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
+    lines = [{"path": str(PLAIN), "lines": [{"line": 4}]}]
+    await panel.result(f"{RUNS}/breakpoints", {"workspace": "/other", "breakpoints": []})
+    await panel.result(f"{RUNS}/breakpoints", {"workspace": "/ws", "breakpoints": lines})
+    kept = json.loads((own_home / "runs" / run / "plan.json").read_text())["breakpoints"]
+    assert [(one["path"], one["lines"][0]["line"]) for one in kept] == [(str(PLAIN), 4)]

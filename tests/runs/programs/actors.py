@@ -10,8 +10,8 @@ class Policy:
 
     def step(self, more):
         self.steps += more
-        doubled = self.steps * 2  # stands: step
-        return doubled
+        self.doubled = self.steps * 2  # stands: step
+        return self.doubled
 
 
 @ray.remote

@@ -110,7 +110,12 @@ class Runs:
             if one.plan.workspace == workspace and not one.state.is_over:
                 plan = evolve(one.plan, breakpoints=tuple(breakpoints))
                 one.record.write_plan(plan)
-                await self._live.breakpoints(one.record.id, plan.breakpoints)
+                try:
+                    await self._live.breakpoints(one.record.id, plan.breakpoints)
+                except EaglerayError as error:
+                    # Its keeper is about to say it, with the plan as it is now.
+                    if error.code != "unregistered-run":
+                        raise
 
     async def pause(self, written: str, worker_id: str) -> None:
         await self._live.pause(self._records.find(written).id, worker_id)

@@ -149,7 +149,8 @@ class Watching:
         self._looks += 1
         home = await self._cluster.look(self._state)
         if self._registered != home:
-            await self._adapter.register(self._record, self._plan, home)
+            # Its lines may have been changed since the start.
+            await self._adapter.register(self._record, self._record.plan(), home)
             self._registered = home
         gates = list(in_folder(self._record.folder))
         if home is not None:
