@@ -651,4 +651,21 @@ export const env = {
   },
 };
 
+/** Tasks end at once, with the code that the test says. */
+export const tasks = {
+  known: [] as { readonly name: string; readonly source: string; readonly code: number }[],
+  done: [] as string[],
+  ended: new EventEmitter<{ readonly execution: object; readonly exitCode: number }>(),
+  onDidEndTaskProcess: (
+    listener: (end: { readonly execution: object; readonly exitCode: number }) => void,
+  ) => tasks.ended.event(listener),
+  fetchTasks: () => Promise.resolve(tasks.known),
+  executeTask: (task: { readonly name: string; readonly code: number }) => {
+    const execution = {};
+    tasks.done.push(task.name);
+    tasks.ended.fire({ execution, exitCode: task.code });
+    return Promise.resolve(execution);
+  },
+};
+
 export const extensions = { getExtension: () => undefined };

@@ -15,7 +15,7 @@ import {
 } from "../../extension/features/runs/messages";
 import { reviewTexts } from "../../extension/features/runs/review_model";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
-import { debug, editor, Uri, type FakeQuickPick } from "../fakes/vscode";
+import { debug, editor, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
 import { FOLDER, proposal, shortened } from "./samples";
 
 let fake: FakeParts;
@@ -173,6 +173,22 @@ test("launch.json starts a run, and no session of its own", async () => {
   assert.deepEqual([lastAsked().path, lastAsked().options?.ranks], ["/w/a.py", [0]]);
   assert.equal(startedPlans(), 1);
   assert.deepEqual(debug.sessions, []);
+});
+
+test("the task of a launch.json is done before the run, which does not start when it fails", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  tasks.known = [
+    { name: "data", source: "Workspace", code: 0 },
+    { name: "broken", source: "Workspace", code: 2 },
+  ];
+  tasks.done = [];
+  await debug.startDebugging(undefined, { ...config, preLaunchTask: "data" });
+  assert.deepEqual([tasks.done, startedPlans()], [["data"], 1]);
+  await debug.startDebugging(undefined, { ...config, preLaunchTask: "Workspace: broken" });
+  await debug.startDebugging(undefined, { ...config, preLaunchTask: "nowhere" });
+  assert.equal(startedPlans(), 1);
+  assert.match(editor.asked[0]?.text ?? "", /“Workspace: broken” ended with code 2/);
+  assert.match(editor.asked[1]?.text ?? "", /There is no task “nowhere”/);
 });
 
 test("what is wrong with a launch.json is said in words", async () => {

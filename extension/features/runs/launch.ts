@@ -7,6 +7,7 @@ import { NO_PRESET } from "./draft";
 import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
 import { agreementOf } from "./review_model";
+import { doTask } from "./tasks";
 import { ifTrusted } from "./trust";
 import type { Starting } from "./starting";
 import { workspaceFolder } from "./surroundings";
@@ -42,6 +43,9 @@ export class Launch implements vscode.DebugConfigurationProvider {
 
   private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
     const draft = draftOfLaunch(config, folder);
+    if (config["preLaunchTask"] !== undefined) {
+      await doTask(String(config["preLaunchTask"]));
+    }
     const proposal = await this.starting.prepare(draft);
     const agreement = agreementOf(draft, proposal);
     if (draft.preset === NO_PRESET || this.agreed.includes(agreement)) {
