@@ -1,0 +1,178 @@
+"""Starters of what runs elsewhere, with a world that is faked at its edge: refusals, and links that are lost."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, field
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.in_cluster_package import package
+from eagleray.clients.ray_jobs import JobState
+from eagleray.common.errors import EaglerayError
+from eagleray.common.job_errors import job_refused, no_job
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.starters import ray_job, sbatch
+from eagleray.features.runs.starters.ray_job import RayJob
+from eagleray.features.runs.starters.sbatch import Sbatch
+
+LOST = EaglerayError("cluster-unreachable", "gone")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(tmp_path / "output.log")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_job, "AGAIN_S", 0.0)
+    monkeypatch.setattr(sbatch, "LOOK_S", 0.0)
+
+
+@define
+class FakeCluster:
+    """A dashboard with one job; `streams` is what each further connection to its log brings until it breaks."""
+
+    streams: list[str] = field(factory=list)
+    whole: str = ""
+    state_after: JobState = field(factory=lambda: JobState("SUCCEEDED", "", "n1", "01", 0))
+    refusal: EaglerayError | None = None
+    packages: dict[str, bytes] = field(factory=dict)
+    asked: dict[str, Any] = field(factory=dict)
+
+    @property
+    def job_api(self) -> FakeCluster:
+        return self
+
+    async def has_package(self, name: str) -> bool:
+        return name in self.packages
+
+    async def put_package(self, name: str, archive: bytes) -> None:
+        self.packages[name] = archive
+
+    async def submit(self, entrypoint: str, **asked: Any) -> str:
+        if self.refusal:
+            raise self.refusal
+        self.asked = {"entrypoint": entrypoint, **asked}
+        return "raysubmit_1"
+
+    async def state(self, job: str) -> JobState:
+        if self.refusal:
+            raise self.refusal
+        return JobState("RUNNING", "", "n1", "01", None) if self.streams else self.state_after
+
+    async def logs(self, job: str) -> str:
+        if self.streams:
+            raise LOST
+        return self.whole
+
+    async def log_stream(self, *_: Any) -> AsyncIterator[str]:
+        yield self.streams.pop(0)
+        raise LOST
+
+
+def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> RayJob:
+    command = ("python", "x.py", *words)
+    env = {"EAGLERAY_RUN": "{}"}
+    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)  # type: ignore[arg-type]
+
+
+async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> None:
+    cluster = FakeCluster()
+    await job(cluster, output, "a b; rm -rf $HOME").start()
+    assert cluster.asked["entrypoint"] == f"python -m {package().name}.entry"
+    env = cluster.asked["runtime_env"]
+    assert env["py_modules"] == [f"gcs://{name}" for name in cluster.packages]
+    assert "$" not in env["env_vars"]["EAGLERAY_ENTRY"]
+    entry = json.loads(env["env_vars"]["EAGLERAY_ENTRY"])
+    assert entry == {"argv": ["python", "x.py", "a b; rm -rf $HOME"], "cwd": "/w"}
+
+
+async def test_a_job_that_is_refused(output: Output) -> None:
+    cluster = FakeCluster(refusal=job_refused("c", "Traceback\nValueError: no such runtime"))
+    with pytest.raises(EaglerayError) as raised:
+        await job(cluster, output).start()
+    assert "no such runtime" in raised.value.message
+
+
+async def test_a_log_whose_link_is_lost_is_said_once(output: Output, tmp_path: Path) -> None:
+    cluster = FakeCluster(streams=["one ", "one two ", "o"], whole="one two three\n")
+    starter = job(cluster, output)
+    await starter.start()
+    assert (await starter.ended()).code == 0
+    assert (tmp_path / "output.log").read_text() == "one two three\n"
+
+
+async def test_a_job_of_a_cluster_that_was_started_anew(output: Output) -> None:
+    starter = job(FakeCluster(refusal=no_job("c", "j")), output, known="raysubmit_0")
+    assert (await starter.start()).far_id == "raysubmit_0"
+    ending = await starter.ended()
+    assert (ending.code, "knows no job" in ending.note) == (None, True)
+
+
+Answer = Callable[[Sequence[str]], Ran]
+
+
+@define
+class FakeSlurm:
+    """Answers `scontrol` with one line after the other, and keeps the job's output file."""
+
+    states: list[str]
+    file: bytes = b""
+    submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
+    ran: list[Sequence[str]] = field(factory=list)
+
+    async def run(self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0) -> Ran:
+        self.ran.append(argv)
+        if "sbatch" in argv:
+            return self.submitted
+        if "scontrol" in argv:
+            state = self.states.pop(0)
+            return Ran(0, f"JobId=77 {state} StdOut=/o.log", "") if state else Ran(1, "", "lost")
+        if "sed" in argv:
+            return Ran(0, "", "")
+        at = int(argv[4]) - 1
+        return Ran(0, base64.b64encode(self.file[at : at + 3]).decode(), "")
+
+
+def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
+    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output)  # type: ignore[arg-type]
+
+
+ENDINGS = [
+    (["JobState=PENDING ExitCode=0:0", "JobState=COMPLETED ExitCode=0:0"], 0),
+    (["JobState=RUNNING ExitCode=0:0", "", "JobState=FAILED ExitCode=3:0"], 3),
+    (["JobState=CANCELLED ExitCode=0:15"], 143),
+    (["JobState=TIMEOUT ExitCode=0:0"], 1),
+]
+
+
+@pytest.mark.parametrize(("states", "code"), ENDINGS)
+async def test_how_a_batch_job_ends(
+    output: Output, tmp_path: Path, states: list[str], code: int
+) -> None:
+    slurm = FakeSlurm(states, "größe\n".encode())
+    starter = batch(slurm, output)
+    started = await starter.start()
+    assert (started.far_id, started.ssh) == ("77", "login")
+    assert (await starter.ended()).code == code
+    assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"
+
+
+REFUSALS = [
+    (Ran(1, "", "sbatch: error: Invalid partition"), "not-submitted"),
+    (Ran(113, "", "cd: no such"), "folder-not-there"),
+    (Ran(0, "nothing known", ""), "not-submitted"),
+]
+
+
+@pytest.mark.parametrize(("said", "code"), REFUSALS)
+async def test_a_batch_job_that_is_refused(output: Output, said: Ran, code: str) -> None:
+    with pytest.raises(EaglerayError) as raised:
+        await batch(FakeSlurm([], submitted=said), output).start()
+    assert raised.value.code == code
