@@ -80,7 +80,7 @@ class RunWorker(Worker):
     def _is_at(self, places: list[list[Any]]) -> bool:
         """Also where a worker that is used again runs something that the run's filter excludes."""
         stopped = self.record.stopped.get(self.record.focus, {})
-        is_excluded = stopped.get("eagleray") == "excluded" and stopped["reason"] == "breakpoint"
+        is_excluded = "eagleray_excluded" in stopped and stopped.get("reason") == "breakpoint"
         return (self.state == "stopped" and is_excluded) or super()._is_at(places)
 
     def _finish(self, why: str) -> None:

@@ -12,6 +12,9 @@ _LOOKED_AT = 2**20
 _LARGEST = 64 * 2**20
 _LONGEST_HEAD = 2**13
 
+# Stands in a stop of what the filter of the run excludes.
+EXCLUDED = "eagleray_excluded"
+
 
 class Messages:
     """Takes a stream of the Debug Adapter Protocol apart into bodies; raises Broken for anything else."""
@@ -83,7 +86,7 @@ class Talk:
         told: dict[str, Any] = body_told if isinstance(body_told, dict) else {}
         if message.get("event") == "stopped":
             if not matches:
-                told["eagleray"] = "excluded"
+                told[EXCLUDED] = True
                 body = json.dumps(message).encode()
             self._stopped[told.get("threadId")] = told
         elif message.get("event") == "continued":
