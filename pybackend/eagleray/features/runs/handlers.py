@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,10 @@ class Handlers:
                 overrides=tuple(options.overrides),
             )
         )
-        made = self._debug_runs.proposal(plan, asked.preset, options.answers, asked.python)
+        # It reads files, which may lie far away.
+        made = await asyncio.to_thread(
+            self._debug_runs.proposal, plan, asked.preset, options.answers, asked.python
+        )
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
             plan=wire_plan(made.plan),
