@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter import protocol
+from eagleray.adapter import protocol, run_protocol
 from eagleray.adapter.protocol import Stop, WorkerState
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
@@ -44,6 +44,7 @@ class FakeAdapter:
         self.states: dict[str, WorkerState] = {}
         self.answers: dict[str, WorkerState | EaglerayError] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.runs: list[dict[str, Any]] = []
         self.protocol = protocol.PROTOCOL
         self.ops: list[str] = []
         self.silent_about = ""
@@ -97,6 +98,8 @@ class FakeAdapter:
             }
         if op == protocol.WORKERS:
             return self._workers()
+        if op == run_protocol.RUNS:
+            return {"runs": self.runs}
         self.asked.append((op, params))
         if op == protocol.SUBSCRIBE:
             self._subscribed.append(writer)

@@ -1,0 +1,75 @@
+"""What becomes of the lines of a run, from what several workers say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eagleray.adapter.run_lines import RunLines
+from eagleray.adapter.run_protocol import FileLines, Line, LineState, file_lines
+
+PATH = "/home/me/a.py"
+
+
+def lines(*numbers: int) -> RunLines:
+    return RunLines([FileLines(PATH, [Line(number) for number in numbers])])
+
+
+def row(line: int, verified: bool = True, **more: Any) -> dict[str, Any]:
+    return {"line": line, "verified": verified, **more}
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "moved_to", "workers"),
+    [
+        ({}, "pending", 0, []),
+        ({"w1": row(10)}, "verified", 0, ["w1"]),
+        ({"w1": row(12)}, "moved", 12, ["w1"]),
+        ({"w1": row(10, False)}, "unreachable", 0, []),
+        ({"w1": row(12), "w2": row(10)}, "verified", 0, ["w1", "w2"]),
+        ({"w1": row(10, False), "w2": row(12)}, "moved", 12, ["w2"]),
+        ({"w1": {}}, "unreachable", 0, []),
+        ({"w1": {"line": "x", "verified": "yes"}}, "unreachable", 0, []),
+    ],
+)
+def test_the_state_of_a_line(
+    said: dict[str, dict[str, Any]], state: str, moved_to: int, workers: list[str]
+) -> None:
+    asked = lines(10)
+    for worker, one in said.items():
+        asked.answered(worker, PATH, [one])
+    [found] = asked.states()
+    assert (found.state, found.moved_to, found.workers) == (state, moved_to, workers)
+
+
+def test_a_debugger_that_finds_the_line_later() -> None:
+    asked = lines(10, 20)
+    asked.answered("w1", PATH, [row(10, False, id=1, message="not loaded"), row(20, id=2)])
+    assert asked.states()[0] == LineState(PATH, 10, "unreachable", message="not loaded")
+    assert asked.changed("w1", row(11, id=1))
+    assert asked.states()[0] == LineState(PATH, 10, "moved", 11, ["w1"])
+    assert not asked.changed("w2", row(10, id=1)) and not asked.changed("w1", row(10, id=9))
+    asked.forget("w1")
+    assert not asked.changed("w1", row(10, id=1))
+
+
+def test_only_files_that_changed_are_named() -> None:
+    asked = RunLines([FileLines("/a", [Line(1)]), FileLines("/b", [Line(1)]), FileLines("/c", [])])
+    asked.answered("w1", "/a", [row(1)])
+    after = [FileLines("/a", [Line(1)]), FileLines("/d", [Line(1, log="x")])]
+    assert sorted(asked.replace(after)) == ["/b", "/d"]
+    assert asked.replace(after) == []
+    assert [state.state for state in asked.states()] == ["verified", "pending"]
+    assert (asked.has("/b"), asked.of("/b"), asked.of("/d")) == (
+        False,
+        [],
+        [{"line": 1, "logMessage": "x"}],
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, {}, [1], [{"lines": []}], [{"path": ""}], [{"path": "/a", "lines": [{"line": 0}, 7]}]],
+)
+def test_what_is_no_line_is_left_out(said: object) -> None:
+    assert [line for file in file_lines(said) for line in file.lines] == []

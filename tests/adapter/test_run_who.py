@@ -1,0 +1,78 @@
+"""Who a gate says its worker is: nothing of it is trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eagleray.adapter.protocol import Mapping
+from eagleray.adapter.run_who import mappings, who
+
+
+def test_a_worker_that_says_all_of_itself() -> None:
+    one = who(
+        {
+            "worker_id": "ab",
+            "session": "s",
+            "pid": 3,
+            "kind": "driver",
+            "class": "Policy",
+            "name": "policy_0",
+            "rank": "2",
+            "python": "3.12",
+            "state": "waiting",
+            "hold_s": 5,
+            "matches": False,
+            "files": {"/a": "/b"},
+            "held": [0, 17],
+        }
+    )
+    assert (one.name, one.kind, one.hold_s, one.matches) == ("r2 Policy", "driver", 5.0, False)
+    assert (one.files, one.held) == ({"/a": "/b"}, (0, 17))
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ({"pid": 7}, "worker 7"),
+        ({"pid": 7, "kind": "child"}, "child 7"),
+        ({"name": "policy_0"}, "policy_0"),
+        ({"function": "step", "name": "x"}, "step"),
+        ({"class": "A\x1b[31m\u202eB"}, None),
+    ],
+)
+def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
+    found = who(said).name
+    assert found == name if name is not None else found.isprintable()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"pid": "7", "kind": 3, "rank": {}, "held": "all", "hold_s": "x", "files": [1]},
+        {"files": {"/a": 7, "/b": "", "/c": "x" * 10_000}, "held": [None, "0"]},
+    ],
+)
+def test_what_is_no_such_value_has_its_default(said: dict[str, Any]) -> None:
+    one = who(said)
+    assert (one.pid, one.kind, one.rank, one.hold_s) == (0, "worker", "", 600.0)
+    assert (one.files, one.held) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("remote", "local", "expected"),
+    [
+        ("/a/x.py", "/a/x.py", []),
+        (
+            "/pkg/u/work.py",
+            "/home/me/u/work.py",
+            [("/pkg/u/work.py", "/home/me/u/work.py"), ("/pkg", "/home/me")],
+        ),
+        ("/x.py", "/home/x.py", [("/x.py", "/home/x.py")]),
+        ("/home/u/x.py", "/u/x.py", [("/home/u/x.py", "/u/x.py")]),
+    ],
+)
+def test_where_files_of_the_run_lie(
+    remote: str, local: str, expected: list[tuple[str, str]]
+) -> None:
+    assert mappings({local: remote}) == [Mapping(*pair) for pair in expected]
