@@ -39,8 +39,8 @@ WORDS: list[tuple[str, str, tuple[str, ...], dict[str, str], list[str]]] = [
             "++actor_rollout_ref.rollout.skip_dump_dir='/data/a b'",
         ],
     ),
-    ("verl", "0.4.0", VERL, {"timeouts": "60"}, []),
-    ("verl", "0.5.0", VERL, {"timeouts": "60"}, ["++actor_rollout_ref.nccl_timeout=60"]),
+    ("verl", "0.5.0", VERL, {"timeouts": "60"}, []),
+    ("verl", "0.6.0", VERL, {"timeouts": "60"}, ["++actor_rollout_ref.nccl_timeout=60"]),
     (
         *("nemo_rl", "0.5.0", ("uv", "run", "run_sft.py"), {"no_validation": "on"}),
         ["++sft.val_period=0", "++sft.val_at_start=false"],
