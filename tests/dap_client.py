@@ -17,7 +17,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -107,7 +107,12 @@ class DapClient:
         """The next message of any kind that fits, after the one that was waited for last."""
         return self._wait(fits, what, limit, self._seen, remember=True)
 
-    def attach(self, breakpoints: dict[str, list[int]] | None = None, **arguments: Any) -> Message:
+    def attach(
+        self,
+        breakpoints: dict[str, list[int]] | None = None,
+        exceptions: Sequence[str] = (),
+        **arguments: Any,
+    ) -> Message:
         """What VS Code says on attach, up to the answer to configurationDone; returns the capabilities."""
         capabilities = self.request("initialize", adapterID="eagleray", clientID="test", pathFormat="path",
                                     linesStartAt1=True, columnsStartAt1=True)  # fmt: skip
@@ -116,7 +121,7 @@ class DapClient:
         for path, lines in (breakpoints or {}).items():
             self.set_breakpoints(path, lines)
         self.request("setFunctionBreakpoints", breakpoints=[])
-        self.request("setExceptionBreakpoints", filters=[])
+        self.request("setExceptionBreakpoints", filters=list(exceptions))
         self.request("configurationDone")
         answer = self.response(attach)
         if not answer["success"]:

@@ -102,7 +102,7 @@ class GateClient:
     def wait(self, event: str, count: int = 1) -> dict[str, Any]:
         """The `count`-th line with this event."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self.having(event)) >= count, 60)
+            self._changed.wait_for(lambda: len(self.having(event)) >= count, 30)
             found = self.having(event)
             assert len(found) >= count, f"no {event}: {self.lines}"
             return found[count - 1]
@@ -139,22 +139,31 @@ class GateClient:
 class Debugging:
     """Debugs one process: attaches through the announced port and sets the lines of the run in its files."""
 
-    def __init__(self, gate: GateClient, run: Run) -> None:
+    def __init__(self, gate: GateClient, run: Run, waits: bool = True) -> None:
         self.gate = gate
-        if gate.hello["state"] != "waiting":
+        if waits and gate.hello["state"] != "waiting":
             gate.wait("waiting")
         gate.say(op="debug")
         port = gate.wait("listening")["port"]
         self.client = DapClient.tcp("127.0.0.1", port)
         files = (gate.having("waiting") or [gate.hello])[-1]["files"]
-        lines = {
+        lines = self._lines = {
             one["path"]: [line["line"] for line in one["lines"]]
             for one in run.settings["breakpoints"]
         }
         self.client.attach(
             breakpoints={files[path]: lines[path] for path in files if path in lines},
+            exceptions=["uncaught"],
             justMyCode=False,
         )
+
+    def follow(self) -> None:
+        """Sets the lines of the files that the process has found by now, and lets it go on."""
+        files = self.gate.wait("files")["files"]
+        for path, lines in self._lines.items():
+            if path in files:
+                self.client.set_breakpoints(files[path], lines)
+        self.gate.say(op="go")
 
     def stop(self) -> tuple[str, int]:
         """Where it stands next: name of the function and line."""

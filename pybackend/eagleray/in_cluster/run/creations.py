@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import ray_worker
 from .matching import meant, names_of
+from .places import functions_of
 from .runtime_env import extended, needs_extending
 from .settings import VARIABLE
 from .trouble import harmless
@@ -113,9 +114,13 @@ def serialized(runtime_env: Any) -> tuple[Any, str]:
 
 def may_create(made: object) -> bool:
     """Whether a class or function may create others itself, as far as its own code says."""
-    functions = list(vars(made).values()) if isinstance(made, type) else [made]
-    codes = [getattr(getattr(one, "__func__", one), "__code__", None) for one in functions]
-    return any(mentions(code) for code in codes if code is not None)
+    codes = [getattr(function, "__code__", None) for function in functions_of(made)]
+    return any(mentions(code) for code in codes if code is not None and is_of_program(code))
+
+
+def is_of_program(code: CodeType) -> bool:
+    """Ray adds methods of its own to an actor's class."""
+    return "/ray/" not in code.co_filename
 
 
 def mentions(code: CodeType) -> bool:

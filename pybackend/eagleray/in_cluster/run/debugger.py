@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import importlib.util
 import os
 import sys
 import threading
+import types
 from contextlib import contextmanager
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ class Debugger:
             with quiet():
                 debugpy = imported(self._offered)
                 debugpy.configure(subProcess=self._children)
-            with own_breakpoint():
+            with own_breakpoint(), silent_adapter():
                 _, port = debugpy.listen(("127.0.0.1", 0))
             self._debugpy = debugpy
             self.version = str(getattr(debugpy, "__version__", "?"))
@@ -77,17 +77,35 @@ class Debugger:
             self._wanted[thread] = wanted
             self._debugpy.trace_this_thread(wanted)
 
+    def forget(self) -> None:
+        """In a child that was forked: debugpy's threads are not here, so nothing may stop for it."""
+        if not self.port:
+            return
+        self.port = 0
+        import pydevd_tracing  # type: ignore[import-not-found]
+        from _pydevd_bundle import pydevd_constants  # type: ignore[import-not-found]
+
+        pydevd_constants.set_global_debugger(None)
+        threading.settrace(None)
+        if TRACES_BY_THREAD:
+            pydevd_tracing.SetTrace(None)
+        else:
+            monitoring: Any = vars(sys)["monitoring"]
+            for event in filter(None, vars(monitoring.events).values()):
+                monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
+
 
 def imported(offered: str) -> Any:
     """The debugpy of this environment, else the copy in the folder `offered`."""
-    if importlib.util.find_spec("debugpy") is not None:
+    try:
         import debugpy
 
         return debugpy
-    if not offered or not os.path.isdir(offered):
-        raise Missing
-    # At the end and for a moment only: nothing of the program may be found there.
-    sys.path.append(offered)
+    except ImportError as error:
+        if not offered:
+            raise Missing from error
+    # For a moment only: nothing of the program may be found there.
+    sys.path.insert(0, offered)
     try:
         import debugpy
 
@@ -121,6 +139,36 @@ def own_breakpoint() -> Iterator[None]:
         yield
     finally:
         builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__ = before
+
+
+@contextmanager
+def silent_adapter() -> Iterator[None]:
+    """debugpy's own adapter outlives this process; it must not keep the program's output open for its readers.
+
+    debugpy imports `subprocess` just before it starts it, so that it is enough to hand it another one then; who
+    else imports it meanwhile gets what does the same.
+    """
+    import subprocess
+
+    class Popen(subprocess.Popen[bytes]):
+        def __init__(self, args: Any, *more: Any, **options: Any) -> None:
+            if isinstance(args, list) and "--for-server" in args:
+                null = subprocess.DEVNULL
+                options.update(stdin=null, stdout=null, stderr=null)
+            super().__init__(args, *more, **options)
+
+    class Handed(types.ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(subprocess, name)
+
+    handed = Handed("subprocess")
+    handed.__spec__ = subprocess.__spec__
+    handed.Popen = Popen  # type: ignore[attr-defined]
+    sys.modules["subprocess"] = handed
+    try:
+        yield
+    finally:
+        sys.modules["subprocess"] = subprocess
 
 
 def hide(thread: threading.Thread) -> None:

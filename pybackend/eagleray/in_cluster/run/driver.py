@@ -36,6 +36,8 @@ class Driver:
     def start(self) -> None:
         self._arrivals.after("ray.util.debugpy", self._stopping)
         self._arrivals.after("ray._private.worker", self._connecting)
+        if self._process.kind == "child":
+            self._arrivals.after("multiprocessing.spawn", self._spawning)
         if self._settings.post_mortem:
             self._catch_failures()
         self._main = main_file()
@@ -66,6 +68,16 @@ class Driver:
             return
         self._process.tell_who()
         self._process.announce(self._process.open())
+
+    def _spawning(self, module: ModuleType) -> None:
+        """A child of multiprocessing runs its parent's main file by itself, and no finder sees that."""
+        before = module._fixup_main_from_path
+
+        def _fixup_main_from_path(main_path: str) -> None:
+            harmless(self._process.look_at_file)(main_path)
+            before(main_path)
+
+        module._fixup_main_from_path = _fixup_main_from_path  # type: ignore[attr-defined]
 
     def _catch_failures(self) -> None:
         before = sys.excepthook

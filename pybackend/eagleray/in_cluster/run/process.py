@@ -7,9 +7,10 @@ import sys
 import threading
 
 from . import gate as gates
+from . import ray_worker
 from .debugger import Debugger, Missing, hide
 from .places import Places, code_files, loaded_files
-from .settings import paths_of
+from .settings import INSIDE, paths_of
 from .trouble import harmless, say
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ class Process:
         self._places = Places(settings.paths)
         arrivals.stems = self._places.stems
         arrivals.seen = self._arrived
-        os.register_at_fork(after_in_child=self._forked)
+        os.register_at_fork(after_in_child=lambda: self._forked())
 
     # --- called by the program's threads ---------------------------------------------------------
 
@@ -184,6 +185,9 @@ class Process:
     def _listen(self) -> bool:
         try:
             self.debugger.listen()
+            if self.settings.children:
+                # From now on debugpy itself takes the processes that this one starts.
+                os.environ[INSIDE] = "debugged"
             return True
         except Missing:
             self.problem("no-debugpy", f"{sys.executable} has no debugpy")
@@ -214,9 +218,29 @@ class Process:
             if self._listen() and self._gate is not None:
                 self._gate.say("listening", port=self.debugger.port, debugpy=self.debugger.version)
 
+    @harmless
     def _forked(self) -> None:
-        """A child is no part of the run: its threads and its gate are the parent's."""
-        self.matches = False
+        """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
+        is_wanted = self.settings.children and self.matches and not self.debugger.port
         self._gate = None
-        self._arrivals.stems = set()
-        self._arrivals.seen = lambda file, name: None
+        self._is_shut = False
+        self._waiting = 0
+        self._opening, self._state = threading.Lock(), threading.Lock()
+        self._turn = threading.RLock()
+        self._wanted, self._go = threading.Event(), threading.Event()
+        self._inside = threading.local()
+        if is_wanted:
+            self.kind = "child"
+            # The table of workers knows the parent only.
+            self.announce = lambda gate: None
+            self.file = lambda: ray_worker.announcement(self.settings)
+            if self.files:
+                self.wait("files")
+            else:
+                self.open_soon()
+        else:
+            if not self.settings.children:
+                self.debugger.forget()
+            self.matches = False
+            self._arrivals.stems = set()
+            self._arrivals.seen = lambda file, name: None

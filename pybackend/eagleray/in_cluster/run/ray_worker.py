@@ -51,7 +51,6 @@ def _facts(worker: Any) -> list[tuple[str, Any]]:
         ("node_ip", worker.node_ip_address),
         ("session", getattr(worker.node, "session_name", "")),
         ("gcs", getattr(worker.node, "gcs_address", "")),
-        ("dashboard", getattr(worker.node, "webui_url", "") or ""),
     ]
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VARIABLE = "EAGLERAY_RUN"
+# What a process of the run tells those that it starts: that they are within a "worker", or are "debugged" already.
+INSIDE = "EAGLERAY_RUN_INSIDE"
 
 
 class Settings:

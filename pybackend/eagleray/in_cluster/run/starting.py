@@ -7,7 +7,7 @@ import sys
 
 from . import env_hook, ray_worker
 from .arriving import Arrivals
-from .settings import read
+from .settings import INSIDE, read
 from .trouble import harmless
 
 TYPE_CHECKING = False
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
-INSIDE = "EAGLERAY_RUN_INSIDE"
 # Processes of Ray and of debugpy themselves, and helpers of multiprocessing: nothing of the person runs there.
 SERVICES = (
     "/ray/_private/",
@@ -52,7 +51,8 @@ def start(site: str) -> None:
 
 def kind_of(words: list[str], environ: os._Environ[str] | dict[str, str]) -> str:
     """Decided by the command line, in this order: a worker that runs tasks, a service, a child, else a driver."""
-    command = [word.replace("\\", "/") for word in words[:6]]
+    script = next((place for place, word in enumerate(words) if word.endswith(".py")), 4)
+    command = words[: script + 1]
     if any(word.endswith(WORKER) for word in command):
         return "worker" if "--worker-type=WORKER" in words or not _has_type(words) else "service"
     if any(service in word for word in command for service in SERVICES):

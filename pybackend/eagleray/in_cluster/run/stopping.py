@@ -51,7 +51,14 @@ def stop_at(frame: FrameType | None) -> None:
 
 
 def stop_in(error: Any) -> None:
-    """Stands in the frame that raised, as debugpy does for an exception that nobody handles."""
+    """Stands in the frame that raised, whatever exceptions the debugger wants to see."""
+    import debugpy
+
+    trigger = getattr(debugpy, "trigger_exception_handler", None)
+    if trigger is not None:
+        trigger(error, as_uncaught=False)
+        return
+    # An older debugpy has no words for it.
     import pydevd
 
     debugger = pydevd.get_global_debugger()
