@@ -79,6 +79,7 @@ def test_a_run_outlives_its_terminal_and_is_followed_by_another(
 def test_the_program_goes_on_when_its_keeper_dies(own_home: Path, tmp_path: Path) -> None:
     command = ("run", "--detach", "--", sys.executable, str(PLAIN), "wait")
     run = eagleray(tmp_path, *command).strip()
+    wait_for("its start", lambda: row(tmp_path, run)["state"] == "running")
     state = json.loads((own_home / "runs" / run / "state.json").read_text())
     os.kill(state["keeper"]["pid"], signal.SIGKILL)
     wait_for("unwatched", lambda: row(tmp_path, run)["state"] == "unwatched")

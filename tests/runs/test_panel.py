@@ -112,3 +112,19 @@ async def test_lines_that_change_right_after_the_start(
     await panel.result(f"{RUNS}/breakpoints", {"workspace": "/ws", "breakpoints": lines})
     kept = json.loads((own_home / "runs" / run / "plan.json").read_text())["breakpoints"]
     assert [(one["path"], one["lines"][0]["line"]) for one in kept] == [(str(PLAIN), 4)]
+
+
+async def test_a_token_that_was_typed_in_reaches_the_keeper_and_no_file(
+    panel: StdioClient, own_home: Path, tmp_path: Path
+) -> None:
+    """Nor the program: that the cluster does not answer shows that the keeper asked it."""
+    cluster, token = "http://127.0.0.1:1", "typed-in-token"
+    access = {"cluster": cluster, "token": token}
+    await panel.ask("eagleray/clusters/setAccess", access)
+    proposal = await prepared(panel, tmp_path, "wait")
+    plan = {**proposal["plan"], "kind": "job", "cluster": cluster}
+    run = (await panel.result(f"{RUNS}/start", {"plan": plan}))["id"]
+    failed = await told(panel, run, "failed")
+    assert "127.0.0.1:1" in failed["note"]
+    kept = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
+    assert token.encode() not in kept

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
 import sys
+from typing import Any
 
 from attrs import evolve
 
@@ -32,12 +34,14 @@ def main(arguments: list[str]) -> int:
     # Whoever started us may have had these ignored, which the program would inherit.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    asyncio.run(_keep(Records(runs()).find(arguments[0])))
+    access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
+    asyncio.run(_keep(Records(runs()).find(arguments[0]), access))
     return 0
 
 
-async def _keep(record: Record) -> None:
+async def _keep(record: Record, access: dict[str, Any]) -> None:
     parts = build(Settings.read({"discovery": "off"}, dict(os.environ)))
+    parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
         making = Making(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)

@@ -95,6 +95,7 @@ class Parts:
     commands: Commands
     watch: ClusterWatch
     clusters: Clusters
+    tokens: TokenRules
     jobs: Jobs
     ways: Ways
     reaching: Reaching
@@ -157,8 +158,8 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     reaching.on_change(clusters.changed)
 
     async def id_of(cluster: str) -> str:
-        # A worker can be held of a cluster that nobody watches any more.
-        held = any(state.cluster == cluster for state in adapters.known())
+        # A worker can be held of a cluster that nobody watches any more, and a driver of a run of none at all.
+        held = not cluster or any(state.cluster == cluster for state in adapters.known())
         return cluster if held else await clusters.id_of(cluster)
 
     async def find(cluster: str, worker: str) -> Target:
@@ -178,6 +179,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         commands=commands,
         watch=watch,
         clusters=clusters,
+        tokens=tokens,
         jobs=jobs,
         ways=ways,
         reaching=reaching,
@@ -198,6 +200,6 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
         preparing=Preparing(clusters.id_of, versions.here, versions.there),
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
-        runs=Runs(Records(run_records()), runs_of_adapter),
+        runs=Runs(Records(run_records()), runs_of_adapter, tokens.given),
         runs_of_adapter=runs_of_adapter,
     )

@@ -6,8 +6,9 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from eagleray.clients.kept_access import Access, checked_headers, kept_access
 from eagleray.clients.processes import listener_uid
@@ -59,6 +60,10 @@ class TokenRules:
         if ca_file is not None:
             access = evolve(access, ca_file=str(Path(ca_file).expanduser()) if ca_file else "")
         self._typed[cluster] = access
+
+    def given(self, cluster: str) -> dict[str, Any]:
+        """What was typed in for a cluster, for another process of this person's; as `set_access` takes it."""
+        return asdict(self._typed.get(cluster, Access()))
 
     def forget(self, cluster: str) -> None:
         self._typed.pop(cluster, None)

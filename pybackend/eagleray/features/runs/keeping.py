@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from eagleray.clients.own_command import own_command
 from eagleray.clients.process_identity import lives
@@ -20,12 +24,16 @@ START_S = 30.0
 _LOOK_S = 0.02
 
 
-async def start(record: Record) -> None:
+async def start(record: Record, access: Mapping[str, Any]) -> None:
     """Returns when a keeper has taken the run over; raises `keeper-not-started`.
 
-    A run elsewhere whose keeper died is taken over by a new one.
+    A run elsewhere whose keeper died is taken over by a new one.  `access` is what its cluster asks for, which
+    the keeper reads from its standard input: it must stand in no file, no argument and no environment.
     """
     process = _spawned(record)
+    assert process.stdin is not None
+    with contextlib.suppress(OSError), process.stdin as pipe:
+        pipe.write(json.dumps(access).encode())
     deadline = time.monotonic() + START_S
     while (keeper := record.state().keeper) is None or keeper.pid != process.pid:
         if process.poll() is not None or time.monotonic() > deadline:
@@ -55,7 +63,7 @@ def _spawned(record: Record) -> subprocess.Popen[bytes]:
         try:
             process = subprocess.Popen(
                 own_command("keep-run", record.id),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 cwd="/",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import evolve
 
@@ -34,11 +34,20 @@ class LiveRuns(Protocol):
 
 
 class Runs:
-    """Looks at the folders of runs and asks their keepers; keeps nothing itself."""
+    """Looks at the folders of runs and asks their keepers; keeps nothing itself.
 
-    def __init__(self, records: Records, live: LiveRuns) -> None:
+    `access` is what the person has typed in for a cluster, which keepers are told.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        live: LiveRuns,
+        access: Callable[[str], Mapping[str, Any]] = lambda cluster: {},
+    ) -> None:
         self._records = records
         self._live = live
+        self._access = access
         self._listeners: list[Callable[[], None]] = []
 
     def find(self, written: str) -> Record:
@@ -56,7 +65,7 @@ class Runs:
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
         record = self._records.create(plan, state)
         try:
-            await keeping.start(record)
+            await keeping.start(record, self._access(plan.cluster))
         except EaglerayError as error:
             record.write_state(evolve(state, phase="failed", ended=time.time(), note=error.message))
             raise
@@ -84,7 +93,7 @@ class Runs:
         """A job elsewhere whose keeper died gets a new one, which follows it from its beginning."""
         state = record.state()
         if state.far_id and not state.is_over and not keeping.is_kept(state):
-            await keeping.start(record)
+            await keeping.start(record, self._access(state.cluster))
 
     async def restart(
         self, written: str, breakpoints: Sequence[Breakpoint] | None, *, confirmed: bool
