@@ -133,16 +133,18 @@ class Ways:
     def is_near(self, cluster: str) -> bool:
         """Whether an address of the cluster is that of the same machine here."""
         reached = self._reached.get(cluster)
-        return place(cluster).is_direct or (reached is not None and reached.route == DIRECT)
+        is_here = not cluster or place(cluster).is_direct
+        return is_here or (reached is not None and reached.route == DIRECT)
 
     def routes(self, cluster: str, node_ip: str) -> list[RouteSpec]:
         """The routes on which a port of a node of the cluster is tried, in this order.
 
         A worker on localhost is on the localhost of the head, which only a route that ends there has.
+        A driver of a run that has no Ray is of no cluster, and here.
         """
-        where = place(cluster)
-        if where.is_direct:
+        if not cluster or place(cluster).is_direct:
             return [DIRECT]
+        where = place(cluster)
         reached = self._reached.get(cluster)
         if reached is None:
             return [RouteSpec(ssh=where.ssh)]

@@ -1,0 +1,108 @@
+"""What goes wrong in the person's own program goes wrong the same way in a run, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ray_cluster import REPOSITORY, RayCluster, start_cluster, temporary_home
+from tests.real_ray.command import line_of
+from tests.runs.terminal import Terminal, row
+
+pytestmark = pytest.mark.real_ray
+
+PROGRAM = REPOSITORY / "tests" / "runs" / "programs" / "going_wrong.py"
+OWN_HOOK = """
+import os
+
+
+def fails(runtime_env):
+    raise RuntimeError("the person's own hook")
+
+
+def adds(runtime_env):
+    print("the person's own hook adds", flush=True)
+    return {**(runtime_env or {}), "env_vars": {**(runtime_env or {}).get("env_vars", {}), "OWN": "1"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with start_cluster() as started:
+        yield started
+
+
+@pytest.fixture
+def home(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with temporary_home() as home:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            monkeypatch.delenv(name)
+        for name, value in cluster.eagleray_env(home, RAY_ADDRESS=cluster.gcs_address).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        yield home
+
+
+def plain(what: str, **env: str) -> tuple[int, list[str], str]:
+    """The same program without a run: its code, what it prints, and its last word on stderr."""
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), what],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines(), (done.stderr.splitlines() or [""])[-1]
+
+
+def in_run(folder: Path, what: str, line: str, **env: str) -> Terminal:
+    place = f"{PROGRAM}:{line_of(PROGRAM, line)}"
+    words = ["run", "--break", place, "--", sys.executable, str(PROGRAM), what]
+    return Terminal(folder, *words, env=env)
+
+
+def test_a_worker_that_dies_while_it_starts(home: Path, tmp_path: Path) -> None:
+    code, printed, _ = plain("dying")
+    terminal = in_run(tmp_path, "dying", "unreached")
+    try:
+        assert terminal.code() == code == 0, terminal.words()
+        assert terminal.output().splitlines()[-1] == printed[-1]
+        said = terminal.run_id()
+        shown = row(tmp_path, said)
+        assert shown["state"] == "ended"
+        assert [one for one in shown["workers"] if one["state"] in ("waiting", "stopped")] == []
+    finally:
+        terminal.interrupt_hard()
+
+
+def test_a_program_that_ends_before_anything_stops(home: Path, tmp_path: Path) -> None:
+    terminal = in_run(tmp_path, "whole", "not_taken")
+    try:
+        assert terminal.code() == 0, terminal.words()
+        assert terminal.output().endswith("whole\n")
+        assert "before anything stopped" in terminal.words()
+    finally:
+        terminal.interrupt_hard()
+
+
+@pytest.mark.parametrize("hook", ["fails", "adds"])
+def test_the_persons_own_hook(home: Path, tmp_path: Path, hook: str) -> None:
+    (tmp_path / "own_hook.py").write_text(OWN_HOOK)
+    env = {"RAY_RUNTIME_ENV_HOOK": f"own_hook.{hook}", "PYTHONPATH": str(tmp_path)}
+    code, printed, last = plain("whole", **env)
+    terminal = in_run(tmp_path, "whole", "not_taken", **env)
+    try:
+        assert terminal.code() == code, terminal.words() + terminal.output()
+        said = terminal.output()
+        assert all(line in said for line in printed)
+        assert last in said or not last or code == 0
+        assert ("the person's own hook" in said) == (hook in ("fails", "adds"))
+        assert code == (1 if hook == "fails" else 0)
+    finally:
+        terminal.interrupt_hard()

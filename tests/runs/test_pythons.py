@@ -1,0 +1,86 @@
+"""Programs whose Python is another one than ours stop as well; a window that is gone ends no run; refused jobs are said."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.adapter.harness import PYTHONS
+from tests.fakes.dashboard import dashboard
+from tests.ray_cluster import wait_for
+from tests.real_ray.command import Command, stand
+from tests.runs.terminal import PLAIN, Terminal, listed, row
+from tests.sidecar.stdio_client import sidecar
+
+PROGRAM = """\
+import sys
+
+value = sys.version_info[:2]
+print("Python", *value, flush=True)
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_it_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
+    program = tmp_path / "main.py"
+    program.write_text(PROGRAM)
+    # What lists the runs writes beside what the run itself writes.
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    terminal = Terminal(tmp_path, "run", "--break", f"{program}:4", "--", python, str(program))
+    command = Command(dict(os.environ))
+    try:
+        run = terminal.run_id()
+        wait_for("the stop", lambda: row(beside, run)["state"] == "stopped_at")
+        shown = row(beside, run)
+        (worker,) = [one for one in shown["workers"] if one["state"] == "stopped"]
+        with command.editor(worker["worker_id"]) as (client, _):
+            frame = stand(client)
+            assert (frame["file"], frame["line"]) == (str(program), 4)
+            version = client.evaluate("'%d.%d' % value", frame["id"])
+            client.request("continue", threadId=frame["thread"])
+        assert terminal.code() == 0, terminal.words()
+        assert terminal.output().startswith(f"Python {version.strip(chr(39)).replace('.', ' ')}")
+    finally:
+        terminal.interrupt_hard()
+
+
+async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path) -> None:
+    """The process that served the window is killed, as when its machine takes the editor away."""
+    async with sidecar() as panel:
+        await panel.initialize(discovery="off")
+        asked = {"path": str(PLAIN), "args": ["wait"], "cwd": str(tmp_path)}
+        proposal = await panel.result("eagleray/runs/prepare", {**asked, "python": sys.executable})
+        started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
+        panel.process.kill()
+        await panel.process.wait()
+
+    def goes_on() -> None:
+        log = own_home / "runs" / started["id"] / "output.log"
+        size = log.stat().st_size if log.exists() else 0
+        wait_for("more output", lambda: log.exists() and log.stat().st_size > size)
+        (shown,) = listed(tmp_path)
+        assert (shown["id"], shown["state"]) == (started["id"], "running")
+        terminal = Terminal(tmp_path, "runs", "stop", started["id"])
+        assert terminal.code() == 0, terminal.words()
+
+    await asyncio.to_thread(goes_on)
+
+
+async def test_a_cluster_that_takes_no_job_is_said(own_home: Path, tmp_path: Path) -> None:
+    async with dashboard() as fake:
+
+        def refused() -> None:
+            words = ("run", "--cluster", fake.address, "--", "python", str(PLAIN))
+            terminal = Terminal(tmp_path, *words)
+            assert terminal.code() != 0
+            assert "did not take the job" in terminal.words() + terminal.output()
+            (shown,) = listed(tmp_path)
+            assert shown["state"] == "failed"
+
+        await asyncio.to_thread(refused)
+    assert ("POST", "/api/jobs/") not in [(one.method, one.path) for one in fake.requests]
