@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { Store } from "./common/readable";
 import { LastSelection } from "./common/selection";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
@@ -44,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     errors: new ErrorMessages(log),
     clusters: lists.clusters,
     paused: lists.paused,
+    broughtUp: new Store<ReadonlySet<string>>(new Set()),
     refresh: () => lists.refresh(),
     panel: new Panel(),
     selection: new LastSelection(),

@@ -2,7 +2,7 @@
 
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
-import type { Readable } from "./common/readable";
+import type { Readable, Store } from "./common/readable";
 import type { Row } from "./common/rows";
 import type { Clusters } from "./features/clusters/messages";
 import type { Snapshot } from "./features/workers/messages";
@@ -22,6 +22,8 @@ export interface Parts {
   /** The newest lists that the sidecar sent. */
   readonly clusters: Readable<Clusters>;
   readonly paused: Readable<Snapshot>;
+  /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
+  readonly broughtUp: Store<ReadonlySet<string>>;
   /** Asks for both lists anew; rejects with an error of the catalogue. */
   refresh(): Promise<void>;
   /** Views tell it that they exist. */

@@ -643,6 +643,7 @@ export class DebugAdapterNamedPipeServer {
 }
 
 export const env = {
+  sessionId: "5e55",
   clipboard: {
     writeText: (text: string) => {
       editor.clipboard = text;

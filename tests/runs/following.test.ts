@@ -117,6 +117,17 @@ test("without a live run of this window nobody is told, and no sidecar is starte
   assert.deepEqual(told(), []);
 });
 
+test("a window without a folder has runs of its own, and nothing to do with those of a terminal", async () => {
+  editor.folders = [];
+  await list(aRun({ workspace: "" }));
+  debug.setBreakpoints(point("/w/a.py", 2));
+  await later();
+  assert.deepEqual(told(), []);
+  await list(aRun({ workspace: "window 5e55" }));
+  await later();
+  assert.equal(told()[0]?.workspace, "window 5e55");
+});
+
 test("a run that comes back after a failure to tell it is told at the next change", async () => {
   fake.sidecar.on(BREAKPOINTS, () => {
     throw new Error("lost");
@@ -143,6 +154,14 @@ test("a worker that stops comes to the front, and the next one when the person h
   session.onDidSendMessage({ type: "response", command: "continue", success: true });
   await later();
   assert.deepEqual(attached(), ["a", "b"]);
+});
+
+test("workers that come to the front are announced by no notification", async () => {
+  await list(aRun({ workspace: "/v", workers: [runWorker({ worker_id: "z" })] }), standing("a"));
+  assert.deepEqual([...fake.parts.broughtUp.value], ["a"]);
+  editor.change("eagleray.runs.showStops", false);
+  await list(standing("a"));
+  assert.deepEqual([...fake.parts.broughtUp.value], []);
 });
 
 test("a loop that stops again at once keeps the person’s attention", async () => {

@@ -227,6 +227,19 @@ test("who attaches by itself is not invited; held workers are not announced", as
   assert.deepEqual(editor.asked, []);
 });
 
+test("workers that come to the front anyway are not announced, others of their cluster are", async () => {
+  fake.parts.broughtUp.set(new Set(["a"]));
+  clusters(cluster());
+  paused(pausedWorker({ worker_id: "a" }));
+  mock.timers.tick(1_000);
+  await settled();
+  paused(pausedWorker({ worker_id: "a" }), pausedWorker({ worker_id: "b" }));
+  mock.timers.tick(1_000);
+  await settled();
+  const said = editor.asked.map((asked) => asked.text);
+  assert.deepEqual(said, ["1 worker of PolicyWorker.train is paused at a breakpoint()."]);
+});
+
 test("the sidecar watches closely only while some view is seen", async () => {
   view("pausedWorkers").show(true);
   view("allWorkers").show(true);

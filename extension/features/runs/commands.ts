@@ -16,7 +16,7 @@ import { draftOf, emptyDraft, noProgram } from "./programs";
 import { isConfirmed, type Starting } from "./starting";
 import type { Stops } from "./stops";
 import type { RunsStore } from "./store";
-import { workspaceFolder } from "./surroundings";
+import { isOfThisWindow } from "./surroundings";
 import { ifTrusted } from "./trust";
 
 type Work = (rows: readonly Row[], args: readonly unknown[]) => Promise<unknown>;
@@ -74,9 +74,7 @@ export class RunCommands {
 
   /** What this window ran last; before there is any, the program in the editor. */
   private async runAgain(args: readonly unknown[]): Promise<string | undefined> {
-    const last = this.store.runs.value.runs.find(
-      (run) => run.workspace === workspaceFolder() && run.can_restart,
-    );
+    const last = this.store.runs.value.runs.find((run) => isOfThisWindow(run) && run.can_restart);
     return last === undefined ? await this.run(args) : await this.starting.again(last);
   }
 

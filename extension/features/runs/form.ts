@@ -7,7 +7,7 @@ import { NO_PRESET, type Draft } from "./draft";
 import { askChoice } from "./form_boxes";
 import { formLines, type Field, type FormLine } from "./form_model";
 import { PRESETS, type PresetRow, type Proposal } from "./messages";
-import { workspaceFolder } from "./surroundings";
+import { windowName } from "./surroundings";
 
 /** When one of these changes, the preset and its questions are asked for anew. */
 const MATTER_TO_PRESETS: readonly Field["field"][] = ["args", "kind", "cluster", "preset"];
@@ -25,7 +25,7 @@ export class Form {
 
   /** The draft that is to be started; undefined when the person closed the form. */
   async fill(given: Draft): Promise<Draft | undefined> {
-    const workspace = workspaceFolder();
+    const workspace = windowName();
     this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
     let draft = await this.lookedUp(given);
     let at = 0;

@@ -8,7 +8,7 @@ import { breakpointsOf, sameBreakpoints, type Set } from "./breakpoint_model";
 import { BREAKPOINTS, type Breakpoint, type Run } from "./messages";
 import { isLive } from "./model";
 import type { RunsStore } from "./store";
-import { workspaceFolder } from "./surroundings";
+import { isOfThisWindow, windowName } from "./surroundings";
 
 /** Dragging and "Remove All Breakpoints" change many at once: they are told together. */
 const TOGETHER_MS = 150;
@@ -81,7 +81,7 @@ export class Gutter implements Disposable {
     }
     this.told = breakpoints;
     try {
-      await this.parts.sidecar.request(BREAKPOINTS, { workspace: workspaceFolder(), breakpoints });
+      await this.parts.sidecar.request(BREAKPOINTS, { workspace: windowName(), breakpoints });
       this.hasFailed = false;
     } catch (error) {
       // The row of each line says what has become of it; a click in the gutter asks for no dialog.
@@ -92,5 +92,5 @@ export class Gutter implements Disposable {
 }
 
 function isOurs(run: Run): boolean {
-  return isLive(run) && run.workspace === workspaceFolder();
+  return isLive(run) && isOfThisWindow(run);
 }

@@ -23,7 +23,7 @@ export function register(parts: Parts): Disposable[] {
   const starting = new Starting(parts, output);
   const review = new Review();
   const standing = new Standing();
-  const stops = new Stops(store, starting, standing);
+  const stops = new Stops(parts, store, starting, standing);
   const guided = new Guided(parts, starting, review);
   const launch = new Launch(parts, starting, guided);
   return [

@@ -10,7 +10,7 @@ import type { Parts } from "../../parts";
 import type { Draft } from "./draft";
 import { presetWords } from "./form_model";
 import { DELETE_PRESET, PRESETS, SAVE_PRESET, type PresetRow, type Proposal } from "./messages";
-import { workspaceFolder } from "./surroundings";
+import { windowName } from "./surroundings";
 
 const SHOW: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("go-to-file"),
@@ -27,7 +27,7 @@ interface Chosen {
 }
 
 export async function managePresets(parts: Parts): Promise<void> {
-  const workspace = workspaceFolder();
+  const workspace = windowName();
   const { presets } = await parts.sidecar.request(PRESETS, { workspace });
   const chosen = await pick(presets);
   if (chosen === undefined) {
@@ -60,7 +60,7 @@ export async function saveAnswers(
   if (name !== undefined) {
     const preset = { format: 1, name, framework, answers: draft.answers, words: [], env: {} };
     const text = JSON.stringify(preset, undefined, 2);
-    await parts.sidecar.request(SAVE_PRESET, { workspace: workspaceFolder(), name, text });
+    await parts.sidecar.request(SAVE_PRESET, { workspace: windowName(), name, text });
   }
 }
 

@@ -10,13 +10,13 @@ import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { PREPARE, RESTART, START, type Proposal, type Run } from "./messages";
 import type { Output } from "./output";
-import { programPython, workspaceFolder } from "./surroundings";
+import { isOfThisWindow, programPython, windowName } from "./surroundings";
 
 const SUBMIT = "Submit";
 const START_IT = "Start";
 
 export class Starting {
-  /** Ids of what this window has started; in a window without a folder nothing else tells them. */
+  /** Ids of what this window has started, runs of a terminal among them. */
   readonly started = new Set<string>();
 
   constructor(
@@ -29,7 +29,7 @@ export class Starting {
     // A program is read from its file, as are the lines of its breakpoints.
     await vscode.workspace.saveAll(false);
     const python = draft.python || (await programPython());
-    const asked = prepareOf({ ...draft, python }, workspaceFolder(), gutterBreakpoints());
+    const asked = prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
     return await longWork("Preparing the run", (options) =>
       this.parts.sidecar.request(PREPARE, asked, options),
     );
@@ -63,8 +63,7 @@ export class Starting {
       return undefined;
     }
     await vscode.workspace.saveAll(false);
-    const isOurs = run.workspace === workspaceFolder();
-    const breakpoints = isOurs ? gutterBreakpoints() : null;
+    const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
     const { id } = await longWork(`Starting ${plain(run.name)}`, (options) =>
       this.parts.sidecar.request(RESTART, { id: run.id, breakpoints, confirmed }, options),

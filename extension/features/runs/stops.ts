@@ -4,13 +4,14 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
 import { setting } from "../../settings";
-import type { Runs } from "./messages";
+import type { Run, Runs } from "./messages";
 import type { Starting } from "./starting";
 import { nextStop, stopKey, stoppedIn, type Stop } from "./stop_model";
 import type { RunsStore } from "./store";
 import type { Standing } from "./standing";
-import { workspaceFolder } from "./surroundings";
+import { isOfThisWindow } from "./surroundings";
 
 /**
  * One stop at a time: while the person stands at a line the others wait, held, in the list of paused workers.
@@ -24,6 +25,7 @@ export class Stops implements Disposable {
   private isAttaching = false;
 
   constructor(
+    private readonly parts: Parts,
     private readonly store: RunsStore,
     private readonly starting: Starting,
     private readonly standing: Standing,
@@ -54,6 +56,9 @@ export class Stops implements Disposable {
   }
 
   private take(runs: Runs): void {
+    const ours = setting("runs.showStops") ? runs.runs.filter((run) => this.isOurs(run)) : [];
+    const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
+    this.parts.broughtUp.set(new Set(ids));
     const stopped = stoppedIn(runs);
     const standing = new Set(stopped.map(stopKey));
     for (const key of this.seen) {
@@ -81,7 +86,7 @@ export class Stops implements Disposable {
       wanted: this.wanted,
       attached: this.standing.workers,
       isStanding: this.standing.isStanding,
-      isOurs: (run) => run.workspace === workspaceFolder() || this.starting.started.has(run.id),
+      isOurs: (run) => this.isOurs(run),
       byItself: setting("runs.showStops"),
     });
     if (next === undefined || this.isAttaching) {
@@ -93,6 +98,10 @@ export class Stops implements Disposable {
       // Another one may have been asked to pause meanwhile.
       this.take(this.store.runs.value);
     }
+  }
+
+  private isOurs(run: Run): boolean {
+    return isOfThisWindow(run) || this.starting.started.has(run.id);
   }
 
   /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */

@@ -7,8 +7,19 @@ import * as vscode from "vscode";
 
 import { activeEnvironment } from "../../python_extension";
 import { setting } from "../../settings";
+import type { Run } from "./messages";
 
-/** The folder by which the runs of this window are known; "" for a window without one. */
+/** The name by which the runs of this window are known: its folder, so that they are its own after a reload too. */
+export function windowName(): string {
+  return workspaceFolder() || `window ${vscode.env.sessionId}`;
+}
+
+/** Whether a run was started in this window; one of a terminal belongs to none. */
+export function isOfThisWindow({ workspace }: Run): boolean {
+  return workspace === windowName();
+}
+
+/** The first folder of the window; "" for a window without one. */
 export function workspaceFolder(): string {
   const [first] = (vscode.workspace.workspaceFolders ?? []).filter(
     ({ uri }) => uri.scheme === "file",

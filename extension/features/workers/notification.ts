@@ -8,6 +8,7 @@ import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import { Announcer, type Announcement } from "./announcing";
+import type { Snapshot } from "./messages";
 
 /** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
 const GATHER_MS = 1_000;
@@ -17,7 +18,8 @@ export function notifications(parts: Parts): Disposable[] {
   let timer: NodeJS.Timeout | undefined;
   const announce = (): void => {
     timer = undefined;
-    const announcement = announcer.next(parts.paused.value, parts.clusters.value);
+    const snapshot = without(parts.paused.value, parts.broughtUp.value);
+    const announcement = announcer.next(snapshot, parts.clusters.value);
     // Who attaches by itself needs no invitation.
     if (announcement !== undefined && setting("autoAttach") === "off") {
       void offer(announcement);
@@ -35,6 +37,15 @@ export function notifications(parts: Parts): Disposable[] {
       },
     },
   ];
+}
+
+/** The list without workers that come to the front anyway. */
+function without(snapshot: Snapshot, workers: ReadonlySet<string>): Snapshot {
+  const groups = snapshot.groups.map((group) => ({
+    ...group,
+    workers: group.workers.filter((worker) => !workers.has(worker.worker_id)),
+  }));
+  return { ...snapshot, groups };
 }
 
 async function offer({ sentence, worker, group }: Announcement): Promise<void> {
