@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -40,11 +41,26 @@ def in_table(
 
 def in_folder(folder: Path) -> Iterator[GateAt]:
     """The gates that drivers of this machine, or with this home, have announced by files."""
+    for name, said in _announced(folder):
+        try:
+            host, port = str(said["host"]), int(said["port"])
+        except (ValueError, KeyError, TypeError):
+            continue
+        yield GateAt(name, host, port, here=host.startswith("127."))
+
+
+def joined_in(folder: Path) -> set[str]:
+    """The clusters that these drivers have joined, as the addresses at which programs join."""
+    found = (str(said.get("gcs") or "") for _, said in _announced(folder))
+    return {address for address in found if address}
+
+
+def _announced(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(folder.glob("gate-*.json")):
         try:
             said = json.loads(path.read_text("utf-8"))
-            host, port = str(said["host"]), int(said["port"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             # It ended, or is being written.
             continue
-        yield GateAt(path.name, host, port, here=host.startswith("127."))
+        if isinstance(said, dict):
+            yield path.name, said

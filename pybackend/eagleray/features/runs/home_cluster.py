@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from attrs import frozen
@@ -45,6 +45,7 @@ class HomeCluster:
     1. The cluster that the plan names.
     2. That of the SLURM job that the run has become.
     3. One whose dashboard runs here with the id of the run in its environment.
+    4. One whose dashboard runs here and which a driver of the run says it has `joined`.
     """
 
     def __init__(
@@ -54,12 +55,14 @@ class HomeCluster:
         clusters: NamesClusters,
         dashboard: Callable[[str], Dashboard],
         own: Callable[[], list[OwnDashboard]],
+        joined: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._run = run
         self._named = named
         self._clusters = clusters
         self._dashboard = dashboard
         self._own = own
+        self._joined = joined
         self.found: Home | None = None
 
     async def look(self, state: RunState) -> Home | None:
@@ -82,4 +85,6 @@ class HomeCluster:
                 if state.ssh
                 else f"slurm://{state.far_id}"
             )
-        return next((one.address for one in self._own() if one.run == self._run), "")
+        own, joined = self._own(), self._joined()
+        started = [one.address for one in own if one.run == self._run]
+        return next(iter([*started, *(one.address for one in own if one.gcs in joined)]), "")

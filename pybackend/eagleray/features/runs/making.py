@@ -14,6 +14,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.run_errors import no_gcs
 from eagleray.features.runs import environment
 from eagleray.features.runs.far_delivery import delivered_to
+from eagleray.features.runs.gates import joined_in
 from eagleray.features.runs.home_cluster import HomeCluster, NamesClusters, OwnDashboard
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
@@ -43,7 +44,14 @@ class Making:
         """The cluster of the run, which may have to be looked for."""
         plan = record.plan()
         named = "" if plan.kind == "sbatch" else plan.cluster
-        return HomeCluster(record.id, named, self._clusters, self._dashboard, self._own)
+        return HomeCluster(
+            record.id,
+            named,
+            self._clusters,
+            self._dashboard,
+            self._own,
+            lambda: joined_in(record.folder),
+        )
 
     async def starter(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
         """Raises what stands in the way of a cluster or host that the plan names."""
