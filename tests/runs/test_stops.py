@@ -40,7 +40,7 @@ def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> Non
     terminal = run(tmp_path, "--break", f"{ACTORS}:{line}")
     command = Command(dict(os.environ))
     try:
-        held = command.wait_row("Policy")
+        held = command.wait_row("Policy", state="held")
         assert held["location"]["line"] == line
         shown = row(tmp_path, terminal.run_id())
         assert shown["state"] == "stopped_at"
@@ -58,7 +58,7 @@ def test_a_filter_lets_the_others_run(home: Path, tmp_path: Path) -> None:
     lines = [f"{ACTORS}:{line_of(ACTORS, name)}" for name in ("step", "other")]
     terminal = run(tmp_path, "--break", lines[0], "--break", lines[1], "--workers", "*Policy*")
     try:
-        held = Command(dict(os.environ)).wait_row("Policy")
+        held = Command(dict(os.environ)).wait_row("Policy", state="held")
         assert "other 1\n" in terminal.output()
         assert Command(dict(os.environ)).run("continue", held["worker_id"]).returncode == 0
         assert terminal.code() == 0, terminal.words()

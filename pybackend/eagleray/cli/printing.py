@@ -34,7 +34,7 @@ def paused(worker: Paused) -> dict[str, Any]:
     """A row, flat: the workers that relay its error are rows of their own, `children` are their ids."""
     row = plain(wire_paused(worker))
     row["children"] = [child.worker_id for child in worker.children]
-    return {**row, "held": worker.state == "held"}
+    return {**row, "state": _state(worker), "held": _state(worker) == "held"}
 
 
 def cluster(known: Known) -> dict[str, Any]:
@@ -98,10 +98,23 @@ def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:
                 worker.name,
                 "" if worker.rank is None else f"rank {worker.rank}",
                 f"{worker.node_ip} pid {worker.pid}",
-                worker.state,
+                _state(worker),
+                _for(worker.waiting_s),
                 _where(worker),
             ]
         yield from _rows(worker.children, indent + "  ")
+
+
+def _state(worker: Paused) -> str:
+    """In a terminal nothing is marked as new: what an adapter holds is held, looked at or not."""
+    return "held" if worker.state == "paused" and worker.is_held else worker.state
+
+
+def _for(seconds: float) -> str:
+    """ "12 s", "3 min", "2 h 5 min"."""
+    if seconds < 60:
+        return f"{round(seconds)} s"
+    return duration(seconds).removesuffix(" left")
 
 
 def _where(worker: Paused) -> str:

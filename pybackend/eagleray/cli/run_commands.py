@@ -103,7 +103,7 @@ def _list(parts: Parts, asked: argparse.Namespace) -> int:
     rows = [
         [
             one.record.id,
-            one.state.phase.replace("_", " "),
+            _phase(one),
             "" if one.state.code is None else str(one.state.code),
             printable(command_text(one.plan), 100),
             printable(one.state.note, 200),
@@ -115,6 +115,13 @@ def _list(parts: Parts, asked: argparse.Namespace) -> int:
     else:
         _say("There is no run yet; `eagleray run -- COMMAND…` starts one.")
     return 0
+
+
+def _phase(one: Listed) -> str:
+    if one.state.phase != "stopped_at":
+        return one.state.phase
+    count = sum(worker.state == "stopped" for worker in one.state.workers)
+    return f"{count} at a breakpoint"
 
 
 async def _follow(parts: Parts, record: Record) -> int:

@@ -98,6 +98,7 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
         task_ids=facts.task_ids,
         parent_ids=facts.parent_ids,
         held_on=state.host if state else "",
+        is_held=state is not None and state.state == "stopped" and not state.editor,
     )
 
 

@@ -58,7 +58,8 @@ class Paused:
 
     `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
     workers that only relay its error.  `state` "gone": its node is dead, Ray only goes on listing it.
-    `held_on` is the machine whose adapter has it, "" for this one.
+    `held_on` is the machine whose adapter has it, "" for this one.  `is_held`: an adapter holds it, be it that
+    nobody has looked at it yet, for which its state stays "paused".
     """
 
     cluster: str
@@ -82,6 +83,7 @@ class Paused:
     parent_ids: frozenset[str] = field(default=frozenset(), repr=False)
     children: tuple[Paused, ...] = ()
     held_on: str = ""
+    is_held: bool = False
 
     @property
     def key(self) -> Key:
