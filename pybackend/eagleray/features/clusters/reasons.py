@@ -66,8 +66,9 @@ def _debugger_switched(evidence: Evidence, version: tuple[int, int] | None) -> P
     if legacy:
         return Problem(
             "legacy-debugger",
-            "Ray's legacy debugger is switched on: breakpoint() waits for `ray debug` in a terminal and is not listed here.",
-            "Take RAY_DEBUG=legacy out of the cluster's environment and the runtime_env, and start the program again.",
+            "Ray's own pdb is switched on: breakpoint() waits for a terminal and is not listed here.",
+            "“Open Waiting pdb Session…” or `eagleray pdb` leads there; or take RAY_DEBUG=legacy out of"
+            " the cluster's environment and the runtime_env, and start the program again.",
         )
     off = next((value for value in said if value is not None and value != "1"), None)
     if off is None:
@@ -82,8 +83,8 @@ def _debugger_switched(evidence: Evidence, version: tuple[int, int] | None) -> P
 def _needs_ray_debug(ray_version: str) -> Problem:
     return Problem(
         "legacy-debugger",
-        f"Ray {printable(ray_version, 40)} opens its legacy debugger at breakpoint() unless RAY_DEBUG is set.",
-        "Start the cluster and the program with RAY_DEBUG=1.",
+        f"Ray {printable(ray_version, 40)} opens its own pdb at breakpoint() unless RAY_DEBUG is set.",
+        "“Open Waiting pdb Session…” or `eagleray pdb` leads there; or start the cluster and the program with RAY_DEBUG=1.",
     )
 
 
