@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.dashboard import FakeDashboard
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import PLAIN
 from tests.sidecar.stdio_client import StdioClient, sidecar
@@ -117,14 +118,20 @@ async def test_lines_that_change_right_after_the_start(
 async def test_a_token_that_was_typed_in_reaches_the_keeper_and_no_file(
     panel: StdioClient, own_home: Path, tmp_path: Path
 ) -> None:
-    """Nor the program: that the cluster does not answer shows that the keeper asked it."""
-    cluster, token = "http://127.0.0.1:1", "typed-in-token"
-    access = {"cluster": cluster, "token": token}
-    await panel.ask("eagleray/clusters/setAccess", access)
-    proposal = await prepared(panel, tmp_path, "wait")
-    plan = {**proposal["plan"], "kind": "job", "cluster": cluster}
-    run = (await panel.result(f"{RUNS}/start", {"plan": plan}))["id"]
-    failed = await told(panel, run, "failed")
-    assert "127.0.0.1:1" in failed["note"]
+    """The cluster takes no job, but only a keeper that has the token learns that."""
+    cluster = FakeDashboard()
+    cluster.token = "typed-in-token"
+    await cluster.start()
+    try:
+        access = {"cluster": cluster.address, "token": cluster.token}
+        await panel.ask("eagleray/clusters/setAccess", access)
+        proposal = await prepared(panel, tmp_path, "wait")
+        plan = {**proposal["plan"], "kind": "job", "cluster": cluster.address}
+        run = (await panel.result(f"{RUNS}/start", {"plan": plan}))["id"]
+        failed = await told(panel, run, "failed")
+    finally:
+        await cluster.stop()
+    assert "did not take the job" in failed["note"]
+    assert any(path.startswith("/api/packages/") for path in cluster.paths())
     kept = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
-    assert token.encode() not in kept
+    assert cluster.token.encode() not in kept
