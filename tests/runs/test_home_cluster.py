@@ -1,0 +1,59 @@
+"""Which cluster the workers of a run are in, and which are nobody's of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve
+from eagleray.clients.ray_values import Version
+from eagleray.common.cluster_errors import unknown_cluster
+from eagleray.features.runs.home_cluster import HomeCluster, OwnDashboard
+from eagleray.features.runs.state import RunState
+
+STATE = RunState("running", 1.0)
+OTHER = OwnDashboard("http://127.0.0.1:8265", "another", "10.0.0.1:6379")
+STARTED = OwnDashboard("http://127.0.0.1:8266", "ours", "10.0.0.1:6380")
+
+
+class Clusters:
+    """Every cluster answers, but that of a job which has none yet."""
+
+    async def named(self, written: str) -> str:
+        if "slurm" in written and "live" not in written:
+            raise unknown_cluster(written)
+        return written
+
+
+class Dashboard:
+    async def version(self) -> Version:
+        return Version("2.60.0", "session_1", "")
+
+
+async def found(
+    own: list[OwnDashboard], named: str = "", state: RunState = STATE, joined: str = ""
+) -> str:
+    dashboard: Any = Dashboard()
+    home = HomeCluster(
+        "ours", named, Clusters(), lambda _: dashboard, lambda: own, lambda: {joined}
+    )
+    seen = await home.look(state)
+    return seen.cluster if seen else ""
+
+
+async def test_the_one_that_was_named_comes_first() -> None:
+    assert await found([STARTED], "http://far:8265") == "http://far:8265"
+
+
+async def test_the_one_that_the_program_has_started() -> None:
+    assert await found([OTHER]) == ""
+    assert await found([OTHER, STARTED], joined=OTHER.gcs) == STARTED.address
+
+
+async def test_the_one_that_a_driver_has_joined() -> None:
+    assert await found([OTHER], joined=OTHER.gcs) == OTHER.address
+
+
+async def test_the_one_in_its_slurm_job_once_it_is_there() -> None:
+    job = evolve(STATE, far_id="77", ssh="login")
+    assert await found([STARTED], state=job) == ""
+    assert await found([], state=evolve(job, ssh="live")) == "ssh://live/slurm://77"
