@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.adapter.harness import PYTHONS
 from tests.in_cluster_run.runs import (
     PACKAGE,
     Debugging,
@@ -26,17 +27,42 @@ from tests.ray_cluster import wait_for
 PROGRAMS = Path(__file__).parent / "programs"
 PLAIN, LATE = PROGRAMS / "plain.py", PROGRAMS / "late.py"
 FAILING, LOOPING = PROGRAMS / "failing.py", PROGRAMS / "looping.py"
+FAMILY = PROGRAMS / "family.py"
 
 
-def start(run: Run | None, *words: str | Path, **env: str) -> subprocess.Popen[str]:
-    """A program with its output in pipes, as a part of the run or plain."""
-    return subprocess.Popen(
-        [sys.executable, *map(str, words)],
-        env={**os.environ, **(run.env(**env) if run else env)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Programs:
+    """Starts programs with one Python, with their output in pipes; all have ended when the test ends."""
+
+    def __init__(self, python: str) -> None:
+        self._python = python
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, run: Run | None, *words: str | Path, **env: str) -> subprocess.Popen[str]:
+        """A program as a part of the run, or plain."""
+        program = subprocess.Popen(
+            [self._python, *map(str, words)],
+            env={**os.environ, **(run.env(**env) if run else env)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._started.append(program)
+        return program
+
+    def end(self) -> None:
+        for program in self._started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            program.communicate()
+
+
+@pytest.fixture(params=PYTHONS)
+def start(request: pytest.FixtureRequest) -> Iterator[Programs]:
+    """With each Python whose debugpy traces in another way."""
+    programs = Programs(request.param)
+    yield programs
+    programs.end()
 
 
 def said(program: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -55,7 +81,7 @@ def driver_gate(run: Run) -> Iterator[GateClient]:
         gate.close()
 
 
-def test_it_stops_in_main_in_a_thread_and_in_a_late_module(tmp_path: Path) -> None:
+def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_path: Path) -> None:
     points = breakpoints(PLAIN, "begins", "thread") + breakpoints(LATE, "late")
     run = Run(tmp_path, breakpoints=points)
     program = start(run, PLAIN, PROGRAMS, "x y")
@@ -75,14 +101,14 @@ def test_it_stops_in_main_in_a_thread_and_in_a_late_module(tmp_path: Path) -> No
     assert not run.gate_files(), "the announcement ends with its process"
 
 
-def test_nobody_comes_and_it_runs_untouched(tmp_path: Path) -> None:
+def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> None:
     text = "import sys\nprint('debugpy' in sys.modules)  # stop: here\n"
     (tmp_path / "main.py").write_text(text)
     run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"), wait_s=0.2)
     assert said(start(run, tmp_path / "main.py")) == (0, "False\n", "")
 
 
-def test_a_wrong_secret_opens_nothing(tmp_path: Path) -> None:
+def test_a_wrong_secret_opens_nothing(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     program = start(run, LOOPING, tmp_path / "end")
     file = run.wait_gate_file()
@@ -95,7 +121,7 @@ def test_a_wrong_secret_opens_nothing(tmp_path: Path) -> None:
         assert said(program) == (0, "counted\n", "")
 
 
-def test_lines_are_added_and_it_is_paused_while_it_runs(tmp_path: Path) -> None:
+def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), everywhere=True)
     (tmp_path / "main.py").write_text("import sys\n" + LOOPING.read_text())
     main = tmp_path / "main.py"
@@ -120,7 +146,7 @@ def test_lines_are_added_and_it_is_paused_while_it_runs(tmp_path: Path) -> None:
         assert said(program) == (0, "counted\n", "")
 
 
-def test_what_runs_already_is_attached_to(tmp_path: Path) -> None:
+def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> None:
     """Nobody came in time; later somebody does."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), wait_s=0.1)
     program = start(run, LOOPING, tmp_path / "end")
@@ -135,7 +161,7 @@ def test_what_runs_already_is_attached_to(tmp_path: Path) -> None:
         assert said(program) == (0, "counted\n", "")
 
 
-def test_a_failure_that_nobody_handles_stops(tmp_path: Path) -> None:
+def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[], post_mortem=True)
     program = start(run, FAILING, "a")
     with driver_gate(run) as gate:
@@ -154,13 +180,13 @@ PLAIN_SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("settings", PLAIN_SETTINGS)
-def test_it_prints_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_it_prints_the_same(start: Programs, tmp_path: Path, settings: dict[str, Any]) -> None:
     run = Run(tmp_path, **settings)
     assert said(start(run, FAILING, "a b")) == said(start(None, FAILING, "a b"))
 
 
 @pytest.mark.parametrize("broken", ["starting.py", "settings.py", "process.py", "gate_process.py"])
-def test_our_own_faults_are_one_line_at_most(tmp_path: Path, broken: str) -> None:
+def test_our_own_faults_are_one_line_at_most(start: Programs, tmp_path: Path, broken: str) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"))
     (run.path / PACKAGE / broken).write_text("raise RuntimeError('planted')\n")
     code, out, err = said(start(run, PLAIN, PROGRAMS))
@@ -170,7 +196,7 @@ def test_our_own_faults_are_one_line_at_most(tmp_path: Path, broken: str) -> Non
     assert len(added) <= 1 and all(line.startswith("eagleray: ") for line in added)
 
 
-def test_settings_that_nobody_can_read(tmp_path: Path) -> None:
+def test_settings_that_nobody_can_read(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     code, out, err = said(start(run, PLAIN, PROGRAMS, EAGLERAY_RUN="{"))
     assert (code, out) == said(start(None, PLAIN, PROGRAMS))[:2]
@@ -180,7 +206,9 @@ def test_settings_that_nobody_can_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["print('mine')\n", "print('mine')\nraise ImportError('of mine')\n"]
 )
-def test_the_persons_own_sitecustomize_is_chained(tmp_path: Path, text: str) -> None:
+def test_the_persons_own_sitecustomize_is_chained(
+    start: Programs, tmp_path: Path, text: str
+) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "sitecustomize.py").write_text(text)
@@ -194,7 +222,9 @@ def test_the_persons_own_sitecustomize_is_chained(tmp_path: Path, text: str) -> 
     assert "mine" in ours[1]
 
 
-def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(tmp_path: Path) -> None:
+def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
+    start: Programs, tmp_path: Path
+) -> None:
     import debugpy
 
     broken, offered = tmp_path / "broken" / "debugpy", tmp_path / "offered"
@@ -223,7 +253,7 @@ def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(tmp_path: Path) -> N
         assert said(program) == (0, "counted\n", "")
 
 
-def test_a_gate_that_dies_lets_the_program_go_on(tmp_path: Path) -> None:
+def test_a_gate_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), wait_s=80)
     program = start(run, PLAIN, PROGRAMS)
     run.wait_gate_file()
@@ -232,11 +262,10 @@ def test_a_gate_that_dies_lets_the_program_go_on(tmp_path: Path) -> None:
     assert said(program)[0] == 0
 
 
-FAMILY = PROGRAMS / "family.py"
-
-
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_children_are_left_alone_unless_asked_for(tmp_path: Path, method: str) -> None:
+def test_children_are_left_alone_unless_asked_for(
+    start: Programs, tmp_path: Path, method: str
+) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"))
     program = start(run, FAMILY, method)
     with driver_gate(run) as gate:
@@ -245,7 +274,9 @@ def test_children_are_left_alone_unless_asked_for(tmp_path: Path, method: str) -
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_children_that_are_asked_for_have_a_gate_of_their_own(tmp_path: Path, method: str) -> None:
+def test_children_that_are_asked_for_have_a_gate_of_their_own(
+    start: Programs, tmp_path: Path, method: str
+) -> None:
     """Nobody debugs their parent, which would make debugpy itself take them."""
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"), children=True, wait_s=4)
     program = start(run, FAMILY, method)

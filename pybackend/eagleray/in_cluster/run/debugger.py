@@ -32,7 +32,7 @@ class Debugger:
         self._children = children
         self._lock = threading.Lock()
         self._debugpy: Any = None
-        self._wanted: dict[int, bool] = {}
+        self._threads = threading.local()
 
     @property
     def is_attached(self) -> bool:
@@ -69,12 +69,23 @@ class Debugger:
         return self.is_attached
 
     def trace_this_thread(self, wanted: bool) -> None:
-        """Lets this thread stop or not; one that debugpy does not know of is made known to it."""
+        """Lets this thread stop or not; one that debugpy does not know of is made known to it.
+
+        A thread that C++ started is a new one for Python at each call.
+        """
         if not self.port:
             return
-        thread = threading.get_ident()
-        if self._wanted.get(thread, not TRACES_BY_THREAD) != wanted:
-            self._wanted[thread] = wanted
+        if TRACES_BY_THREAD:
+            is_traced = sys.gettrace() is not None
+        else:
+            is_traced = getattr(self._threads, "is_traced", True)
+        if is_traced == wanted:
+            return
+        self._threads.is_traced = wanted
+        if wanted and TRACES_BY_THREAD:
+            with own_breakpoint():
+                self._debugpy.debug_this_thread()
+        else:
             self._debugpy.trace_this_thread(wanted)
 
     def forget(self) -> None:

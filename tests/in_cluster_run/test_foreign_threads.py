@@ -1,0 +1,38 @@
+"""Threads that Python did not start stop too, and not where the filter says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.adapter.harness import PYTHONS, ROOT
+from tests.dap_client import DapClient
+from tests.in_cluster_run.runs import line_of
+
+PROGRAM = Path(__file__).parent / "programs" / "foreign_threads.py"
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_threads_of_c_stop(python: str) -> None:
+    with subprocess.Popen(
+        [python, str(PROGRAM)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "pybackend")},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        try:
+            client = DapClient.tcp("127.0.0.1", int(program.stdout.readline()))
+            client.attach(breakpoints={str(PROGRAM): [line_of(PROGRAM, "work")]}, justMyCode=False)
+            for number in ("1", "3"):
+                stopped = client.wait_for("stopped")["body"]["threadId"]
+                frame = client.stack(stopped)[0]
+                assert (frame["name"], client.evaluate("number", frame["id"])) == ("work", number)
+                client.request("continue", threadId=stopped)
+            assert program.stdout.read() == "worked 1\nworked 2\nworked 3\n"
+            client.close()
+        finally:
+            program.kill()
