@@ -97,8 +97,8 @@ test("both texts begin with each wish and what becomes of it, and differ below",
   const head = before.slice(0, -shortened().before.length);
   assert.equal(after, head + shortened().after);
   assert.match(head, /# verl 0\.5; nothing has been started/);
-  assert.match(head, /# few steps +will apply +trainer\.total_training_steps$/m);
-  assert.match(head, /# no trackers +could not find +no logger is named$/m);
+  assert.match(head, /# will apply +few steps +trainer\.total_training_steps$/m);
+  assert.match(head, /# could not find +no trackers +no logger is named$/m);
 });
 
 test("the review says that no framework was recognised, and what else is to be known", () => {

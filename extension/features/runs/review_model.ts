@@ -42,10 +42,10 @@ export function reviewTexts(proposal: Proposal): {
     ...COVERED,
     `# ${known(proposal)}; nothing has been started`,
     "",
-    `# ${"asked".padEnd(ASKED_WIDTH)}${"outcome".padEnd(OUTCOME_WIDTH)}where`,
+    `# ${"outcome".padEnd(OUTCOME_WIDTH)}${"asked".padEnd(ASKED_WIDTH)}where`,
     ...changes.map(({ asked, outcome, where, why }) => {
       const reason = plain(`${where} ${why}`, 300);
-      return `# ${plain(asked).padEnd(ASKED_WIDTH)}${outcome.padEnd(OUTCOME_WIDTH)}${reason}`.trim();
+      return `# ${outcome.padEnd(OUTCOME_WIDTH)}${plain(asked).padEnd(ASKED_WIDTH)} ${reason}`.trim();
     }),
     "",
     "",

@@ -29,7 +29,12 @@ export async function setStageAlone() {
       RAY_TMPDIR: temp,
       RAY_USAGE_STATS_ENABLED: "0",
     },
-    settings: { "eagleray.python": python(), "eagleray.runs.python": python() },
+    settings: {
+      "eagleray.python": python(),
+      "eagleray.runs.python": python(),
+      // Drawn by the graphics card, the text of a terminal stands nowhere in the page.
+      "terminal.integrated.gpuAcceleration": "off",
+    },
     stop: async () => {
       endMarked("EAGLERAY_HOME", home);
       fs.rmSync(base, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });

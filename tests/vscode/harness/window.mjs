@@ -204,13 +204,13 @@ export class Window {
 
   /** The lines of the editor that have a breakpoint in the gutter. */
   breakpointLines() {
-    return this.linesWith(this.breakpoints());
+    return this.linesWith(this.page.locator(".monaco-editor .codicon-debug-breakpoint"));
   }
 
-  /** Makes a click in the gutter, until `line` has a breakpoint or none, as `wanted` says. */
-  async toggleBreakpoint(clicked, wanted, line = clicked) {
+  /** Makes a click in the gutter, until the line has a breakpoint or none, as `wanted` says. */
+  async toggleBreakpoint(line, wanted) {
     const number = this.page.locator(".margin-view-overlays .line-numbers", {
-      hasText: new RegExp(`^${clicked}$`),
+      hasText: new RegExp(`^${line}$`),
     });
     await this.gesture(
       async () => {

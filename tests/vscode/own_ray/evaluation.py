@@ -1,0 +1,6 @@
+"""What the run never imports: a breakpoint in here stops nobody."""
+
+
+def evaluate(steps: int) -> float:
+    score = steps / 10
+    return score  # [score]
