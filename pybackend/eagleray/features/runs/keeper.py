@@ -12,6 +12,7 @@ from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.run_errors import far_lost
+from eagleray.features.runs.keeping import BEAT_S
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.starters.starting import Ending, Starter
@@ -55,6 +56,7 @@ class Keeper:
         self._state = record.state()
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._beaten = now()
 
     def begin(self, state: RunState) -> None:
         """Writes down who keeps the run, by which whoever started us knows that we are there."""
@@ -114,6 +116,9 @@ class Keeper:
         if self._record.stop_asked.exists():
             self._record.stop_asked.unlink(missing_ok=True)
             self.stop()
+        if self._now() - self._beaten >= BEAT_S:
+            self._beaten = self._now()
+            self._record.beat()
         self._output.trim()
         state = self._watching.update(self._state)
         if state.phase in ("running", "stopped_at"):

@@ -21,6 +21,9 @@ from eagleray.features.runs.records import Record
 from eagleray.features.runs.state import RunState
 
 START_S = 30.0
+# A keeper says every half a minute that it lives; clocks of machines differ a little.
+BEAT_S = 30.0
+SILENT_S = 300.0
 _LOOK_S = 0.02
 
 
@@ -51,11 +54,11 @@ def ask_to_stop(record: Record, state: RunState) -> None:
         record.stop_asked.touch(mode=0o600)
 
 
-def is_kept(state: RunState) -> bool:
-    """Whether the keeper lives; on another machine it is believed to."""
-    if state.keeper is None or state.host != host_name():
-        return True
-    return lives(state.keeper.pid, state.keeper.born)
+def is_kept(record: Record, state: RunState) -> bool:
+    """Whether the keeper lives; on another machine it is believed to as long as it says so."""
+    if state.host != host_name():
+        return record.silent_s() < SILENT_S
+    return state.keeper is None or lives(state.keeper.pid, state.keeper.born)
 
 
 def _spawned(record: Record) -> subprocess.Popen[bytes]:

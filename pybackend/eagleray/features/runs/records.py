@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,18 @@ class Record:
 
     def write_state(self, state: RunState) -> None:
         _write(self.folder / "state.json", states.to_json(state))
+
+    def beat(self) -> None:
+        """Says that the keeper lives, also to other machines with this home."""
+        with contextlib.suppress(OSError):
+            os.utime(self.folder / "state.json")
+
+    def silent_s(self) -> float:
+        """For how long the keeper has said nothing."""
+        try:
+            return time.time() - (self.folder / "state.json").stat().st_mtime
+        except OSError:
+            return 0.0
 
     def secret(self) -> str:
         return (self.folder / "secret").read_text("ascii")

@@ -83,7 +83,7 @@ class Runs:
             raise stop_needs_consent(state.far_id)
         await self.adopt(record)
         state = record.state()
-        if keeping.is_kept(state):
+        if keeping.is_kept(record, state):
             keeping.ask_to_stop(record, state)
         else:
             await _stop_unkept(record, state)
@@ -92,7 +92,7 @@ class Runs:
     async def adopt(self, record: Record) -> None:
         """A job elsewhere whose keeper died gets a new one, which follows it from its beginning."""
         state = record.state()
-        if state.far_id and not state.is_over and not keeping.is_kept(state):
+        if state.far_id and not state.is_over and not keeping.is_kept(record, state):
             await keeping.start(record, self._access(state.cluster))
 
     async def restart(
@@ -105,10 +105,10 @@ class Runs:
         return await self.start(plan, confirmed=confirmed)
 
     def forget(self, written: str) -> None:
-        """Throws a run away that is over; raises `run-lives`."""
+        """Throws a run away that is over, or that nobody keeps; raises `run-lives`."""
         record = self._records.find(written)
         now = seen(Listed(record, record.plan(), record.state())).state
-        if not now.is_over:
+        if not now.is_over and now.phase != "unwatched":
             raise still_runs(record.id)
         self._records.forget(record)
         self.changed()
@@ -151,12 +151,11 @@ class Runs:
 def seen(one: Listed) -> Listed:
     """A run as it is, also where its keeper died and wrote nothing any more."""
     state = one.state
-    if state.is_over or keeping.is_kept(state):
+    if state.is_over or keeping.is_kept(one.record, state):
         return one
     program = state.program
-    if program is None and state.far_id:
-        return evolve(one, state=evolve(state, phase="unwatched", workers=()))
-    if program is not None and lives(program.pid, program.born):
+    elsewhere = state.far_id or state.host != host_name()
+    if elsewhere or (program is not None and lives(program.pid, program.born)):
         return evolve(one, state=evolve(state, phase="unwatched", workers=()))
     over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
     return evolve(one, state=evolve(over, workers=()))

@@ -1,0 +1,73 @@
+"""A home that several machines share: runs that are kept on another one."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.keeper import Keeper
+from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.state import Process, RunState
+
+PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
+THERE = RunState("running", 1.0, host="another", keeper=Process(1, 1.0), program=Process(1, 1.0))
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    return Records(tmp_path)
+
+
+def runs(records: Records) -> Runs:
+    return Runs(records, OfAdapter(None))  # type: ignore[arg-type]
+
+
+def silent(record: Record, seconds: float) -> None:
+    at = time.time() - seconds
+    os.utime(record.folder / "state.json", (at, at))
+
+
+async def test_its_keeper_is_asked_by_a_file(records: Records) -> None:
+    record = records.create(PLAN, THERE)
+    await runs(records).stop(record.id, confirmed=False)
+    assert record.stop_asked.exists()
+    assert runs(records).listed()[0].state.phase == "running"
+
+
+def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> None:
+    record = records.create(PLAN, THERE)
+    silent(record, 200)
+    assert runs(records).listed()[0].state.phase == "running"
+    with pytest.raises(EaglerayError) as raised:
+        runs(records).forget(record.id)
+    assert raised.value.code == "run-lives"
+    silent(record, 2000)
+    assert runs(records).listed()[0].state.phase == "unwatched"
+    runs(records).forget(record.id)
+    assert runs(records).listed() == []
+
+
+async def test_a_keeper_says_that_it_lives_and_looks_for_the_file(records: Records) -> None:
+    record = records.create(PLAN, THERE)
+    silent(record, 2000)
+    record.stop_asked.touch()
+    clock = iter((0.0, 100.0, 100.0))
+    output = Output(record.output)
+    keeper = Keeper(record, output, None, Unseen(), lambda: next(clock))  # type: ignore[arg-type]
+    keeper._look()
+    output.close()
+    assert record.silent_s() < 200
+    assert not record.stop_asked.exists()
+    assert keeper._stop_asked.is_set()
+
+
+class Unseen:
+    def update(self, state: RunState) -> RunState:
+        return state
