@@ -24,7 +24,7 @@ def print_proposal(made: Proposal) -> None:
                     one.outcome,
                     printable(one.asked, 80),
                     printable(one.where, 200),
-                    printable(one.why, 200),
+                    printable(one.why, 400),
                 ]
                 for one in rows
             ]

@@ -120,10 +120,18 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
         **dict.fromkeys(("no_trackers", "hang_details"), "off"),
     }
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
+    assert made.changes[0].why.startswith("It is 1.5.0; what is known was read from 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.8.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
-    assert [one.outcome for one in asked.changes] == ["not sure"]
+    assert [one.outcome for one in asked.changes] == ["could not find", "not sure"]
     assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
+
+
+def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "")
+    (change, _) = debug_run(plan_of(folder, *VERL, kind="program")).changes
+    assert change.asked == "Which verl this is"
+    assert "No version was found in verl/version/version of the checkout" in change.why
 
 
 def test_an_unknown_framework(tmp_path: Path) -> None:

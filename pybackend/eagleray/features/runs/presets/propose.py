@@ -116,10 +116,27 @@ def _about_framework(known: Recognised | None, preset: Preset) -> tuple[Change, 
     if known is None:
         why = "No framework was recognised, so that nothing is known that would shorten the run."
         return (Change("Debug run", "could not find", "", why),)
+    found = _about_version(known)
     if preset.framework not in ("", known.table.framework, known.table.title):
         why = f"It was made for {preset.framework}; this is {known.table.title}."
-        return (Change(f"Your preset {preset.name}", "not sure", "", why),)
-    return ()
+        return (*found, Change(f"Your preset {preset.name}", "not sure", "", why))
+    return found
+
+
+def _about_version(known: Recognised) -> tuple[Change, ...]:
+    """Why nothing is proposed for a version that the table was not read from."""
+    if known.known:
+        return ()
+    table = known.table
+    what = f"It is {known.version.text}"
+    if not known.version.text:
+        files = ", ".join(path for path, _ in table.version_files)
+        what = f"No version was found in {files} of the checkout, nor of an installed {table.distribution}"
+    why = (
+        f"{what}; what is known was read from {table.versions}, so that nothing is proposed."
+        " Answer a question, or say --set steps=2, to ask for it anyway."
+    )
+    return (Change(f"Which {table.title} this is", "could not find", known.version.where, why),)
 
 
 def _post_mortem(plan: RunPlan) -> Change:
