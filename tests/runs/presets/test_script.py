@@ -97,6 +97,8 @@ def test_the_line_that_is_wanted_comes_before_the_last_one() -> None:
         "python3 a.py $*",
         "python3 a.py '$@'",
         "echo $@\npython3 a.py",
+        'python3 prepare.py "$@"\npython3 a.py "$@"',
+        'source ./setup.sh "$@"\npython3 a.py "$@"',
     ],
 )
 def test_a_script_that_reads_its_arguments_itself_passes_nothing_of_ours_on(text: str) -> None:
@@ -107,6 +109,7 @@ def test_a_script_that_reads_its_arguments_itself_passes_nothing_of_ours_on(text
     "text",
     [
         'python3 a.py "$@"',
+        'echo "with $@" "$@"\npython3 a.py "$@"',
         "python3 a.py $@ 2>&1 | tee log",
         "python3 a.py x ${@} > log",
         "awk '{print $1}' f\npython3 a.py \"$@\"",

@@ -74,7 +74,8 @@ def read_script(
     found = [launch for command in commands if (launch := reader.read(command))]
     chosen = next((one for one in reversed(found) if prefers(one)), found[-1] if found else None)
     passed = None if chosen is None else _passed_on(text, chosen)
-    readable = _READS_ARGUMENTS.search(_unquoted(commands)) is None
+    alone = chosen is not None and not _given_to_others(commands, chosen)
+    readable = alone and _READS_ARGUMENTS.search(_unquoted(commands)) is None
     return Script(
         text=text,
         crlf=text != raw,
@@ -148,6 +149,17 @@ class _Reader:
         self._values[name] = value if sure else Text(f"${{{name}}}", known=False)
         self._last[name] = one
         self.assignments.append(one)
+
+
+def _given_to_others(commands: Sequence[Command], chosen: Launch) -> bool:
+    """Whether another command, which does more than say them, gets the script's arguments too."""
+    return any(
+        word.raw in _ALL_ARGUMENTS
+        for command in commands
+        if command.end != chosen.end and not command.function
+        if command.words[0].raw not in ("echo", "printf", ":")
+        for word in command.words
+    )
 
 
 def _passed_on(text: str, launch: Launch) -> bool | None:
