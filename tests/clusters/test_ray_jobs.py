@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
-from eagleray.clients import ray_asking
+from eagleray.clients import ray_asking, ray_jobs
 from eagleray.clients.ray_asking import RayAsking
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_job_log import follow
@@ -23,6 +23,7 @@ class JobServer:
     def __init__(self) -> None:
         self.token = ""
         self.refuses = 0
+        self.not_yet = 0
         self.states: list[dict[str, object]] = []
         self.logs = ""
         self.asked: list[tuple[str, str]] = []
@@ -55,6 +56,10 @@ class JobServer:
         return web.Response(status=200 if name in self.packages else 404)
 
     async def _submit(self, request: web.Request) -> web.Response:
+        if self.not_yet:
+            self.not_yet -= 1
+            said = "No available agent to submit job, please try again later."
+            return web.Response(status=500, text=said)
         if self.refuses:
             return web.Response(status=self.refuses, text=TRACEBACK)
         self.submitted.append(await request.json())
@@ -104,6 +109,18 @@ async def test_a_job_that_is_refused_says_the_last_line_of_why(server: Server) -
         assert "ValueError: runtime_env is broken" in raised.value.message
         assert jobs.asked.count(("POST", "/api/jobs/")) == 1, "it is never sent twice"
         jobs.asked.clear()
+
+
+async def test_a_cluster_that_has_just_been_started_is_asked_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, dashboard = server
+    monkeypatch.setattr(ray_jobs, "AGAIN_S", (0.0, 0.0))
+    jobs.not_yet = 2
+    assert await dashboard.job_api.submit("true", runtime_env={}, metadata={}) == "job_1"
+    jobs.not_yet = 3
+    with pytest.raises(EaglerayError, match="No available agent"):
+        await dashboard.job_api.submit("true", runtime_env={}, metadata={})
 
 
 async def test_a_token_goes_with_what_is_submitted(server: Server) -> None:

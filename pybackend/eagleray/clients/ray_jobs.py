@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -18,8 +19,11 @@ from eagleray.common.job_errors import job_refused, no_job
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
 SECONDS = 30.0
 PACKAGE_SECONDS = 120.0
+# A cluster that has just been started has nobody yet who could take a job, and says so.
+AGAIN_S = (1.0, 2.0, 4.0, 8.0)
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 
+_NOT_YET = "No available agent"
 _PACKAGE = re.compile(r"_ray_pkg_[0-9a-zA-Z_]{1,80}\.zip")
 
 
@@ -62,7 +66,11 @@ class RayJobs:
         if submission_id:
             asked["submission_id"] = submission_id
         body = json.dumps(asked).encode()
-        reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
+        for pause in (*AGAIN_S, None):
+            reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
+            if pause is None or _NOT_YET not in reply.text:
+                break
+            await asyncio.sleep(pause)
         value = self._value(reply)
         taken = ray_rows.text(value, "submission_id") or ray_rows.text(value, "job_id")
         if not taken:
