@@ -3,64 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.in_cluster_run.runs import Debugging, Gates, Run, breakpoints, line_of
-from tests.ray_cluster import Program, RayCluster, start_cluster
+from tests.in_cluster_run.on_ray import LATE, SHAPES, UPLOADED, started
+from tests.in_cluster_run.runs import breakpoints, line_of
+from tests.ray_cluster import RayCluster, start_cluster
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
-
-PROGRAMS = Path(__file__).parent / "programs"
-SHAPES, LATE = PROGRAMS / "shapes.py", PROGRAMS / "late.py"
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
     with start_cluster() as started:
         yield started
-
-
-class Started:
-    """A program of the run on the cluster, with its gates."""
-
-    def __init__(self, cluster: RayCluster, run: Run, program: Program) -> None:
-        self._run = run
-        self._gates = Gates(cluster)
-        self.program = program
-
-    def debug(self, name: str) -> Debugging:
-        return Debugging(self._gates.wait(name), self._run)
-
-    def ends_with(self, *lines: str) -> None:
-        assert self.program.wait() == 0, self.program.output()
-        printed = self.program.output().splitlines()
-        assert [line for line in printed if ": " in line and "INFO" not in line][-len(lines) :] == [
-            *lines
-        ]
-
-    def close(self) -> None:
-        self._gates.close()
-        self.program.end()
-
-
-@contextmanager
-def started(
-    cluster: RayCluster,
-    folder: Path,
-    names: list[str],
-    env: dict[str, str] | None = None,
-    **settings: Any,
-) -> Iterator[Started]:
-    run = Run(folder, **settings)
-    one = Started(cluster, run, cluster.run(SHAPES, *names, **run.env(**(env or {}))))
-    try:
-        yield one
-    finally:
-        one.close()
 
 
 def test_actors_of_all_kinds(cluster: RayCluster, tmp_path: Path) -> None:
@@ -123,3 +80,29 @@ def test_a_failure_stops_where_it_happens(cluster: RayCluster, tmp_path: Path) -
         assert debugging.stop() == ("run", line_of(SHAPES, "fails"))
         debugging.go_on()
         run.ends_with("Fails: failed", "Method: 8")
+
+
+STEPS = """
+def train(number):
+    return number * 2  # stop: train
+"""
+
+
+def test_code_that_ray_uploads_stops_at_the_persons_own_lines(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    app = tmp_path / "my app é"
+    (app / "inner").mkdir(parents=True)
+    steps = app / "inner" / "steps.py"
+    steps.write_text(STEPS)
+    points = breakpoints(steps, "train")
+    with started(
+        cluster, tmp_path, [str(app)], program=UPLOADED, breakpoints=points, workers=["Uploaded"]
+    ) as run:
+        debugging = run.debug("Uploaded")
+        debugging.follow()
+        assert debugging.stop() == ("train", line_of(steps, "train"))
+        file = debugging.client.stack(debugging.thread)[0]["source"]["path"]
+        assert "/working_dir_files/" in file and debugging.gate.latest["class"] == "Uploaded"
+        debugging.go_on()
+        run.ends_with("uploaded: 6")

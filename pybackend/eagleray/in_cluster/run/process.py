@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 
-from . import gate as gates
 from . import ray_worker
 from .debugger import Debugger, Missing, hide
 from .places import Places, code_files, loaded_files
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from . import gate as gates
     from .arriving import Arrivals
     from .settings import Settings
 
@@ -107,6 +107,9 @@ class Process:
 
     def open(self) -> gates.Gate:
         """The gate, opened if it is not; raises OSError."""
+        # Most processes open none, and need nothing of what it needs.
+        from . import gate as gates
+
         with self._opening:
             if self._gate is None:
                 run = self.settings

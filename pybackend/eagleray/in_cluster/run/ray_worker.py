@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 
 from .trouble import harmless
@@ -84,6 +83,8 @@ def announce(gate: gate.Gate) -> None:
 
 def address(settings: Settings) -> str:
     """Where the gate of this process has to listen to be reached by whoever started the run."""
+    import socket
+
     worker = global_worker()
     if worker is not None and worker.node_ip_address:
         return str(worker.node_ip_address)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from . import env_hook, ray_worker
-from .arriving import Arrivals
-from .settings import INSIDE, read
 from .trouble import harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
+    from .arriving import Arrivals
+    from .creations import Creations
     from .settings import Settings
 
 # Processes of Ray and of debugpy themselves, and helpers of multiprocessing: nothing of the person runs there.
@@ -35,6 +35,9 @@ def start(site: str) -> None:
     tidy_path(site)
     if kind == "service":
         return
+    from .arriving import Arrivals
+    from .settings import INSIDE, read
+
     settings = read(os.environ)
     if settings is None:
         return
@@ -49,7 +52,7 @@ def start(site: str) -> None:
         start_driver(settings, arrivals, "child")
 
 
-def kind_of(words: list[str], environ: os._Environ[str] | dict[str, str]) -> str:
+def kind_of(words: list[str], environ: Mapping[str, str]) -> str:
     """Decided by the command line, in this order: a worker that runs tasks, a service, a child, else a driver."""
     script = next((place for place, word in enumerate(words) if word.endswith(".py")), 4)
     command = words[: script + 1]
@@ -57,7 +60,7 @@ def kind_of(words: list[str], environ: os._Environ[str] | dict[str, str]) -> str
         return "worker" if "--worker-type=WORKER" in words or not _has_type(words) else "service"
     if any(service in word for word in command for service in SERVICES):
         return "service"
-    if environ.get(INSIDE) or "--multiprocessing-fork" in words:
+    if environ.get("EAGLERAY_RUN_INSIDE") or "--multiprocessing-fork" in words:
         return "child"
     return "driver"
 
@@ -68,14 +71,21 @@ def _has_type(words: list[str]) -> bool:
 
 def create(settings: Settings, arrivals: Arrivals) -> None:
     """What every process gets that may create actors, tasks and jobs."""
+    from .env_hook import extend_uv, install
+
+    install()
+    arrivals.after(
+        "ray.remote_function", lambda module: _creations(settings).extend_functions(module)
+    )
+    arrivals.after("ray.actor", lambda module: _creations(settings).extend_actors(module))
+    arrivals.after("ray._private.runtime_env.uv_runtime_env_hook", extend_uv)
+    arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
+
+
+def _creations(settings: Settings) -> Creations:
     from .creations import Creations
 
-    env_hook.install()
-    creations = Creations(settings)
-    arrivals.after("ray.actor", creations.extend_actors)
-    arrivals.after("ray.remote_function", creations.extend_functions)
-    arrivals.after("ray._private.runtime_env.uv_runtime_env_hook", env_hook.extend_uv)
-    arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
+    return Creations(settings)
 
 
 def _submissions(module: ModuleType, settings: Settings) -> None:
@@ -86,8 +96,10 @@ def _submissions(module: ModuleType, settings: Settings) -> None:
 
 def start_worker(settings: Settings, arrivals: Arrivals) -> None:
     """A worker of Ray: it is meant or not once it knows what it is to run."""
+    from . import ray_worker
     from .loading import Loading
     from .process import Process
+    from .settings import INSIDE
     from .stopping import extend_debugpy_of_ray
 
     os.environ[INSIDE] = "worker"

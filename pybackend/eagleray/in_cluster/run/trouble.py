@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import sys
 
 TYPE_CHECKING = False
@@ -21,19 +19,17 @@ def say(where: str, error: BaseException) -> None:
     if where in _said:
         return
     _said.add(where)
-    with contextlib.suppress(Exception):
-        sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
+    sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
 
 
 def harmless(function: Function) -> Function:
     """A function of ours that returns None instead of raising."""
 
-    @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            say(function.__qualname__, error)
+            say(getattr(function, "__qualname__", "?"), error)
             return None
 
     return called  # type: ignore[return-value]

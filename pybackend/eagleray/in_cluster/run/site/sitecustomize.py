@@ -7,29 +7,27 @@ import sys
 def begin() -> None:
     """Starts the package of the run; whatever goes wrong with it is one line, and the program goes on."""
     try:
-        import importlib.util
-        import json
-
         site = os.path.dirname(os.path.abspath(__file__))
-        name = str(json.loads(os.environ["EAGLERAY_RUN"])["package"])
-        beside = os.path.join(os.path.dirname(site), "starting.py")
         # In a folder of ours this file lies within the package; in an uploaded one it lies beside it.
-        within = os.path.exists(beside)
-        folder = os.path.dirname(site) if within else os.path.join(site, name)
-        if name not in sys.modules:
-            spec = importlib.util.spec_from_file_location(
-                name,
-                os.path.join(folder, "__init__.py"),
-                submodule_search_locations=[folder],
-            )
-            if spec is None or spec.loader is None:
-                raise ImportError(f"no package in {folder}")
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[name] = module
-            spec.loader.exec_module(module)
-        importlib.import_module(f"{name}.starting").start(site)
+        package = os.path.dirname(site)
+        if not os.path.exists(os.path.join(package, "starting.py")):
+            package = os.path.join(site, named())
+        # For this moment only: nothing of the program may be found there.
+        sys.path.insert(0, os.path.dirname(package))
+        try:
+            starting = __import__(f"{os.path.basename(package)}.starting", fromlist=["start"])
+        finally:
+            sys.path.remove(os.path.dirname(package))
+        starting.start(site)
     except Exception as error:
         sys.stderr.write(f"eagleray: breakpoints of this run do not work here: {error!r}\n")
+
+
+def named() -> str:
+    """The package of the run, as its settings say; a cluster can have had several."""
+    import json
+
+    return str(json.loads(os.environ["EAGLERAY_RUN"])["package"])
 
 
 def chain() -> None:

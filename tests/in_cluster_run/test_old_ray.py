@@ -1,0 +1,45 @@
+"""Runs on the oldest Ray that is served (2.9.1), whose debugpy is old as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.in_cluster_run.on_ray import SHAPES, started
+from tests.in_cluster_run.runs import breakpoints, line_of
+from tests.old_ray.test_old_ray import PYTHON
+from tests.ray_cluster import RayCluster, start_cluster
+
+pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with start_cluster(python=PYTHON) as one:
+        yield one
+
+
+def test_lines_and_a_failure(cluster: RayCluster, tmp_path: Path) -> None:
+    words = ["Init", "Threaded", "tasks", "Fails"]
+    points = breakpoints(SHAPES, "init", "threaded", "task", "free")
+    meant = ["Init", "Threaded", "task", "Fails"]
+    with started(
+        cluster, tmp_path, words, breakpoints=points, workers=meant, post_mortem=True
+    ) as run:
+        debugging = run.debug("Init")
+        assert debugging.stop() == ("__init__", line_of(SHAPES, "init"))
+        debugging.go_on()
+        debugging = run.debug("Threaded")
+        for _ in range(3):
+            assert debugging.stop() == ("run", line_of(SHAPES, "threaded"))
+            debugging.go_on()
+        debugging = run.debug("task")
+        for _ in range(2):
+            assert debugging.stop() == ("task", line_of(SHAPES, "task"))
+            debugging.go_on()
+        debugging = run.debug("Fails")
+        assert debugging.stop() == ("run", line_of(SHAPES, "fails"))
+        debugging.go_on()
+        run.ends_with("Init: 7", "Threaded: [11, 11, 11]", "tasks: [1, 4, 3]", "Fails: failed")
