@@ -120,9 +120,3 @@ def test_nothing_of_ours_is_left_in_the_list_of_jobs(
     assert eagleray.json("pdb") == []
     kinds = {job["type"] for job in cluster.get("/api/jobs/")}
     assert kinds == {"DRIVER"}
-
-
-def test_one_that_is_gone_is_said(rows: dict[str, Row], eagleray: Command) -> None:
-    done = eagleray.run("pdb", rows["first"]["id"])
-    assert done.returncode == 1
-    assert "No worker waits in pdb" in done.stderr
