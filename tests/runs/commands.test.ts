@@ -8,6 +8,7 @@ import {
   CHANGED,
   FOLLOW,
   FORGET,
+  LIST,
   PREPARE,
   RESTART,
   START,
@@ -29,6 +30,7 @@ beforeEach(() => {
   fake = fakeParts();
   const { sidecar } = fake;
   sidecar.on(PREPARE, () => proposal());
+  sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(RESTART, () => ({ id: "newer" }));
   sidecar.on(FOLLOW, ({ id }) => ({ title: `run $(x) ${id}`, argv: ["eagleray", id], env: {} }));
@@ -44,6 +46,7 @@ afterEach(() => {
 });
 
 function list(...runs: Run[]): void {
+  fake.sidecar.on(LIST, () => ({ runs }));
   fake.sidecar.notify(CHANGED, { runs });
 }
 
@@ -176,6 +179,15 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
   const breakpoints = [{ path: `${FOLDER}/policy.py`, lines }];
   assert.deepEqual(fake.sidecar.sentTo(RESTART), [{ id: "last", breakpoints, confirmed: false }]);
   assert.equal(editor.asked.length, 0);
+});
+
+test("“Run Again” in a new window knows what was run there before", async () => {
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "before" })] }));
+  await editor.run("eagleray.runAgain");
+  assert.deepEqual(
+    fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
+    ["before"],
+  );
 });
 
 test("“Run Again” before anything was run starts the file in the editor", async () => {

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
+import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/runs";
 import {
   BREAKPOINTS,
   CHANGED,
+  LIST,
   PAUSE,
   type Run,
   type SetBreakpoints,
@@ -37,6 +39,7 @@ afterEach(() => {
 });
 
 async function list(...runs: Run[]): Promise<void> {
+  fake.sidecar.on(LIST, () => ({ runs }));
   fake.sidecar.notify(CHANGED, { runs });
   await settled();
 }
@@ -229,6 +232,19 @@ test("a worker that was asked to pause comes to the front wherever the person lo
   assert.deepEqual(fake.sidecar.sentTo(PAUSE), [{ run: run.id, worker_id: "a" }]);
   await list(standing("a"));
   assert.deepEqual(attached(), ["a"]);
+});
+
+test("a worker that could not be asked to pause is not waited for", async () => {
+  const worker = runWorker({ worker_id: "a", state: "running" });
+  const run = aRun({ workspace: "/v", workers: [worker] });
+  await list(run);
+  fake.sidecar.on(PAUSE, () => {
+    throw new EaglerayError("worker-gone", "It has ended.", "Look at its log.");
+  });
+  await editor.run("eagleray.pauseWorker", { row: "runWorker", run, worker });
+  assert.equal(editor.asked[0]?.text, "It has ended. Look at its log.");
+  await list({ ...standing("a"), workspace: "/v" });
+  assert.deepEqual(attached(), []);
 });
 
 test("“Pause Worker” without a row offers those that run; where there is none it is said", async () => {

@@ -35,6 +35,7 @@ test("a program with all that can be said of it", () => {
     preset: "verl",
     answers: {},
     python: "/usr/bin/python3",
+    stops: true,
   });
 });
 
@@ -68,6 +69,14 @@ for (const [config, message] of WRONG) {
     );
   });
 }
+
+test("without debugging nobody stops, and no window tells the run its breakpoints", () => {
+  const draft = draftOfLaunch({ program: "a.py", breakOnFailure: true, noDebug: true }, FOLDER);
+  const line = { line: 1, condition: "", hit: "", log: "" };
+  const { workspace, options } = prepareOf(draft, FOLDER, [{ path: "/w/a.py", lines: [line] }]);
+  assert.equal(workspace, "");
+  assert.deepEqual([options?.breakpoints, options?.post_mortem], [[], false]);
+});
 
 test("a draft becomes a request with the breakpoints of the gutter", () => {
   const breakpoints = [{ path: "/w/a.py", lines: [{ line: 1, condition: "", hit: "", log: "" }] }];

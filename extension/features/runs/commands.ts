@@ -74,7 +74,8 @@ export class RunCommands {
 
   /** What this window ran last; before there is any, the program in the editor. */
   private async runAgain(args: readonly unknown[]): Promise<string | undefined> {
-    const last = this.store.runs.value.runs.find((run) => isOfThisWindow(run) && run.can_restart);
+    const runs = await this.store.now();
+    const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
     return last === undefined ? await this.run(args) : await this.starting.again(last);
   }
 
@@ -117,11 +118,13 @@ export class RunCommands {
   private async pause(rows: readonly Row[]): Promise<void> {
     const [row] = rows;
     const given = row?.row === "runWorker" ? { run: row.run, worker: row.worker } : undefined;
-    const picked = given ?? (await pickWorker(this.store.runs.value.runs));
+    const picked = given ?? (await pickWorker(await this.store.now()));
     if (picked !== undefined) {
       const { run, worker } = picked;
-      this.stops.want({ run, cluster: worker.cluster, worker: worker.worker_id });
-      await this.parts.sidecar.request(PAUSE, { run: run.id, worker_id: worker.worker_id });
+      const { cluster, worker_id } = worker;
+      await this.stops.wanting({ cluster, worker: worker_id }, () =>
+        this.parts.sidecar.request(PAUSE, { run: run.id, worker_id }),
+      );
     }
   }
 
@@ -133,15 +136,16 @@ export class RunCommands {
   ): Promise<Run | undefined> {
     const [row] = rows;
     const id = row !== undefined && "run" in row ? row.run.id : undefined;
-    const { runs } = this.store.runs.value;
-    const named = runs.find((run) => run.id === id);
-    const fitting = runs.filter(fits);
-    if (named !== undefined || fitting.length === 1) {
-      return named ?? fitting[0];
+    const named = this.store.runs.value.runs.find((run) => run.id === id);
+    if (named !== undefined) {
+      return named;
     }
+    const fitting = (await this.store.now()).filter(fits);
     if (fitting.length === 0) {
       void vscode.window.showInformationMessage("There is no such run.");
-      return undefined;
+    }
+    if (fitting.length < 2) {
+      return fitting[0];
     }
     const items = fitting.map((run) => ({
       label: plain(run.name),

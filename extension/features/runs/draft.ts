@@ -22,6 +22,8 @@ export interface Draft {
   /** The answers to the questions of the preset, by their ids. */
   readonly answers: Readonly<Record<string, string>>;
   readonly python: string;
+  /** False for “Run Without Debugging”: nobody stops, and the run belongs to no window. */
+  readonly stops: boolean;
 }
 
 /** No preset, by the name that stands for it. */
@@ -41,6 +43,7 @@ export const PLAIN: Draft = {
   preset: NO_PRESET,
   answers: {},
   python: "",
+  stops: true,
 };
 
 /** The request for a draft with the breakpoints of the gutter. */
@@ -51,9 +54,12 @@ export function prepareOf(
 ): Prepare {
   const { path, args, cwd, kind, cluster, preset, python } = draft;
   const { workers, ranks, children, env, answers, breakOnFailure } = draft;
-  const options = { breakpoints, workers, ranks, children, env, answers };
+  const stopping = draft.stops
+    ? { breakpoints, post_mortem: breakOnFailure, children }
+    : { breakpoints: [], post_mortem: false, children: false };
   return {
-    ...{ path, args, cwd, kind, cluster, preset, python, workspace },
-    options: { ...options, post_mortem: breakOnFailure },
+    ...{ path, args, cwd, kind, cluster, preset, python },
+    workspace: draft.stops ? workspace : "",
+    options: { ...stopping, workers, ranks, env, answers },
   };
 }

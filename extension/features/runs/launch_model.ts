@@ -37,6 +37,7 @@ export function draftOfLaunch(config: Readonly<Record<string, unknown>>, folder:
     breakOnFailure: truth(config, "breakOnFailure"),
     children: truth(config, "children"),
     preset: text(config, "preset") || PLAIN.preset,
+    stops: !truth(config, "noDebug"),
   };
 }
 

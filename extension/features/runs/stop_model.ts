@@ -2,11 +2,15 @@
 
 import type { Run, Runs } from "./messages";
 
-/** A worker that stands, by the two names that attaching needs, and its run. */
-export interface Stop {
-  readonly run: Run;
+/** A worker by the two names that attaching needs. */
+export interface Target {
   readonly cluster: string;
   readonly worker: string;
+}
+
+/** A worker that stands, and its run. */
+export interface Stop extends Target {
+  readonly run: Run;
 }
 
 /** What this window did and looks at; workers by their keys. */
@@ -24,7 +28,7 @@ export interface Looking {
   readonly byItself: boolean;
 }
 
-export function stopKey({ cluster, worker }: Pick<Stop, "cluster" | "worker">): string {
+export function stopKey({ cluster, worker }: Target): string {
   return `${cluster} ${worker}`;
 }
 

@@ -8,7 +8,7 @@ import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import type { Run, Runs } from "./messages";
 import type { Starting } from "./starting";
-import { nextStop, stopKey, stoppedIn, type Stop } from "./stop_model";
+import { nextStop, stopKey, stoppedIn, type Stop, type Target } from "./stop_model";
 import type { RunsStore } from "./store";
 import type { Standing } from "./standing";
 import { isOfThisWindow } from "./surroundings";
@@ -44,9 +44,15 @@ export class Stops implements Disposable {
     ];
   }
 
-  /** The person asked this worker to stop: it comes to the front wherever they look. */
-  want(worker: Stop): void {
+  /** The person asks this worker to stop: it comes to the front wherever they look, unless asking fails. */
+  async wanting(worker: Target, ask: () => Promise<unknown>): Promise<void> {
     this.wanted.add(stopKey(worker));
+    try {
+      await ask();
+    } catch (error) {
+      this.wanted.delete(stopKey(worker));
+      throw error;
+    }
   }
 
   dispose(): void {

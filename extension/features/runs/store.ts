@@ -3,7 +3,7 @@
 import type { Disposable } from "../../common/disposables";
 import { Store, type Readable } from "../../common/readable";
 import type { Parts } from "../../parts";
-import { CHANGED, LIST, type Runs } from "./messages";
+import { CHANGED, LIST, type Run, type Runs } from "./messages";
 
 /** Runs are kept by the sidecar, so each start of it, as after a reload, brings them all again. */
 export class RunsStore implements Disposable {
@@ -23,6 +23,12 @@ export class RunsStore implements Disposable {
     return this.store;
   }
 
+  /** The list as it is now, also in a window that has needed no sidecar yet. */
+  async now(): Promise<readonly Run[]> {
+    this.store.set(await this.parts.sidecar.request(LIST, {}));
+    return this.store.value.runs;
+  }
+
   dispose(): void {
     for (const one of this.listening) {
       one.dispose();
@@ -31,7 +37,7 @@ export class RunsStore implements Disposable {
 
   private async askAnew(): Promise<void> {
     try {
-      this.store.set(await this.parts.sidecar.request(LIST, {}));
+      await this.now();
     } catch (error) {
       // The person asked for nothing; the next notification brings the list.
       this.parts.log.warn(`the runs could not be asked for: ${String(error)}`);
