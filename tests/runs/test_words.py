@@ -69,6 +69,8 @@ def test_the_environment_holds_no_secret_and_no_dollar() -> None:
 def test_the_path_of_the_person_comes_after_ours() -> None:
     assert with_site({}, "/x", "p") == "/x/p/site"
     assert with_site({"PYTHONPATH": "/mine:"}, "/x", "p") == "/x/p/site:/mine:"
+    outer = {"PYTHONPATH": "/y/_eagleray_run_1/site:/mine"}
+    assert with_site(outer, "/x", "_eagleray_run_2") == "/x/_eagleray_run_2/site:/mine"
 
 
 def test_a_debugger_that_is_waited_for_is_never_tried() -> None:

@@ -16,6 +16,7 @@ from eagleray.common.paths import in_cluster
 SOURCE = Path(__file__).resolve().parents[1] / "in_cluster" / "run"
 # What lies in it is found by every Python whose path has the folder: `sitecustomize`.
 SITE = "site"
+NAME = "_eagleray_run_"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -35,7 +36,7 @@ def package(source: Path = SOURCE) -> Package:
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    return Package(f"_eagleray_run_{digest.hexdigest()[:8]}", files)
+    return Package(f"{NAME}{digest.hexdigest()[:8]}", files)
 
 
 def delivered(of: Package, into: Path | None = None) -> Path:

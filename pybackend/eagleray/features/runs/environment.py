@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import asdict
 
-from eagleray.clients.in_cluster_package import SITE, Package, zipped
+from eagleray.clients.in_cluster_package import NAME, SITE, Package, zipped
 from eagleray.common.paths import host_name
 from eagleray.features.runs.plan import RunPlan
 
@@ -72,7 +72,7 @@ def uri_of(of: Package) -> str:
 
 
 def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:
-    """PYTHONPATH with ours before the person's own."""
+    """PYTHONPATH with ours before the person's own, and without that of a run in which this one is started."""
     before = environ.get("PYTHONPATH", "")
-    ours = f"{folder}/{package}/{SITE}"
-    return f"{ours}:{before}" if before else ours
+    own = [one for one in before.split(":") if f"/{NAME}" not in one] if before else []
+    return ":".join([f"{folder}/{package}/{SITE}", *own])
