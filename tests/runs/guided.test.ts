@@ -175,6 +175,15 @@ test("launch.json starts a run, and no session of its own", async () => {
   assert.deepEqual(debug.sessions, []);
 });
 
+test("launch.json that does not speak of failures follows the setting", async () => {
+  editor.change("eagleray.runs.breakOnFailure", true);
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  await debug.startDebugging(undefined, config);
+  assert.equal(lastAsked().options?.post_mortem, true);
+  await debug.startDebugging(undefined, { ...config, breakOnFailure: false });
+  assert.equal(lastAsked().options?.post_mortem, false);
+});
+
 test("the task of a launch.json is done before the run, which does not start when it fails", async () => {
   const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
   tasks.known = [

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
+import { setting } from "../../settings";
 import { NO_PRESET } from "./draft";
 import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
@@ -42,7 +43,8 @@ export class Launch implements vscode.DebugConfigurationProvider {
   }
 
   private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    const draft = draftOfLaunch(config, folder);
+    const said = { breakOnFailure: setting("runs.breakOnFailure"), ...config };
+    const draft = draftOfLaunch(said, folder);
     if (config["preLaunchTask"] !== undefined) {
       await doTask(String(config["preLaunchTask"]));
     }
