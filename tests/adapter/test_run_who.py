@@ -27,7 +27,7 @@ def test_a_worker_that_says_all_of_itself() -> None:
             "held": [0, 17],
         }
     )
-    assert (one.name, one.kind, one.hold_s, one.matches) == ("r2 Policy", "driver", 5.0, False)
+    assert (one.name, one.kind, one.hold_s, one.matches) == ("r2 policy_0", "driver", 5.0, False)
     assert (one.files, one.held) == ({"/a": "/b"}, (0, 17))
 
 
@@ -37,7 +37,7 @@ def test_a_worker_that_says_all_of_itself() -> None:
         ({"pid": 7}, "worker 7"),
         ({"pid": 7, "kind": "child"}, "child 7"),
         ({"name": "policy_0"}, "policy_0"),
-        ({"function": "step", "name": "x"}, "step"),
+        ({"function": "step", "class": ""}, "step"),
         ({"class": "A\x1b[31m\u202eB"}, None),
     ],
 )

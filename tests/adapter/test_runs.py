@@ -22,7 +22,7 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     program.tell("work 1")
     held = run.wait("stopped")
     assert held["stop"]["path"] == str(SOURCE) and held["stop"]["line"] == LINE
-    assert (held["name"], held["session"], held["seen"]) == ("r0 Policy", "session_1", False)
+    assert (held["name"], held["session"], held["seen"]) == ("r0 policy", "session_1", False)
     assert run.worker()["state"] == "stopped"
     assert run.state()["lines"][0]["state"] == "verified"
     run.go_on()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from eagleray.adapter import dap, landing
 from eagleray.adapter.attaching import ATTACH, INITIALIZE, PREPARE_S, UNCAUGHT, Attaching
@@ -14,9 +14,14 @@ from eagleray.adapter.landing import Calls, Prepared, answered
 from eagleray.adapter.link import Link
 from eagleray.adapter.protocol import AttachParams
 from eagleray.adapter.run_stream import GateStream
+from eagleray.common.worker_errors import worker_silent
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_ANSWER_S = 60.0
 
 Ask = Callable[[str, Message], asyncio.Future[Message]]
 
@@ -114,14 +119,19 @@ class RunAttaching(Attaching):
             setting.cancel()
 
     async def _prepare_worker(self, link: Link) -> asyncio.Future[str] | None:
-        preparing = asyncio.ensure_future(
-            self._calls.run(link.begin, "prepare", self._ignored)
-        )
+        preparing = asyncio.ensure_future(self._calls.run(link.begin, "prepare", self._ignored))
         done, _ = await asyncio.wait([preparing], timeout=PREPARE_S)
         if not done:
             preparing.cancel()
             return None
         return preparing.result()
+
+    async def _in_time(self, answer: asyncio.Future[T]) -> T:
+        """Many workers that reach a line at once, on one node, all start their debuggers at once."""
+        try:
+            return await asyncio.wait_for(answer, _ANSWER_S)
+        except asyncio.TimeoutError as error:
+            raise worker_silent(self._params.name, _ANSWER_S) from error
 
     def _arguments(self) -> Message:
         arguments: Message = {**ATTACH, "subProcess": self._run.children}

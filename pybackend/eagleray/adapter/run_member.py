@@ -153,33 +153,34 @@ class Member:
             self._said["files"] = line["files"]
         if event in ("waiting", "listening", "debugging", "free"):
             self._said["state"] = event
-        self._who = who(self._said)
+        before, self._who = self._who.files, who(self._said)
         if event == "listening":
             self._listens.set()
         elif event == "problem":
             self._problem = printable(str(line.get("text", "")), 300)
             self._listens.set()
-        elif event in ("waiting", "files"):
-            self._has_files()
-        elif event == "who":
+        if event in ("waiting", "files"):
+            new = [path for path, file in self._who.files.items() if before.get(path) != file]
+            self._has_files(new)
+        elif event in ("who", "listening"):
             self._consider()
         self._run.changed()
 
-    def _has_files(self) -> None:
-        """The worker waits until the lines of its files are set."""
+    def _has_files(self, new: list[str]) -> None:
+        """The worker waits until the lines of its new files are set."""
         if 0 in self._attached:
-            self._begin(self._go())
+            self._begin(self._go(new))
         else:
             self._consider()
 
-    async def _go(self) -> None:
-        await self._set_lines(None)
+    async def _go(self, new: list[str]) -> None:
+        await self._set_lines(new)
         self._control.say("go")
 
     def _consider(self) -> None:
         has_lines = any(self._run.lines.has(path) for path in self._who.files)
         is_wanted = has_lines and self._who.matches and not self._is_left
-        if self._who.state == "waiting":
+        if self._who.state == "waiting" or (self._who.state == "listening" and not self._is_left):
             is_wanted = True
         if is_wanted and 0 not in self._attached and not self._is_asked:
             self._is_asked = True
@@ -225,7 +226,7 @@ class Member:
         self._control.say("go")
         self._run.changed()
 
-    async def _set_lines(self, paths: list[str] | None) -> None:
+    async def _set_lines(self, paths: list[str]) -> None:
         for one in list(self._attached.values()):
             if one.worker is not None:
                 self._map(one)

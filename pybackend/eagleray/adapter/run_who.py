@@ -44,7 +44,7 @@ def who(said: dict[str, Any]) -> Who:
     """Reads a hello; what is missing or no such value has its default."""
     pid = said["pid"] if isinstance(said.get("pid"), int) else 0
     kind = _KINDS.get(str(said.get("kind")), "worker")
-    names = (_text(said, key) for key in ("class", "function", "name"))
+    names = (_text(said, key) for key in ("name", "class", "function"))
     hold_s = said.get("hold_s")
     held = said.get("held")
     return Who(

@@ -66,8 +66,8 @@ class RunWorker(Worker):
             log.info("lines of %s: %s", self.params.name, error.code)
         await self.run_on()
 
-    async def set_lines(self, files: list[str] | None) -> None:
-        """The run's lines of these files (paths of the run) or all, except where an editor has set its own."""
+    async def set_lines(self, files: list[str]) -> None:
+        """The run's lines of these files (paths of the run), except where an editor has set its own."""
         if self._link is not None:
             with self._link.for_worker(self.params.name):
                 await self._member.set_lines(self._link.begin, files)
