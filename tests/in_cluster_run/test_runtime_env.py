@@ -17,7 +17,15 @@ from tests.in_cluster_run.runs import PACKAGE, Run
 ASKING = """
 import json, sys
 from ray._private.worker import _maybe_modify_runtime_env
-print(json.dumps(_maybe_modify_runtime_env(json.loads(sys.argv[1]), False)))
+from ray.job_config import JobConfig
+# As ray.init does it.
+runtime_env = _maybe_modify_runtime_env(json.loads(sys.argv[1]), False)
+config = JobConfig()
+if runtime_env:
+    config.set_runtime_env(runtime_env)
+uploads = "working_dir" in config.runtime_env
+config.set_runtime_env(config.runtime_env, validate=not uploads)
+print(json.dumps(dict(config.runtime_env)))
 """
 SUBMITTING = """
 import json
@@ -61,7 +69,7 @@ def is_of_the_run(run: Run, runtime_env: Any) -> bool:
 def test_a_runtime_env_is_extended_and_none_stays_none(run: Run) -> None:
     extended = asked(run, {"env_vars": {"A": "1"}}, [sys.executable])
     assert is_of_the_run(run, extended) and extended["env_vars"]["A"] == "1"
-    assert asked(run, None, [sys.executable]) is None
+    assert asked(run, None, [sys.executable]) == {}
 
 
 def test_a_whole_job_is_taken_when_asked_for(run: Run) -> None:
@@ -78,6 +86,12 @@ def test_the_persons_own_hook_is_called_first(run: Run) -> None:
         run, None, [sys.executable], PYTHONPATH=path, RAY_RUNTIME_ENV_HOOK="theirs.hook"
     )
     assert is_of_the_run(run, extended) and extended["env_vars"]["MINE"] == "2"
+
+
+def test_a_child_process_finds_nothing_that_it_could_fail_for(run: Run) -> None:
+    code = "import ray, os; print([name for name in os.environ if 'HOOK' in name])"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **run.env()}, capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == "[]\n"
 
 
 def test_a_person_s_hook_that_raises_raises_as_ever(run: Run) -> None:

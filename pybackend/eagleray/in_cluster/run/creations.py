@@ -85,7 +85,8 @@ class Creations:
         key = (own, actor)
         if key not in self._wanted:
             names = names_of(own.__module__, name, actor)
-            self._wanted[key] = meant(self._settings.workers, names) or may_create(own)
+            everybody = self._settings.everywhere or meant(self._settings.workers, names)
+            self._wanted[key] = everybody or may_create(own)
         return self._wanted[key]
 
     def _is_inherited(self) -> bool:

@@ -107,7 +107,7 @@ class Loading:
         names = names_of(who["module"], who.get("class") or who.get("function") or "", name)
         rank = rank_of(os.environ, name)
         if rank is not None:
-            who["rank"] = rank
+            who["rank"] = str(rank)
         return verdict(self._process.settings, names, rank)
 
     def _describe(self) -> dict[str, Any]:

@@ -33,6 +33,17 @@ def extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> dict[
     return known
 
 
+def is_extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> bool:
+    """Whether the workers of it belong to the run already."""
+    known = runtime_env or {}
+    variables = known.get("env_vars") or {}
+    if settings.site:
+        has_package = settings.site in str(variables.get(PATH, "")).split(":")
+    else:
+        has_package = not settings.uri or settings.uri in (known.get("py_modules") or [])
+    return has_package and variables.get(VARIABLE) == text(settings.values)
+
+
 def needs_extending(runtime_env: Mapping[str, Any], settings: Settings) -> bool:
     """Whether the runtime_env of one actor would hide what its job has from us."""
     variables = runtime_env.get("env_vars") or {}

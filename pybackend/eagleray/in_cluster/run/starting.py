@@ -71,14 +71,11 @@ def _has_type(words: list[str]) -> bool:
 
 def create(settings: Settings, arrivals: Arrivals) -> None:
     """What every process gets that may create actors, tasks and jobs."""
-    from .env_hook import extend_uv, install
-
-    install()
     arrivals.after(
         "ray.remote_function", lambda module: _creations(settings).extend_functions(module)
     )
     arrivals.after("ray.actor", lambda module: _creations(settings).extend_actors(module))
-    arrivals.after("ray._private.runtime_env.uv_runtime_env_hook", extend_uv)
+    arrivals.after("ray.job_config", lambda module: _job_config(module, settings))
     arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
 
 
@@ -86,6 +83,12 @@ def _creations(settings: Settings) -> Creations:
     from .creations import Creations
 
     return Creations(settings)
+
+
+def _job_config(module: ModuleType, settings: Settings) -> None:
+    from .job_config import extend_job_config
+
+    extend_job_config(module, settings)
 
 
 def _submissions(module: ModuleType, settings: Settings) -> None:
