@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ class Terminal:
     """One `eagleray …`, whose output goes to a file; `end` is for those that do not end by themselves."""
 
     def __init__(self, folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
-        self.out, self.err = folder / "out", folder / "err"
+        # Beside the folder in which the command runs, which may be looked at.
+        self.out = Path(tempfile.mkstemp(prefix="out-", dir=folder.parent)[1])
+        self.err = Path(tempfile.mkstemp(prefix="err-", dir=folder.parent)[1])
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, str(START), "cli", *arguments],
