@@ -72,14 +72,21 @@ def test_an_actor_that_an_actor_creates(cluster: RayCluster, tmp_path: Path) -> 
         run.ends_with("Parent: 8")
 
 
-def test_a_failure_stops_where_it_happens(cluster: RayCluster, tmp_path: Path) -> None:
+def test_a_failure_and_a_breakpoint_of_the_persons_own(cluster: RayCluster, tmp_path: Path) -> None:
+    meant = ["Fails", "Calls"]
     with started(
-        cluster, tmp_path, ["Fails", "Method"], breakpoints=[], workers=["Fails"], post_mortem=True
+        cluster, tmp_path, [*meant, "Method"], breakpoints=[], workers=meant, post_mortem=True
     ) as run:
         debugging = run.debug("Fails")
         assert debugging.stop() == ("run", line_of(SHAPES, "fails"))
         debugging.go_on()
-        run.ends_with("Fails: failed", "Method: 8")
+        debugging = run.debug("Calls")
+        assert debugging.stop()[0] == "run"
+        frame = debugging.client.stack(debugging.thread)[0]["id"]
+        assert debugging.client.evaluate("number", frame) == "13"
+        debugging.go_on()
+        run.ends_with("Fails: failed", "Calls: 13", "Method: 8")
+        assert cluster.paused() == [], "only the gate is announced"
 
 
 STEPS = """

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
+# debugpy brings the others along.
+OF_DEBUGPY = {"_pydevd_bundle", "debugpy", "pydevd", "pydevd_tracing"}
 STDLIB_ONLY = ["adapter", "common", "in_cluster", "routes"]
 
 
@@ -26,6 +28,8 @@ def foreign_imports(source: str) -> list[str]:
 
 def of_the_cluster(file: Path) -> set[str]:
     """What code may use that runs in a worker, where it is there: in_cluster/, and what the adapter sends."""
+    if file.parts[:2] == ("in_cluster", "run"):
+        return OF_DEBUGPY | {"ray", "sitecustomize"}
     if file.parts[0] == "in_cluster" or file == Path("adapter/in_worker.py"):
         return {"debugpy", "pydevd", "ray", "torch"}
     return set()

@@ -80,6 +80,14 @@ class Fails:
 
 
 @ray.remote(num_cpus=0)
+class Calls:
+    def run(self):
+        number = 13
+        breakpoint()
+        return number  # stop: calls
+
+
+@ray.remote(num_cpus=0)
 def task(number):
     return number + os.getpid() * 0  # stop: task
 
