@@ -116,10 +116,11 @@ async def test_the_persons_master_is_used_with_the_persons_environment(
         program = running.configure(*habits, script=f'case "$*" in *cat) env >{seen};; esac')
         agent = {"SSH_AUTH_SOCK": "/nowhere/new"}
         await connected(masters.make(program, reuse=True, environment=agent))
+        said = seen.read_text()
     finally:
         process.terminate()
         await process.wait()
-    environment = dict(line.partition("=")[::2] for line in seen.read_text().splitlines())
+    environment = dict(line.partition("=")[::2] for line in said.splitlines())
     assert environment["SSH_AUTH_SOCK"] == "/nowhere/new"
     assert environment["SSH_ASKPASS_REQUIRE"] == "never"
     assert "SSH_ASKPASS" not in environment
