@@ -7,6 +7,8 @@ import json
 import os
 import pty
 import signal
+import socket
+import struct
 import sys
 import termios
 from collections.abc import AsyncIterator
@@ -14,6 +16,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from eagleray.common.paths import adapter_socket
 
 from tests.cli.test_commands import START, eagleray
 from tests.fakes.adapter import FakeAdapter
@@ -25,7 +28,7 @@ import sys
 format = sys.argv[sys.argv.index("-o") + 1]
 mark = format.partition("%")[0]
 head = ["JOBID", *["x"] * 10]
-job = ["12", "RUNNING", "2", "1:20:00", "5:00", "1800000000", "NO", "batch", "None", "localhost", "a $(touch {owned}) \\x1b[31m"]
+job = ["12", "RUNNING", "2", "1:20:00", "5:00", "1800000000", "OK", "batch", "None", "localhost", "a $(touch {owned}) \\x1b[31m"]
 print("".join("".join(mark + field for field in row) + mark + "\\n" for row in (head, job)))
 """
 
@@ -116,6 +119,17 @@ async def test_a_tunnel_until_ctrl_c(dashboard: FakeDashboard) -> None:
         _, err = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 130
         assert b"Every user of this machine can connect to it" in err
+
+
+async def test_a_tunnel_ends_with_its_adapter(dashboard: FakeDashboard) -> None:
+    async with tunnel(dashboard.address) as (process, place):
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(str(adapter_socket()))
+            credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        os.kill(struct.unpack("3i", credentials)[0], signal.SIGKILL)
+        _, err = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 1
+        assert f"{place} leads nowhere any more" in err.decode()
 
 
 async def test_a_tunnel_to_nowhere(dashboard: FakeDashboard) -> None:

@@ -1,33 +1,24 @@
 // Tokens, headers and certificates of clusters: kept by the editor, told to the sidecar.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/common/rows";
-import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/access_texts";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
 import { editor, type Asked } from "../fakes/vscode";
 import { CLUSTER_ID, cluster, clustersOf } from "../workers/samples";
+import { registeredForEach } from "./registered";
 
 const ADDED = cluster({ origin: "added" });
 const ROW: Row = { row: "cluster", cluster: ADDED };
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+registeredForEach((made) => {
+  fake = made;
   fake.sidecar.notify(CHANGED, clustersOf([ADDED]));
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 function kept(): unknown {

@@ -1,11 +1,10 @@
 // The view Clusters and its commands, against a fake sidecar and editor.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { clusterTexts } from "../../extension/common/cluster_rows";
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/common/rows";
-import { register } from "../../extension/features/clusters";
 import {
   CHANGED,
   FORGET_HOST,
@@ -20,25 +19,17 @@ import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
+import { registeredForEach } from "./registered";
 
 const VIEW: ClustersView = { clusters: clustersOf([]), connecting: new Set(), age_s: 0 };
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
+registeredForEach((made) => {
+  fake = made;
 });
 
 function shownRows(): string[] {

@@ -1,9 +1,8 @@
 // Adding a cluster: chosen, typed or by a job's "+", with progress, cancelling and what it asks for.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
 import {
   ADD,
   CHANGED,
@@ -11,9 +10,10 @@ import {
   LOOK_AT,
   type Choices,
 } from "../../extension/features/clusters/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
 import { cluster, clustersOf, job } from "../workers/samples";
+import { registeredForEach } from "./registered";
 
 const CHOICE: Choices = {
   jobs: [job()],
@@ -22,20 +22,11 @@ const CHOICE: Choices = {
 };
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+registeredForEach((made) => {
+  fake = made;
   fake.sidecar.on(CHOICES, () => CHOICE);
   fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 /** The list that is open. */

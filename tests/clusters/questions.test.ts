@@ -1,31 +1,22 @@
 // Questions of ssh, against a fake sidecar and editor.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/clusters";
 import {
   ANSWER,
   QUESTION,
   QUESTION_OVER,
   type Question,
 } from "../../extension/features/clusters/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";
+import { registeredForEach } from "./registered";
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
+registeredForEach((made) => {
+  fake = made;
 });
 
 function ask(changes: Partial<Question>): void {

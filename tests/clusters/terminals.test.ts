@@ -1,14 +1,14 @@
 // "Open Terminal on This Node", against a fake sidecar and editor.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import type { Row } from "../../extension/common/rows";
-import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
 import { nodeOf } from "../../extension/features/clusters/terminals";
-import { fakeParts, type FakeParts } from "../fakes/parts";
+import { type FakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
+import { registeredForEach } from "./registered";
 
 const worker = pausedWorker();
 const group = { row: "group" as const, cluster: CLUSTER_ID, title: "t", workers: [worker] };
@@ -34,23 +34,14 @@ for (const [name, row, node] of ROWS) {
 }
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+registeredForEach((made) => {
+  fake = made;
   fake.sidecar.on(TERMINAL, () => ({
     title: "node-1 of $(trash) train",
     argv: ["ssh", "-t", "--", "login", "srun --overlap --pty bash"],
     env: { TERM: "xterm" },
   }));
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 test("the terminal runs the argument vector as it is, without a shell of its own", async () => {

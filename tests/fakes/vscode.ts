@@ -1,5 +1,17 @@
 /** The editor's API as unit tests see it: records what was shown, answers as the test says. */
 
+import {
+  CancellationTokenSource,
+  type Disposable,
+  type DocumentLink,
+  EventEmitter,
+  type Uri,
+} from "./vscode_values";
+import { FakeChannel, FakeStatusBarItem, FakeTreeView } from "./vscode_views";
+
+export * from "./vscode_values";
+export { FakeChannel, FakeStatusBarItem, FakeTreeView };
+
 /** What a message, box or picker showed, and how the test answers it. */
 export interface Asked {
   readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open";
@@ -68,171 +80,6 @@ class Editor {
   }
 }
 
-export interface Disposable {
-  dispose(): void;
-}
-export const Disposable = {
-  from: (...owned: Disposable[]) => ({
-    dispose: () => {
-      for (const one of owned) {
-        one.dispose();
-      }
-    },
-  }),
-};
-
-export class EventEmitter<T> {
-  private readonly listeners = new Set<(value: T) => unknown>();
-  readonly event = (listener: (value: T) => unknown): Disposable => {
-    const own = (value: T): unknown => listener(value);
-    this.listeners.add(own);
-    return { dispose: () => void this.listeners.delete(own) };
-  };
-  fire(value: T): void {
-    for (const listener of [...this.listeners]) {
-      listener(value);
-    }
-  }
-  dispose(): void {
-    this.listeners.clear();
-  }
-}
-
-export class Uri {
-  private constructor(
-    readonly scheme: string,
-    readonly authority: string,
-    readonly path: string,
-    readonly query: string,
-    readonly fragment = "",
-  ) {}
-  static from({
-    scheme,
-    authority = "",
-    path = "",
-    query = "",
-    fragment = "",
-  }: {
-    scheme: string;
-    authority?: string;
-    path?: string;
-    query?: string;
-    fragment?: string;
-  }): Uri {
-    return new Uri(scheme, authority, path, query, fragment);
-  }
-  static file(path: string): Uri {
-    return new Uri("file", "", path, "");
-  }
-  static parse(text: string): Uri {
-    const { protocol, host, pathname, search } = new URL(text);
-    return new Uri(protocol.slice(0, -1), host, decodeURIComponent(pathname), search.slice(1));
-  }
-  get fsPath(): string {
-    return this.path;
-  }
-  toString(): string {
-    return `${this.scheme}://${this.authority}${this.path}${this.query && `?${this.query}`}`;
-  }
-}
-
-export class FakeTreeView<T = unknown> {
-  visible = false;
-  badge: { value: number; tooltip: string } | undefined;
-  message: string | undefined;
-  selection: readonly T[] = [];
-  readonly visibility = new EventEmitter<{ visible: boolean }>();
-  readonly selected = new EventEmitter<{ selection: readonly T[] }>();
-  readonly onDidChangeVisibility = this.visibility.event;
-  readonly onDidChangeSelection = this.selected.event;
-  constructor(readonly provider: { getChildren(row?: T): T[]; getTreeItem(row: T): TreeItem }) {}
-  show(visible: boolean): void {
-    this.visible = visible;
-    this.visibility.fire({ visible });
-  }
-  select(...rows: T[]): void {
-    this.selection = rows;
-    this.selected.fire({ selection: rows });
-  }
-  dispose(): void {
-    this.visibility.dispose();
-  }
-}
-
-export class FakeChannel {
-  text = "";
-  shown = false;
-  disposed = false;
-  constructor(readonly name: string) {}
-  append(text: string): void {
-    this.text += text;
-  }
-  appendLine(text: string): void {
-    this.text += `${text}\n`;
-  }
-  clear(): void {
-    this.text = "";
-  }
-  show(): void {
-    this.shown = true;
-  }
-  dispose(): void {
-    this.disposed = true;
-  }
-  info(text: string): void {
-    this.appendLine(`info ${text}`);
-  }
-  warn(text: string): void {
-    this.appendLine(`warn ${text}`);
-  }
-  error(text: string): void {
-    this.appendLine(`error ${text}`);
-  }
-  debug(text: string): void {
-    this.appendLine(`debug ${text}`);
-  }
-}
-
-export class FakeStatusBarItem {
-  name = "";
-  text = "";
-  tooltip = "";
-  command = "";
-  shown = false;
-  backgroundColor: ThemeColor | undefined;
-  show(): void {
-    this.shown = true;
-  }
-  dispose(): void {
-    this.shown = false;
-  }
-}
-
-export class ThemeColor {
-  constructor(readonly id: string) {}
-}
-export class ThemeIcon {
-  constructor(
-    readonly id: string,
-    readonly color?: ThemeColor,
-  ) {}
-}
-export class Range {
-  constructor(
-    readonly startLine: number,
-    readonly startCharacter: number,
-    readonly endLine: number,
-    readonly endCharacter: number,
-  ) {}
-}
-
-export class DocumentLink {
-  constructor(
-    readonly range: Range,
-    readonly target: Uri,
-  ) {}
-}
-
 export interface LinkProvider {
   provideDocumentLinks(document: { readonly uri: Uri }): readonly DocumentLink[];
 }
@@ -244,19 +91,6 @@ export const languages = {
   },
 };
 
-export class TreeItem {
-  id?: string;
-  description?: string;
-  tooltip?: string;
-  contextValue?: string;
-  accessibilityInformation?: { label: string };
-  iconPath?: ThemeIcon;
-  command?: { command: string; arguments: unknown[] };
-  constructor(
-    readonly label: string,
-    readonly collapsibleState: number,
-  ) {}
-}
 /** A box or a list: open until it is hidden, by the person or by the extension. */
 class FakeQuickInput {
   title = "";
@@ -371,28 +205,6 @@ export class FakeProgress {
     this.source.cancel();
   }
 }
-
-export class CancellationTokenSource {
-  private readonly cancelled = new EventEmitter<undefined>();
-  readonly token = {
-    isCancellationRequested: false,
-    onCancellationRequested: this.cancelled.event,
-  };
-  cancel(): void {
-    this.token.isCancellationRequested = true;
-    this.cancelled.fire(undefined);
-  }
-  dispose(): void {
-    this.cancelled.dispose();
-  }
-}
-
-export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
-export const StatusBarAlignment = { Left: 1, Right: 2 };
-export const QuickPickItemKind = { Separator: -1, Default: 0 };
-export const ConfigurationTarget = { Global: 1, Workspace: 2 };
-export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 };
-export const TextEditorRevealType = { Default: 0 };
 
 export const editor = new Editor();
 

@@ -41,12 +41,25 @@ SIZE = [
 ]
 
 
+def environment(token: str) -> dict[str, str]:
+    """That of a cluster and of its drivers."""
+    return {**ENVIRONMENT, **({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {})}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
 @dataclass(frozen=True)
 class LabRay:
-    """A Ray cluster on `nodes` of the site, the head first; its dashboard listens on the head's own address only."""
+    """A Ray cluster on `nodes` of the site, the head first; its dashboard listens on the head's own address only.
+
+    One with a `token` wants it, and its dashboard listens on localhost of the head only.
+    """
 
     site: Site
     nodes: tuple[str, ...]
+    token: str = ""
 
     @property
     def head(self) -> str:
@@ -65,10 +78,13 @@ class LabRay:
         return self._get(path)
 
     def _get(self, path: str) -> Any:
-        with self.site.connect("login", node_address(self.head), PORT) as sock:
-            connection = http.client.HTTPConnection(node_address(self.head), PORT, timeout=60)
+        host, address = ("login", node_address(self.head))
+        if self.token:
+            host, address = (self.head, "127.0.0.1")
+        with self.site.connect(host, address, PORT) as sock:
+            connection = http.client.HTTPConnection(address, PORT, timeout=60)
             connection.sock = sock
-            connection.request("GET", path)
+            connection.request("GET", path, headers=bearer(self.token))
             answer = connection.getresponse()
             body = answer.read()
         assert answer.status == 200, body
@@ -115,7 +131,7 @@ class LabRay:
                 self.head,
                 "alice",
                 ["python", str(PROGRAMS / program), *arguments],
-                {**ENVIRONMENT, "RAY_ADDRESS": self.gcs_address},
+                {**environment(self.token), "RAY_ADDRESS": self.gcs_address},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

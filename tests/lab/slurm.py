@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.lab.hosts import SLURM_NODES
-from tests.lab.ray import ENVIRONMENT, PROGRAMS, LabRay, end_ray
+from tests.lab.ray import PROGRAMS, LabRay, end_ray, environment
 from tests.lab.site import Site
 from tests.ray_cluster import wait_for
 
@@ -57,13 +57,15 @@ def submit(
     nodes: int = 2,
     limit: str = "2:00:00",
     begin: str = "now",
+    token: str = "",
 ) -> Job:
-    """sbatch of `words`, of the job that starts Ray if there are none."""
+    """sbatch of `words`, of the job that starts Ray if there are none, which wants the `token` if there is one."""
     command = ["sbatch", "--parsable", f"--nodes={nodes}", f"--job-name={name}", f"--time={limit}"]
     command += ["--requeue", "--output=%j.out", f"--begin={begin}"]
     command += ["--wrap", " ".join(words)] if words else [str(PROGRAMS / "job.sh")]
-    job = site.run_as("login", "alice", command, ENVIRONMENT).stdout.strip()
-    return Job(site, job, LabRay(site, tuple(sorted(SLURM_NODES)[:nodes])))
+    env = {**environment(token), **({"DASHBOARD_HOST": "127.0.0.1"} if token else {})}
+    job = site.run_as("login", "alice", command, env).stdout.strip()
+    return Job(site, job, LabRay(site, tuple(sorted(SLURM_NODES)[:nodes]), token))
 
 
 @contextlib.contextmanager
@@ -74,9 +76,10 @@ def submitted(
     nodes: int = 2,
     limit: str = "2:00:00",
     begin: str = "now",
+    token: str = "",
 ) -> Iterator[Job]:
     """A job that ends with the `with`."""
-    job = submit(site, *words, name=name, nodes=nodes, limit=limit, begin=begin)
+    job = submit(site, *words, name=name, nodes=nodes, limit=limit, begin=begin, token=token)
     try:
         yield job
     finally:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from eagleray.features.clusters import messages as clusters
 
 from tests.lab.adapter import LabAdapter, greeting, srun, ssh
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import SLURM_NODES, node_address
 from tests.lab.ray import LabRay
 from tests.lab.site import Site
-from tests.lab.slurm import Job, submitted
+from tests.lab.slurm import Job, end_leftovers, submitted
 from tests.lab.sshd import no_sshd
 from tests.real_ray.command import stand
 
@@ -91,3 +94,28 @@ def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
     over = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
     assert (over["state"], over["id"]) == ("unreachable", before["id"])
     assert "cancelled" in f"{over['sentence']} {over['problems']}"
+
+
+@pytest.fixture
+def guarded_job(site: Site, slurm_job: Job) -> Iterator[Job]:
+    """In place of the first one: Ray with a token in a job whose nodes are only reached through the job itself."""
+    slurm_job.cancel()
+    end_leftovers(site)
+    with submitted(site, token="the right token") as job, no_sshd(site, *SLURM_NODES):
+        job.wait_ray()
+        yield job
+
+
+async def test_a_token_goes_through_the_job(guarded_job: Job, laptop: Eagleray) -> None:
+    async with laptop.sidecar() as client:
+        await client.initialize()
+        added = await client.result(clusters.ADD, {"address": cluster(guarded_job)})
+        assert [problem["code"] for problem in added["problems"]] == ["token-needed"]
+        access = {"cluster": added["id"], "headers": None, "ca_file": None}
+        refused = await client.result(clusters.SET_ACCESS, {**access, "token": "a wrong token"})
+        assert [problem["code"] for problem in refused["problems"]] == ["token-refused"]
+        taken = await client.result(clusters.SET_ACCESS, {**access, "token": guarded_job.ray.token})
+        assert (taken["state"], taken["problems"]) == ("connected", [])
+        assert taken["session"] == guarded_job.ray.session
+        assert taken["route"]["kind"] == "srun"
+        await client.end()

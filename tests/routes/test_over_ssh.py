@@ -110,3 +110,20 @@ async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
     assert await asyncio.wait_for(reader.read(), PATIENCE_S) == MUCH
     await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
     assert carried.loss is None
+
+
+async def test_a_client_is_cut_off_although_ssh_hangs(over: OverSsh, client: Client) -> None:
+    reader, _, carried = client
+    pid = await ssh_mux.check(Path(over.health.control))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        carried.close()
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+async def test_an_ssh_that_just_died_has_left_its_control_socket(short: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(short / "m"))
+        assert await ssh_process.Carried(short / "m", lambda: None).is_lost()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
@@ -176,6 +177,28 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
         assert await relays_path_is(path, False)
     world.routes.let_go("a")
     await until(lambda: world.specs() == [])
+
+
+async def test_what_is_short_is_not_kept_back_by_a_port(
+    world: World, short: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relays, carry = Relays(world.routes, short), world.routes.carry  # type: ignore[arg-type]
+    clients: list[socket.socket] = []
+
+    async def seen(spec: RouteSpec, client: socket.socket, *more: Any) -> Carried:
+        clients.append(client)
+        return await carry(spec, client, *more)
+
+    monkeypatch.setattr(world.routes, "carry", seen)
+    with Echo() as echo:
+        address, _ = await relays.open("client", [LOGIN], "127.0.0.1", echo.port, 0)
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"one")
+        assert await reader.readexactly(3) == b"one"
+        assert clients[-1].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        writer.close()
+        relays.close()
 
 
 async def relays_path_is(path: str, there: bool) -> bool:

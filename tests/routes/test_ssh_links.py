@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,17 @@ async def connected(sshd: SshServer, wire: Wire, masters: Masters) -> SshMaster:
     return master
 
 
+@pytest.fixture(name="master")
+async def _master(sshd: SshServer, wire: Wire, masters: Masters) -> SshMaster:
+    return await connected(sshd, wire, masters)
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    with Echo() as server:
+        yield server
+
+
 async def pid_of(masters: Masters) -> int:
     """The ssh that has a control socket; there is only one."""
     (path,) = (one for one in masters.folder.iterdir() if one.is_socket())
@@ -43,109 +55,96 @@ def in_state(master: SshMaster, *states: str) -> bool:
 
 
 async def test_a_cut_is_shown_and_a_new_connection_takes_over(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, wire: Wire, masters: Masters, echo: Echo
 ) -> None:
-    master = await connected(sshd, wire, masters)
-    with Echo() as echo:
-        old = await opened(master, "127.0.0.1", echo.port)
-        wire.cut()
-        await until(lambda: in_state(master, "degraded"), "the silence is seen")
-        assert "does not answer" in master.health.reason
-        await until(lambda: in_state(master, "reconnecting"), "the old one is given up")
-        # Whoever needs it waits for the new one, and nothing is believed of the old.
-        waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
-        wire.mend()
-        assert await echoes(await waiting)
-        assert in_state(master, "ready")
-        assert master.health.reason == ""
-        # What the old one carries is not taken from it, for its link may come back.
-        assert not old[2].ended.is_set()
+    old = await opened(master, "127.0.0.1", echo.port)
+    wire.cut()
+    await until(lambda: in_state(master, "degraded"), "the silence is seen")
+    assert "does not answer" in master.health.reason
+    await until(lambda: in_state(master, "reconnecting"), "the old one is given up")
+    # Whoever needs it waits for the new one, and nothing is believed of the old.
+    waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
+    wire.mend()
+    assert await echoes(await waiting)
+    assert in_state(master, "ready")
+    assert master.health.reason == ""
+    # What the old one carries is not taken from it, for its link may come back.
+    assert not old[2].ended.is_set()
     assert not masters.person.asked
 
 
 async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, wire: Wire, echo: Echo
 ) -> None:
-    master = await connected(sshd, wire, masters)
-    with Echo() as echo:
-        _, _, carried = await opened(master, "127.0.0.1", echo.port)
-        wire.cut()
-        waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
-        await until(lambda: not in_state(master, "ready"), "the cut is seen")
-        wire.mend()
-        assert await echoes(await waiting)
-        # ssh has not yet given up the old one, which would have told the same.
-        assert not carried.ended.is_set()
+    _, _, carried = await opened(master, "127.0.0.1", echo.port)
+    wire.cut()
+    waiting = asyncio.ensure_future(opened(master, "127.0.0.1", echo.port))
+    await until(lambda: not in_state(master, "ready"), "the cut is seen")
+    wire.mend()
+    assert await echoes(await waiting)
+    # ssh has not yet given up the old one, which would have told the same.
+    assert not carried.ended.is_set()
 
 
 async def test_a_short_cut_leaves_the_old_connection(
-    sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch
+    master: SshMaster, sshd: SshServer, wire: Wire, monkeypatch: pytest.MonkeyPatch, echo: Echo
 ) -> None:
     """It answers before a new one is ready, which is then not needed."""
     monkeypatch.setattr("eagleray.routes.ssh_trying._PACES", ((float("inf"), 600.0),))
-    master = await connected(sshd, wire, masters)
-    with Echo() as echo:
-        stream = await opened(master, "127.0.0.1", echo.port)
-        wire.cut()
-        await until(lambda: in_state(master, "degraded"), "the silence is seen")
-        wire.mend(revive=True)
-        await until(lambda: in_state(master, "ready"), "it answers again")
-        assert await echoes(stream)
-        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    stream = await opened(master, "127.0.0.1", echo.port)
+    wire.cut()
+    await until(lambda: in_state(master, "degraded"), "the silence is seen")
+    wire.mend(revive=True)
+    await until(lambda: in_state(master, "ready"), "it answers again")
+    assert await echoes(stream)
+    assert await echoes(await opened(master, "127.0.0.1", echo.port))
     assert sshd.log.count("Accepted publickey") == 1
 
 
 async def test_the_old_connection_ends_when_it_carries_nothing(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, wire: Wire, masters: Masters, echo: Echo
 ) -> None:
-    master = await connected(sshd, wire, masters)
     old_pid = await pid_of(masters)
-    with Echo() as echo:
-        _, writer, carried = await opened(master, "127.0.0.1", echo.port)
-        wire.cut()
-        await until(lambda: not in_state(master, "ready"), "the cut is seen")
-        wire.mend()
-        await until(lambda: in_state(master, "ready"), "a new one is there")
-        os.kill(old_pid, 0)
-        wire.mend(revive=True)
-        carried.close()
-        writer.close()
-        await until(lambda: is_gone(old_pid), "the old one has ended")
-        assert await pid_of(masters) != old_pid
+    _, writer, carried = await opened(master, "127.0.0.1", echo.port)
+    wire.cut()
+    await until(lambda: not in_state(master, "ready"), "the cut is seen")
+    wire.mend()
+    await until(lambda: in_state(master, "ready"), "a new one is there")
+    os.kill(old_pid, 0)
+    wire.mend(revive=True)
+    carried.close()
+    writer.close()
+    await until(lambda: is_gone(old_pid), "the old one has ended")
+    assert await pid_of(masters) != old_pid
 
 
 async def test_a_killed_ssh_is_replaced_and_its_streams_are_lost(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, masters: Masters, echo: Echo
 ) -> None:
-    master = await connected(sshd, wire, masters)
-    with Echo() as echo:
-        reader, _, carried = await opened(master, "127.0.0.1", echo.port)
-        os.kill(await pid_of(masters), signal.SIGKILL)
-        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
-        await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
-        await asyncio.wait_for(carried.lost.wait(), PATIENCE_S)
-        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    reader, _, carried = await opened(master, "127.0.0.1", echo.port)
+    os.kill(await pid_of(masters), signal.SIGKILL)
+    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    await asyncio.wait_for(carried.ended.wait(), PATIENCE_S)
+    await asyncio.wait_for(carried.lost.wait(), PATIENCE_S)
+    assert await echoes(await opened(master, "127.0.0.1", echo.port))
     assert "reconnecting" in masters.states
     assert not masters.person.asked
 
 
 async def test_a_control_socket_that_somebody_removed(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, sshd: SshServer, masters: Masters, echo: Echo
 ) -> None:
     """As those do who clear /tmp; what is carried stays, the next stream takes a new connection."""
-    master = await connected(sshd, wire, masters)
-    with Echo() as echo:
-        stream = await opened(master, "127.0.0.1", echo.port)
-        for path in masters.folder.iterdir():
-            if path.is_socket():
-                path.unlink()
-        assert await echoes(await opened(master, "127.0.0.1", echo.port))
-        assert await echoes(stream)
+    stream = await opened(master, "127.0.0.1", echo.port)
+    for path in masters.folder.iterdir():
+        if path.is_socket():
+            path.unlink()
+    assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    assert await echoes(stream)
     assert sshd.log.count("Accepted publickey") == 2
 
 
-async def test_a_server_that_restarts(sshd: SshServer, wire: Wire, masters: Masters) -> None:
-    master = await connected(sshd, wire, masters)
+async def test_a_server_that_restarts(master: SshMaster, sshd: SshServer, masters: Masters) -> None:
     sshd.stop()
     os.kill(await pid_of(masters), signal.SIGKILL)
     await until(lambda: "Connection" in master.health.message, "ssh says why it fails")
@@ -180,9 +179,8 @@ async def test_what_goes_on_by_itself_asks_nothing(
 
 
 async def test_a_host_key_that_changes_in_between_stops_it(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, sshd: SshServer, masters: Masters
 ) -> None:
-    master = await connected(sshd, wire, masters)
     sshd.stop()
     sshd.new_key("host_key")
     sshd.start()
@@ -192,23 +190,21 @@ async def test_a_host_key_that_changes_in_between_stops_it(
 
 
 async def test_a_person_may_have_a_working_connection_made_anew(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, sshd: SshServer, masters: Masters, echo: Echo
 ) -> None:
-    master = await connected(sshd, wire, masters)
     before = await pid_of(masters)
-    with Echo() as echo:
-        stream = await opened(master, "127.0.0.1", echo.port)
-        master.reconnect()
-        await until(lambda: masters.states[-2:] == ["reconnecting", "ready"], "it is made anew")
-        assert await echoes(stream)
-        assert await echoes(await opened(master, "127.0.0.1", echo.port))
-        stream[2].close()
-        await until(lambda: is_gone(before), "the one before has ended")
+    stream = await opened(master, "127.0.0.1", echo.port)
+    master.reconnect()
+    await until(lambda: masters.states[-2:] == ["reconnecting", "ready"], "it is made anew")
+    assert await echoes(stream)
+    assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    stream[2].close()
+    await until(lambda: is_gone(before), "the one before has ended")
     assert sshd.log.count("Accepted publickey") == 2
 
 
 async def test_after_a_sleep_a_new_connection_is_tried_at_once(
-    sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch
+    sshd: SshServer, wire: Wire, masters: Masters, monkeypatch: pytest.MonkeyPatch, echo: Echo
 ) -> None:
     slept = [False]
 
@@ -228,14 +224,12 @@ async def test_after_a_sleep_a_new_connection_is_tried_at_once(
     slept[0] = True
     await until(lambda: sshd.log.count("Accepted publickey") >= 2, "a new one is made")
     await until(lambda: in_state(master, "ready"), "it takes over")
-    with Echo() as echo:
-        assert await echoes(await opened(master, "127.0.0.1", echo.port))
+    assert await echoes(await opened(master, "127.0.0.1", echo.port))
 
 
 async def test_nothing_is_left_when_it_is_closed_while_it_tries(
-    sshd: SshServer, wire: Wire, masters: Masters
+    master: SshMaster, sshd: SshServer, wire: Wire
 ) -> None:
-    master = await connected(sshd, wire, masters)
     wire.cut()
     await until(lambda: not in_state(master, "ready"), "the cut is seen")
     await master.close()

@@ -61,6 +61,18 @@ SAID = [
         "ssh-too-many-connections",
         False,
     ),
+    # As 9.8 and newer ones say it.
+    ("Connection closed by 10.0.0.1 port 22", "ssh-too-many-connections", False),
+    ("Connection closed by fe80::1 port 2222", "ssh-too-many-connections", False),
+    ("Connection reset by 10.0.0.1 port 22", "ssh-unreachable", False),
+    # Through a jump host.
+    ("Connection closed by UNKNOWN port 65535", "ssh-unreachable", False),
+    (
+        "ssh: connect to host jump port 22: No route to host\n"
+        "Connection closed by 10.0.0.1 port 22",
+        "ssh-unreachable",
+        False,
+    ),
     (
         "mux_client_request_session: session request failed: Session open refused by peer",
         "ssh-too-many-sessions",

@@ -67,7 +67,6 @@ export function route(changes: Partial<Route> = {}): Route {
     state: "ready",
     sentence: "",
     message: "",
-    since_s: 0,
     ...changes,
   };
 }

@@ -37,7 +37,6 @@ export interface Route {
   readonly state: "connecting" | "ready" | "degraded" | "lost" | "reconnecting";
   readonly sentence: string;
   readonly message: string;
-  readonly since_s: number;
 }
 
 /**

@@ -196,7 +196,8 @@ class Attaching:
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
             # debugpy's own process may end when it is left with something to answer, and the other client's session too.
-            await asyncio.wait([self._exceptions, self._preparing], timeout=PREPARE_S)
+            rest: list[asyncio.Future[Any]] = [self._exceptions, self._preparing]
+            await asyncio.wait(rest, timeout=PREPARE_S)
             self._refuse(attach.result())
         # The worker goes on only now: breakpoint() must have been prepared before it moves.
         prepared = await self._prepared()

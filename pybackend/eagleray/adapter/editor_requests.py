@@ -93,7 +93,10 @@ class EditorRequests:
         return event
 
     async def _set(self, request: Message, command: str, arguments: Message) -> Message:
-        """Every editor begins with these, mostly to say what holds anyway: a far worker is not asked again."""
+        """Every editor begins with these two, mostly to say what holds anyway, and waits for each answer.
+
+        Of a far worker they would be two round trips between the click and the stop, so it is not asked again.
+        """
         settings = self._worker.record.settings
         holds, body = settings.get(command, _SETTINGS[command])
         if arguments == holds:

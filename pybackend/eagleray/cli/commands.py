@@ -12,6 +12,7 @@ from pathlib import Path
 from eagleray.adapter.protocol import RouteState, WorkerState
 from eagleray.cli import pdb, printing, run_commands
 from eagleray.cli.asking import Asking
+from eagleray.common.adapter_errors import tunnel_ended
 from eagleray.common.cluster_errors import no_clusters
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.slurm_errors import no_slurm
@@ -85,10 +86,10 @@ async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
     print(opened.socket, flush=True)
     end = parts.adapters.listen_routes(_say_states())
     try:
-        await asyncio.Event().wait()
+        await parts.adapters.sockets_lost()
     finally:
         end()
-    return 0
+    raise tunnel_ended(opened.socket)
 
 
 async def paused(parts: Parts, asked: argparse.Namespace) -> int:

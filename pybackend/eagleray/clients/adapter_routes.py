@@ -14,6 +14,7 @@ from eagleray.adapter.protocol import OpenedSocket, Question, Ran, RouteState, S
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_connections import MEMORY_S, AdapterConnections
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import adapter_socket
 from eagleray.routes import spec
 from eagleray.routes.spec import RouteSpec
 
@@ -57,6 +58,12 @@ class AdapterRoutes(AdapterConnections):
         params |= {"tcp_port": tcp_port, "probe": probe}
         said = await (await self._ours()).request(protocol.OPEN_SOCKET, params, PERSON_S)
         return OpenedSocket(str(said["socket"]), spec.of_json(said["route"]))
+
+    async def sockets_lost(self) -> None:
+        """Returns when the adapter that opened our sockets has ended, and they with it."""
+        connection = self._connections.get(adapter_socket())
+        if connection is not None:
+            await connection.lost.wait()
 
     async def leave(self, routes: list[RouteSpec]) -> None:
         """This client needs these routes, and the sockets over them, no longer; starts no adapter."""

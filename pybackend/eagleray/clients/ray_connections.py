@@ -143,8 +143,10 @@ class Connections:
     def _end(self, opened: Opened) -> None:
         async def end() -> None:
             with contextlib.suppress(Exception):
-                # A link that is dead never says goodbye, so TLS must not wait for it.
-                await opened.session.connector.close(abort_ssl=True)  # type: ignore[union-attr]
+                connector = opened.session.connector
+                if connector is not None:
+                    # A link that is dead never says goodbye, so TLS must not wait for it.
+                    await connector.close(abort_ssl=True)
                 await opened.session.close()
 
         task = asyncio.create_task(end(), name=f"closing {self._address}")

@@ -93,6 +93,7 @@ class WatchedCluster:
             except EaglerayError as error:
                 seen = self._failed(error)
             except Exception as error:
+                # A fault of ours is shown as this cluster's; the watch would stand still for good if it ended the task.
                 log.exception("looking at %s failed", self.dashboard.address)
                 seen = self._failed(internal(f"{type(error).__name__}: {error}"))
             else:

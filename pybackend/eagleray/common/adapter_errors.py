@@ -22,6 +22,14 @@ def adapter_lost(detail: str = "") -> EaglerayError:
     )
 
 
+def tunnel_ended(place: str) -> EaglerayError:
+    return EaglerayError(
+        "tunnel-ended",
+        f"{place} leads nowhere any more: Eagleray's debug adapter, which kept it open, ended.",
+        "Run the command again.",
+    )
+
+
 def adapter_stuck(seconds: float) -> EaglerayError:
     return EaglerayError(
         "adapter-stuck",

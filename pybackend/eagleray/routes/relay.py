@@ -157,6 +157,9 @@ class _Relay:
         if self._path is not None and private_socket.peer_uid(client) != os.getuid():
             client.close()
             return
+        if self._path is None:
+            # As ssh does with a port of its own: what is short is not kept back until more comes.
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = asyncio.create_task(self._serve(client))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import (
     job_over,
+    job_waits,
     job_waits_for_step,
     no_python_there,
     no_srun,
@@ -18,6 +19,8 @@ from eagleray.routes.spec import RouteSpec
 
 _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     (r"srun: (?:command )?not found|srun.*No such file", lambda spec, _: no_srun(spec.ssh)),
+    # After which it goes on to say that the job may have expired.
+    (r"Job is pending", lambda spec, _: job_waits(spec.job, "")),
     (
         r"Invalid job id|Expired or invalid job|Job has expired|already complet|does not exist",
         lambda spec, _: job_over(spec.job, ""),
@@ -38,7 +41,7 @@ _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     ),
     (r"eagleray: Python ([0-9.]+)", lambda spec, found: no_python_there(spec.node, found)),
     (
-        r"creation (?:temporarily|still) disabled|nodes are busy|Job is pending|waiting for resources",
+        r"creation (?:temporarily|still) disabled|nodes are busy|waiting for resources",
         lambda spec, _: job_waits_for_step(spec.job),
     ),
 ]

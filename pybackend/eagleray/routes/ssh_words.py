@@ -72,8 +72,15 @@ _CONNECTING = (
     _row(
         "connect to (host|address) .*: |No route to host|Network is unreachable|Connection timed out|"
         "Operation timed out|Connection refused|Host is down|timed out during banner exchange|"
-        "Timeout, server .* not responding|Broken pipe|Connection (reset|closed) by|client_loop: send disconnect|"
-        "stdio forwarding failed",
+        "Timeout, server .* not responding|Broken pipe|client_loop: send disconnect|stdio forwarding failed",
+        lambda host, line: ssh_errors.ssh_unreachable(host, _reason(line)),
+    ),
+    # All that ssh says of it since 9.8.  Of a connection that another ssh carries it knows no address.
+    _row(
+        r"^Connection closed by (?!UNKNOWN )\S+ port [0-9]+$", ssh_errors.ssh_too_many_connections
+    ),
+    _row(
+        "Connection (reset|closed) by",
         lambda host, line: ssh_errors.ssh_unreachable(host, _reason(line)),
     ),
     _row("This account is currently not available|nologin", ssh_errors.ssh_no_shell, True),

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Starts Ray in an allocation as published launch scripts do: the nodes sorted as strings, the head on the first of
-# them, its dashboard on its own address only; the driver is the rest of the job's life.
+# them, its dashboard on its own address only, or on DASHBOARD_HOST; the driver is the rest of the job's life.
 set -u
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST" | sort))
 head=${nodes[0]}
@@ -10,7 +10,8 @@ start="python -m ray.scripts.scripts start --block --disable-usage-stats --num-c
   --object-store-memory=80000000 --min-worker-port=0 --max-worker-port=0"
 # A raylet waits 15 s for its agents and then dies, which is too short on a busy machine.
 again() { for try in 1 2 3 4; do "$@" && return; done; }
-again $here "$head" $start --head --node-ip-address="$address" --dashboard-host="$address" --include-dashboard=true &
+again $here "$head" $start --head --node-ip-address="$address" --dashboard-host="${DASHBOARD_HOST:-$address}" \
+  --include-dashboard=true &
 until $here "$head" python -c "
 import socket
 socket.create_connection(('$address', 6379), 5)

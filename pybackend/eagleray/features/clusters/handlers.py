@@ -188,7 +188,7 @@ def _route(reach: Reach) -> wire.Route | None:
     if state is None:
         return None
     kind = state.route.kind
-    return wire.Route(kind, reach.via, state.state, state.reason, state.message, state.since_s)
+    return wire.Route(kind, reach.via, state.state, state.reason, state.message)
 
 
 def _host(seen: SeenHost) -> wire.JobHost:

@@ -45,7 +45,6 @@ class Route:
     state: Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
     sentence: str
     message: str
-    since_s: float
 
 
 @frozen

@@ -1,0 +1,130 @@
+/** The small classes and tables of the editor's API, as unit tests see them. */
+
+export interface Disposable {
+  dispose(): void;
+}
+export const Disposable = {
+  from: (...owned: Disposable[]) => ({
+    dispose: () => {
+      for (const one of owned) {
+        one.dispose();
+      }
+    },
+  }),
+};
+
+export class EventEmitter<T> {
+  private readonly listeners = new Set<(value: T) => unknown>();
+  readonly event = (listener: (value: T) => unknown): Disposable => {
+    const own = (value: T): unknown => listener(value);
+    this.listeners.add(own);
+    return { dispose: () => void this.listeners.delete(own) };
+  };
+  fire(value: T): void {
+    for (const listener of [...this.listeners]) {
+      listener(value);
+    }
+  }
+  dispose(): void {
+    this.listeners.clear();
+  }
+}
+
+export class Uri {
+  private constructor(
+    readonly scheme: string,
+    readonly authority: string,
+    readonly path: string,
+    readonly query: string,
+    readonly fragment = "",
+  ) {}
+  static from({
+    scheme,
+    authority = "",
+    path = "",
+    query = "",
+    fragment = "",
+  }: {
+    scheme: string;
+    authority?: string;
+    path?: string;
+    query?: string;
+    fragment?: string;
+  }): Uri {
+    return new Uri(scheme, authority, path, query, fragment);
+  }
+  static file(path: string): Uri {
+    return new Uri("file", "", path, "");
+  }
+  static parse(text: string): Uri {
+    const { protocol, host, pathname, search } = new URL(text);
+    return new Uri(protocol.slice(0, -1), host, decodeURIComponent(pathname), search.slice(1));
+  }
+  get fsPath(): string {
+    return this.path;
+  }
+  toString(): string {
+    return `${this.scheme}://${this.authority}${this.path}${this.query && `?${this.query}`}`;
+  }
+}
+
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class ThemeIcon {
+  constructor(
+    readonly id: string,
+    readonly color?: ThemeColor,
+  ) {}
+}
+export class Range {
+  constructor(
+    readonly startLine: number,
+    readonly startCharacter: number,
+    readonly endLine: number,
+    readonly endCharacter: number,
+  ) {}
+}
+
+export class DocumentLink {
+  constructor(
+    readonly range: Range,
+    readonly target: Uri,
+  ) {}
+}
+
+export class TreeItem {
+  id?: string;
+  description?: string;
+  tooltip?: string;
+  contextValue?: string;
+  accessibilityInformation?: { label: string };
+  iconPath?: ThemeIcon;
+  command?: { command: string; arguments: unknown[] };
+  constructor(
+    readonly label: string,
+    readonly collapsibleState: number,
+  ) {}
+}
+
+export class CancellationTokenSource {
+  private readonly cancelled = new EventEmitter<undefined>();
+  readonly token = {
+    isCancellationRequested: false,
+    onCancellationRequested: this.cancelled.event,
+  };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+    this.cancelled.fire(undefined);
+  }
+  dispose(): void {
+    this.cancelled.dispose();
+  }
+}
+
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 };
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
+export const ConfigurationTarget = { Global: 1, Workspace: 2 };
+export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 };
+export const TextEditorRevealType = { Default: 0 };

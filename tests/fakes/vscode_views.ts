@@ -1,0 +1,75 @@
+/** What an extension shows beside the text, kept for the test to look at. */
+
+import { EventEmitter, type ThemeColor, type TreeItem } from "./vscode_values";
+
+export class FakeTreeView<T = unknown> {
+  visible = false;
+  badge: { value: number; tooltip: string } | undefined;
+  message: string | undefined;
+  selection: readonly T[] = [];
+  readonly visibility = new EventEmitter<{ visible: boolean }>();
+  readonly selected = new EventEmitter<{ selection: readonly T[] }>();
+  readonly onDidChangeVisibility = this.visibility.event;
+  readonly onDidChangeSelection = this.selected.event;
+  constructor(readonly provider: { getChildren(row?: T): T[]; getTreeItem(row: T): TreeItem }) {}
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.visibility.fire({ visible });
+  }
+  select(...rows: T[]): void {
+    this.selection = rows;
+    this.selected.fire({ selection: rows });
+  }
+  dispose(): void {
+    this.visibility.dispose();
+  }
+}
+
+export class FakeChannel {
+  text = "";
+  shown = false;
+  disposed = false;
+  constructor(readonly name: string) {}
+  append(text: string): void {
+    this.text += text;
+  }
+  appendLine(text: string): void {
+    this.text += `${text}\n`;
+  }
+  clear(): void {
+    this.text = "";
+  }
+  show(): void {
+    this.shown = true;
+  }
+  dispose(): void {
+    this.disposed = true;
+  }
+  info(text: string): void {
+    this.appendLine(`info ${text}`);
+  }
+  warn(text: string): void {
+    this.appendLine(`warn ${text}`);
+  }
+  error(text: string): void {
+    this.appendLine(`error ${text}`);
+  }
+  debug(text: string): void {
+    this.appendLine(`debug ${text}`);
+  }
+}
+
+export class FakeStatusBarItem {
+  name = "";
+  text = "";
+  tooltip = "";
+  command = "";
+  shown = false;
+  backgroundColor: ThemeColor | undefined;
+  show(): void {
+    this.shown = true;
+  }
+  dispose(): void {
+    this.shown = false;
+  }
+}
