@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 
-from eagleray.adapter.run_gate import Gate, Json, Streams
+from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Json, Streams
 from eagleray.common.errors import EaglerayError
 from eagleray.routes.routes import Routes
 
@@ -93,8 +93,8 @@ class RunControl:
             try:
                 return await self._call()
             except EaglerayError as error:
-                is_refused = error.code == "port-refused" and loop.time() - lost > _REFUSED_S
-                if is_refused or error.code in ("gate-refused", "not-a-gate"):
+                is_refused = error.code in REFUSED and loop.time() - lost > _REFUSED_S
+                if is_refused or error.code in NO_GATE:
                     log.info("the gate %s:%d: %s", self._gate.host, self._gate.port, error.code)
                     return None
             await asyncio.sleep(rest)
