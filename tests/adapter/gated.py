@@ -56,8 +56,8 @@ class Gated(Program):
         return self._announcement.exists()
 
     def gate_pid(self) -> int:
-        """The process of the gate: the child of the program that runs it."""
-        return next(pid for pid in children(self.process.pid) if b"gate_process" in command(pid))
+        (pid,) = gates_of(self.process.pid)
+        return pid
 
     def tell(self, line: str) -> None:
         assert self.process.stdin is not None
@@ -71,13 +71,18 @@ class Gated(Program):
 StartGated = Callable[..., Gated]
 
 
-def children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(word) for word in text.split()]
+def gates_of(worker: int) -> list[int]:
+    """The processes of its gates, which are no children of the worker."""
+    said = b"gate_process\0%d\0" % worker
+    pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in pids if said in command(pid)]
 
 
 def command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 class GateCaller:

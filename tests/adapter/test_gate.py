@@ -15,7 +15,7 @@ from eagleray.in_cluster.run import gate, gate_calling
 from eagleray.in_cluster.run.gate_calling import LONGEST, Calling
 from eagleray.in_cluster.run.gate_loop import Loop, Peer
 
-from tests.adapter.gated import RUN, SECRET, GateCaller, StartGated, children, command, owner
+from tests.adapter.gated import RUN, SECRET, GateCaller, StartGated, command, gates_of, owner
 from tests.adapter.harness import PYTHONS, until
 
 
@@ -184,5 +184,4 @@ def test_sixty_four_gates_at_once() -> None:
     finally:
         for one in gates:
             one.close()
-            os.waitpid(one.pid, 0)
-    assert not [pid for pid in children(os.getpid()) if b"gate_process" in command(pid)]
+    until(lambda: not gates_of(os.getpid()), "the end of the gates")

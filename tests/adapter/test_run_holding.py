@@ -123,6 +123,30 @@ def test_a_lost_link_loses_nothing(
         program.wait_output("work 1")
 
 
+def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
+    control: ControlClient, gated: StartGated
+) -> None:
+    run = RunClient(control)
+    program = gated(waits=True, hold_s=0.5)
+    with CutLink(program.port) as link:
+        control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
+        program.wait_output("attached")
+        program.tell("work 1")
+        editor = DapClient.unix(run.wait("stopped")["socket"])
+        editor.attach()
+        editor.wait_for("stopped")
+        link.cut(False)
+        program.wait_output("work 1")
+        told = editor.wait_for("output", lambda body: "has run on" in body["output"])
+        assert "lost" in told["body"]["output"]
+        editor.wait_for("terminated")
+        editor.close()
+        link.mend()
+        run.wait("running")
+        program.tell("work 2")
+        run.wait("stopped")
+
+
 def test_a_held_worker_runs_on_when_its_gate_dies(
     control: ControlClient, gated: StartGated
 ) -> None:

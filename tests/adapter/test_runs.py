@@ -315,3 +315,24 @@ def test_files_imported_late_have_their_lines_before_they_run(
     assert run.state()["lines"][0]["state"] == "verified"
     run.go_on()
     program.wait_output("late 1")
+
+
+def test_many_workers_that_reach_a_line_at_once_all_stop_and_all_run_on(
+    control: ControlClient, gated: StartGated
+) -> None:
+    run = RunClient(control)
+    names = [f"w{number}" for number in range(16)]
+    programs = [gated(waits=True, worker_id=name) for name in names]
+    for program in programs:
+        run.take(program)
+    for program in programs:
+        program.wait_output("attached")
+    for program in programs:
+        program.tell("work 1")
+    for name in names:
+        run.wait("stopped", name)
+    assert [line["workers"] for line in run.state()["lines"]] == [sorted(names)]
+    for name in names:
+        run.go_on(name)
+    for program in programs:
+        program.wait_output("work 1")

@@ -46,6 +46,7 @@ def here(samples: int, many: int) -> list[Row]:
     pairs = min(samples, 10)
     rows += map(told, runs.matching(pairs))
     rows += map(told, runs.costs(pairs))
+    rows.append(told(runs.starting(pairs)))
     return rows
 
 

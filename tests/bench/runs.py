@@ -46,8 +46,7 @@ def costs(samples: int) -> list[Row]:
         run = _run(folder, "c", workers=["*Nobody*"])
         ours, plain = _pairs(cluster, run, "plain", samples)
         title = "start-up of 8 actors without a runtime_env, a filter for nobody (s)"
-        rows.append(least_at_most_times(title, ours["start"], plain["start"], 1.05))
-    return rows
+        return least_at_most_times(title, ours["start"], plain["start"], 1.05)
 
 
 def matching(samples: int) -> list[Row]:

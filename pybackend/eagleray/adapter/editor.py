@@ -43,6 +43,8 @@ class Editor:
         self._live = False
         self._left: Leaving | None = None
         self._answering: set[asyncio.Task[None]] = set()
+        self._continuing = 0
+        self._later: list[Message] = []
 
     async def run(self) -> None:
         """Serves the editor; when it is gone without a word, the worker is held."""
@@ -60,7 +62,11 @@ class Editor:
 
     def tell(self, event: Message) -> None:
         """An event of the worker, for an editor that has configured; one that has not gets a replay."""
-        if self._live:
+        if not self._live:
+            return
+        if self._continuing:
+            self._later.append(event)
+        else:
             self._send(self._requests.event_for_editor(event))
 
     def end(self, why: str) -> None:
@@ -117,6 +123,21 @@ class Editor:
         return [dap.event("stopped", body) for body in hinted + last]
 
     async def _answer(self, request: Message) -> None:
+        if request.get("command") != "continue":
+            await self._answer_now(request)
+            return
+        # The editor takes this answer for the news that the worker runs: a stop must not overtake it.
+        self._continuing += 1
+        try:
+            await self._answer_now(request)
+        finally:
+            self._continuing -= 1
+            if not self._continuing:
+                later, self._later = self._later, []
+                for event in later:
+                    self.tell(event)
+
+    async def _answer_now(self, request: Message) -> None:
         try:
             response = await self._requests.answer(request)
         except EaglerayError as error:

@@ -55,6 +55,7 @@ class Attached(RunMember):
         self.child = child
         self.children = run.children
         self.worker: RunWorker | None = None
+        self.was_released = False
         self.params = run.params(gate, who())
         if child:
             self.params = _of_child(self.params, child)
@@ -117,6 +118,7 @@ class Attached(RunMember):
         self._child_came(pid)
 
     def ended(self) -> None:
+        self.was_released = self.worker is not None and self.worker.is_leaving
         self.worker = None
         self._run.lines.forget(self.params.worker_id)
         self._ended(self)

@@ -7,16 +7,15 @@ import json
 import logging
 from collections.abc import Callable
 
-from eagleray.adapter.run_gate import Gate, Json, Streams
+from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Json, Streams
 from eagleray.common.errors import EaglerayError
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-_AGAIN_S, _MOST_AGAIN_S = 0.2, 5.0
+_AGAIN_S, _MOST_AGAIN_S = 0.2, 10.0
 # A gate that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 3.0
-_HOLD_S = 600.0
 # With these words of the gate it is over: its worker has ended, or somebody else owns it now.
 _LAST = ("ended", "replaced")
 
@@ -25,7 +24,7 @@ class RunControl:
     """Owns the connection and the task that keeps it.
 
     `on_hello` is called with what the gate says first, `on_line` with all that follows, `gone` once when the
-    gate has ended or is another's, or was not reached for as long as it holds a worker.
+    gate has ended or is another's.  One that is out of reach is called again for as long as it takes.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class RunControl:
         self._on_hello = on_hello
         self._on_line = on_line
         self._gone = gone
-        self._hold_s = _HOLD_S
         self._is_over = False
         self._writer: asyncio.StreamWriter | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -65,11 +63,8 @@ class RunControl:
     async def _call(self) -> Streams:
         streams, answer = await self._gate.call(self._routes, "control")
         hello = answer.get("hello")
-        hello = hello if isinstance(hello, dict) else {}
-        hold_s = hello.get("hold_s")
-        self._hold_s = float(hold_s) if isinstance(hold_s, int | float) else _HOLD_S
         self._writer = streams[1]
-        self._on_hello(hello)
+        self._on_hello(hello if isinstance(hello, dict) else {})
         return streams
 
     async def _keep(self, streams: Streams) -> None:
@@ -91,15 +86,15 @@ class RunControl:
             log.info("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
 
     async def _again(self) -> Streams | None:
-        """A new connection, None when there is no use in trying any longer."""
+        """A new connection, None when there is no gate of the run any more."""
         loop = asyncio.get_running_loop()
         lost, rest = loop.time(), _AGAIN_S
         while True:
             try:
                 return await self._call()
             except EaglerayError as error:
-                limit_s = _REFUSED_S if error.code == "port-refused" else self._hold_s
-                if loop.time() - lost > limit_s or error.code in ("gate-refused", "not-a-gate"):
+                is_refused = error.code in REFUSED and loop.time() - lost > _REFUSED_S
+                if is_refused or error.code in NO_GATE:
                     log.info("the gate %s:%d: %s", self._gate.host, self._gate.port, error.code)
                     return None
             await asyncio.sleep(rest)

@@ -24,6 +24,10 @@ CONNECT_S = 5.0
 # Where another route follows, a firewall is not waited for so long.
 SOONER_S = 3.0
 ANSWER_S = 10.0
+# The node is reached, and nothing listens there.
+REFUSED = frozenset({"port-refused", "far-port-refused"})
+# Nobody there is a gate of this run.
+NO_GATE = frozenset({"gate-refused", "not-a-gate"})
 # Greetings longer than this are no greetings of a gate.
 _LONGEST_GREETING = 200
 

@@ -8,7 +8,7 @@ import logging
 import secrets
 from typing import Any
 
-from eagleray.adapter.run_gate import Gate, Streams
+from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Streams
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gate_errors import gate_left
 from eagleray.common.route_errors import link_lost
@@ -125,8 +125,8 @@ class GateStream:
                 streams, answer = await self._call()
             except EaglerayError as error:
                 gone = loop.time() - lost
-                limit_s = _REFUSED_S if error.code == "port-refused" else self._hold_s
-                if error.code in ("gate-left", "gate-refused", "not-a-gate") or gone > limit_s:
+                limit_s = _REFUSED_S if error.code in REFUSED else self._hold_s
+                if error.code in NO_GATE | {"gate-left"} or gone > limit_s:
                     raise
                 await asyncio.sleep(rest)
                 rest = min(2 * rest, _MOST_AGAIN_S)

@@ -1,0 +1,66 @@
+"""The entry of a job, as the head's shell starts it: what it becomes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from eagleray.clients.in_cluster_package import delivered, package
+
+SAY = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), 'EAGLERAY_ENTRY' in os.environ]))"
+
+
+def entered(
+    folder: Path, argv: list[str], cwd: Path, started_in: Path
+) -> subprocess.CompletedProcess[str]:
+    ours = package()
+    env = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(delivered(ours, folder)),
+        "EAGLERAY_ENTRY": json.dumps({"argv": argv, "cwd": str(cwd)}),
+    }
+    command = [sys.executable, "-m", f"{ours.name}.entry"]
+    return subprocess.run(
+        command, cwd=started_in, env=env, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
+    made = [tmp_path / name for name in ("delivered", "code", "ray")]
+    for folder in made:
+        folder.mkdir()
+    return made[0], made[1], made[2]
+
+
+def test_it_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
+    """Whatever lies in the folder in which Ray was started."""
+    delivery, code, ray = folders
+    (ray / "json.py").write_text("raise SystemExit('the wrong json')")
+    words = ["two words", "$HOME", ""]
+    done = entered(delivery, [sys.executable, "-c", SAY, *words], code, ray)
+    assert json.loads(done.stdout) == [words, str(code), False], done.stderr
+
+
+def test_without_a_python_on_the_path_it_is_that_of_the_cluster(
+    folders: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery, code, ray = folders
+    monkeypatch.setenv("PATH", str(code))
+    done = entered(delivery, ["python", "-c", "import sys; print(sys.executable)"], code, ray)
+    assert done.stdout.strip() == sys.executable
+
+
+def test_what_the_head_does_not_have(folders: tuple[Path, Path, Path]) -> None:
+    delivery, code, ray = folders
+    for argv, cwd, said in (
+        (["python"], code / "no", "has no folder"),
+        (["no-such-program"], code, "no-such-program cannot be started"),
+    ):
+        done = entered(delivery, argv, cwd, ray)
+        assert done.returncode == 127
+        assert said in done.stderr
