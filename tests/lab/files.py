@@ -46,7 +46,6 @@ CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
 SelectType=select/cons_tres
@@ -128,7 +127,16 @@ def _write_etc(etc: Path, key: Path, host: Host, hosts: list[Host], munge: bytes
     (etc / "munge" / "munge.key").chmod(0o400)
     (etc / "slurm").mkdir()
     (etc / "slurm" / "slurm.conf").write_text(SLURM + _slurm_nodes())
-    (etc / "slurm" / "cgroup.conf").write_text("CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n")
+    (etc / "slurm" / "cgroup.conf").write_text(_without_cgroups())
+
+
+def _without_cgroups() -> str:
+    """What lets this slurmd do without control groups; older ones want an empty folder in their place."""
+    said = subprocess.run(["/usr/sbin/slurmd", "-V"], check=True, capture_output=True, text=True)
+    major = int(said.stdout.split()[-1].partition(".")[0])
+    return (
+        "CgroupPlugin=disabled\n" if major >= 24 else "CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n"
+    )
 
 
 def _with_people(name: str) -> str:

@@ -11,8 +11,8 @@ from eagleray.adapter.protocol import Stop
 
 def stacks_told(body: Message) -> dict[int, list[Message]]:
     """Takes the stack that `in_worker` has put into a `stopped` event out of it, by its thread."""
-    frames = body.pop(TOLD, None)
-    return {int(body.get("threadId") or 0): frames} if isinstance(frames, list) else {}
+    frames, thread = body.pop(TOLD, None), body.get("threadId")
+    return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}
 
 
 def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> Stop:
