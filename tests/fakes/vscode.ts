@@ -5,7 +5,8 @@ import {
   type Disposable,
   type DocumentLink,
   EventEmitter,
-  type Uri,
+  type Range,
+  Uri,
 } from "./vscode_values";
 import { FakeChannel, FakeStatusBarItem, FakeTreeView } from "./vscode_views";
 
