@@ -34,6 +34,7 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     assert program.wait_done().endswith("done\n")
 
 
+@pytest.mark.parametrize("python", PYTHONS)
 def test_lines_changed_while_it_runs_reach_the_worker(
     control: ControlClient, gated: StartGated
 ) -> None:
@@ -120,6 +121,7 @@ def test_lines_that_move_cannot_be_reached_or_are_nobodys(
     ]
 
 
+@pytest.mark.parametrize("python", PYTHONS)
 def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: StartGated) -> None:
     run = RunClient(control, breakpoints=[])
     program = gated()
@@ -241,6 +243,7 @@ def test_several_threads_that_stop_together_all_run_on(
     until(goes_on, "the end of all threads")
 
 
+@pytest.mark.parametrize("python", PYTHONS)
 def test_processes_of_a_worker_are_debugged_when_asked_for(
     control: ControlClient, gated: StartGated
 ) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
+from tests.adapter.gated import gates_of
 from tests.adapter.harness import PYTHONS
 from tests.in_cluster_run.runs import (
     PACKAGE,
@@ -98,7 +98,7 @@ def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_
         debugging.go_on()
         assert said(program) == (0, "begins\nthread 3\nlate 4\nends ['x y']\n", "")
         assert gate.wait("ended")
-    assert not run.gate_files(), "the announcement ends with its process"
+    assert wait_for("the end of the announcement", lambda: not run.gate_files())
 
 
 def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_a_gate_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), wait_s=80)
     program = start(run, PLAIN, PROGRAMS)
     run.wait_gate_file()
-    (gate,) = psutil.Process(program.pid).children()
-    gate.kill()
+    (gate,) = gates_of(program.pid)
+    os.kill(gate, signal.SIGKILL)
     assert said(program)[0] == 0
 
 

@@ -6,6 +6,7 @@ import builtins
 import os
 import sys
 import threading
+import time
 import types
 from contextlib import contextmanager
 
@@ -55,17 +56,11 @@ class Debugger:
 
     def wait(self, seconds: float | None) -> bool:
         """Until a debugger has attached and set its lines, at most `seconds`."""
-        timer = None
-        if seconds is not None:
-            timer = threading.Timer(seconds, lambda: self._debugpy.wait_for_client.cancel())
-            hide(timer)
-            timer.start()
-        try:
-            with own_breakpoint():
-                self._debugpy.wait_for_client()
-        finally:
-            if timer is not None:
-                timer.cancel()
+        import pydevd  # type: ignore[import-not-found]
+
+        # As `debugpy.wait_for_client()` does it, whose limit would be a thread that debugpy sees when it ends.
+        with own_breakpoint():
+            pydevd._wait_for_attach(cancel=Limit(seconds))
         return self.is_attached
 
     def trace_this_thread(self, wanted: bool) -> None:
@@ -104,6 +99,17 @@ class Debugger:
             monitoring: Any = vars(sys)["monitoring"]
             for event in filter(None, vars(monitoring.events).values()):
                 monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
+
+
+class Limit(threading.Event):
+    """Is set after so many seconds, None for never, or before."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._end is not None and time.monotonic() > self._end)
 
 
 def imported(offered: str) -> Any:

@@ -28,9 +28,8 @@ _START = (
 class Gate:
     """The handle of one gate, for the process that started it; in a forked child it is dead."""
 
-    def __init__(self, port: int, pid: int, channel: socket.socket) -> None:
+    def __init__(self, port: int, channel: socket.socket) -> None:
         self.port = port
-        self.pid = pid
         self._channel = channel
         self._lock = threading.Lock()
         self._owner = os.getpid()
@@ -88,7 +87,7 @@ def start(
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                pid = _spawn(theirs.fileno(), listener.fileno())
+                _spawn(theirs.fileno(), listener.fileno())
             ours.settimeout(None)
             # A gate that takes nothing must not stop the worker.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
@@ -97,18 +96,20 @@ def start(
         except BaseException:
             ours.close()
             raise
-    gate = Gate(port, pid, ours)
+    gate = Gate(port, ours)
     os.register_at_fork(after_in_child=gate.close)
     return gate
 
 
-def _spawn(channel: int, listener: int) -> int:
+def _spawn(channel: int, listener: int) -> None:
+    """A shell starts it and ends at once: a program that waits for all its children must not wait for a gate."""
     package = __package__ or ""
     depth = package.count(".") + 1
     root = str(Path(__file__).resolve().parents[depth])
     command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.gate_process"]
-    process = subprocess.Popen(
-        [*command, str(channel), str(listener)],
+    numbers = [str(number) for number in (os.getpid(), channel, listener)]
+    subprocess.run(
+        ["/bin/sh", "-c", '"$@" &', "sh", *command, *numbers],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -116,10 +117,8 @@ def _spawn(channel: int, listener: int) -> int:
         env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
         cwd="/",
         start_new_session=True,
+        check=False,
     )
-    # It is ended with us and waited for by nobody; without this a message would complain of it.
-    process.returncode = 0
-    return process.pid
 
 
 def _timeval(seconds: float) -> bytes:

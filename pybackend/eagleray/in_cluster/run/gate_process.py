@@ -26,7 +26,7 @@ _PASSED_ON = ("breakpoints", "debug", "go")
 
 
 def main() -> None:
-    """Runs with two descriptors as arguments: the worker's and the one to listen on."""
+    """Runs with the worker's id and two descriptors as arguments: the worker's and the one to listen on."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker, listener = (socket.socket(fileno=int(number)) for number in sys.argv[-2:])
     worker.settimeout(_START_S)
@@ -73,18 +73,16 @@ class Gate:
             self._announcement.remove()
 
     def _follow_worker(self) -> None:
-        pid = self._start["pid"]
-        if os.getppid() != pid:
-            self._over()
-            return
         try:
             # A process that the worker forked keeps our socket open after the worker's death.
-            self._loop.watch(os.pidfd_open(pid), lambda _: self._over(), rank=2)  # type: ignore[attr-defined,unused-ignore]
+            self._loop.watch(os.pidfd_open(self._start["pid"]), lambda _: self._over(), rank=2)  # type: ignore[attr-defined,unused-ignore]
         except (OSError, AttributeError):
             self._look_at_worker()
 
     def _look_at_worker(self) -> None:
-        if os.getppid() != self._start["pid"]:
+        try:
+            os.kill(self._start["pid"], 0)
+        except OSError:
             self._over()
         self._loop.after(_LOOK_S, self._look_at_worker)
 

@@ -44,10 +44,11 @@ class Process:
         self._arrivals = arrivals
         self._gate: gates.Gate | None = None
         self._opening = threading.Lock()
-        self._turn = threading.RLock()
+        self._turn = threading.Lock()
         self._state = threading.Lock()
         self._waiting = 0
         self._is_shut = False
+        self._is_alone = False
         self._wanted = threading.Event()
         self._go = threading.Event()
         self._inside = threading.local()
@@ -84,15 +85,19 @@ class Process:
         """Until a debugger is there and has set the lines; False: nobody came, the program runs on."""
         if getattr(self._inside, "waits", False):
             return False
+        limit = self.settings.wait_s if seconds == -1 else seconds
+        # A thread that waits without a limit must not make the others do so.
+        if not self._turn.acquire(timeout=-1 if limit is None else limit):
+            return False
         self._inside.waits = True
         try:
-            with self._turn:
-                return self._wait(why, self.settings.wait_s if seconds == -1 else seconds)
+            return self._wait(why, limit)
         except Exception as error:
             say("waiting", error)
             return False
         finally:
             self._inside.waits = False
+            self._turn.release()
 
     @property
     def has_gate(self) -> bool:
@@ -166,6 +171,9 @@ class Process:
                 gate.say("files", files=self.files, wait=True)
                 self._go.wait(GO_S)
             return True
+        if self._is_alone and seconds is not None:
+            gate.say("files", files=self.files)
+            return False
         with self._state:
             self._waiting += 1
         try:
@@ -182,6 +190,8 @@ class Process:
             with self._state:
                 self._waiting -= 1
                 self._wanted.clear()
+        # Where nobody came once, the next file or failure does not wait as long again.
+        self._is_alone = True
         gate.say("free")
         return False
 
@@ -200,6 +210,7 @@ class Process:
 
     def _on_line(self, line: dict[str, Any]) -> None:
         op = line.get("op")
+        self._is_alone = False
         if op == "gone":
             # Nobody can come any more, so nobody is waited for.
             self._is_shut = True
@@ -226,10 +237,10 @@ class Process:
         """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
         is_wanted = self.settings.children and self.matches and not self.debugger.port
         self._gate = None
-        self._is_shut = False
+        self._is_shut = self._is_alone = False
         self._waiting = 0
         self._opening, self._state = threading.Lock(), threading.Lock()
-        self._turn = threading.RLock()
+        self._turn = threading.Lock()
         self._wanted, self._go = threading.Event(), threading.Event()
         self._inside = threading.local()
         if is_wanted:

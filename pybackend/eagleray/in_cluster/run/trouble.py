@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 TYPE_CHECKING = False
@@ -19,7 +20,9 @@ def say(where: str, error: BaseException) -> None:
     if where in _said:
         return
     _said.add(where)
-    sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
+    # There may be no stderr, or nobody who reads it.
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
 
 
 def harmless(function: Function) -> Function:

@@ -20,7 +20,9 @@ def begin() -> None:
             sys.path.remove(os.path.dirname(package))
         starting.start(site)
     except Exception as error:
-        sys.stderr.write(f"eagleray: breakpoints of this run do not work here: {error!r}\n")
+        # Without a stderr there is nobody to tell it to.
+        if sys.stderr is not None:
+            sys.stderr.write(f"eagleray: breakpoints of this run do not work here: {error!r}\n")
 
 
 def named() -> str:
@@ -46,6 +48,7 @@ def chain() -> None:
             sys.modules.setdefault("sitecustomize", ours)
 
 
-if os.environ.get("EAGLERAY_RUN"):
+# A tool of the system that a program starts may be of an older Python, for which our code is none.
+if os.environ.get("EAGLERAY_RUN") and sys.version_info >= (3, 9):
     begin()
 chain()
