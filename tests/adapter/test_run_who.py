@@ -27,7 +27,7 @@ def test_a_worker_that_says_all_of_itself() -> None:
             "held": [0, 17],
         }
     )
-    assert (one.name, one.kind, one.hold_s, one.matches) == ("r2 policy_0", "driver", 5.0, False)
+    assert (one.name, one.kind, one.hold_s, one.matches) == ("policy_0", "driver", 5.0, False)
     assert (one.files, one.held) == ({"/a": "/b"}, (0, 17))
 
 

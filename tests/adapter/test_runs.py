@@ -22,7 +22,7 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     program.tell("work 1")
     held = run.wait("stopped")
     assert held["stop"]["path"] == str(SOURCE) and held["stop"]["line"] == LINE
-    assert (held["name"], held["session"], held["seen"]) == ("r0 policy", "session_1", False)
+    assert (held["name"], held["session"], held["seen"]) == ("policy", "session_1", False)
     assert run.worker()["state"] == "stopped"
     assert run.state()["lines"][0]["state"] == "verified"
     run.go_on()
@@ -260,46 +260,6 @@ def test_processes_of_a_worker_are_debugged_when_asked_for(
     run.go_on(child["worker_id"])
     program.wait_output("child 1 done")
     until(lambda: len(run.state()["workers"]) == 1, "the child is forgotten")
-
-
-def test_a_gate_of_another_run_and_a_stranger_are_refused(
-    control: ControlClient, gated: StartGated
-) -> None:
-    run = RunClient(control, secret="another secret")
-    program = gated(waits=True, wait_s=0)
-    where = {"run": RUN, "host": "127.0.0.1", "port": program.port}
-    assert control.error("run_worker", **where)["code"] == "gate-refused"
-    assert control.error("run_worker", **{**where, "run": "none"})["code"] == "unregistered-run"
-    assert run.state()["workers"] == []
-    control.call("run_register", run="another", secret=SECRET)
-    assert control.error("run_worker", **{**where, "run": "another"})["code"] == "not-a-gate"
-    control.call("run_end", run="another")
-    program.wait_output("nobody came")
-
-
-def test_a_worker_without_a_debugger_says_so_and_goes_on(
-    control: ControlClient, gated: StartGated
-) -> None:
-    run = RunClient(control)
-    program = gated(waits=True, wait_s=0.2, env={"NO_DEBUGPY": "1"})
-    run.take(program)
-    program.wait_output("nobody came")
-    problem = until(lambda: run.worker()["problem"], "the reason")
-    assert "debugpy" in problem
-    assert run.worker()["state"] == "free"
-
-
-def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: StartGated) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
-    program.tell("work 1")
-    run.wait("stopped")
-    program.kill()
-    until(
-        lambda: run.state()["workers"] == [] and control.worker() is None, "the end of the worker"
-    )
 
 
 def test_files_imported_late_have_their_lines_before_they_run(

@@ -25,7 +25,7 @@ class Who:
     session: str
     pid: int
     kind: Kind
-    label: str
+    name: str
     rank: str
     python: str
     state: str
@@ -33,11 +33,6 @@ class Who:
     matches: bool = True
     files: dict[str, str] = field(default_factory=dict)
     held: tuple[int, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """As the worker is called in messages and in the editor."""
-        return f"r{self.rank} {self.label}" if self.rank else self.label
 
 
 def who(said: dict[str, Any]) -> Who:
@@ -52,7 +47,7 @@ def who(said: dict[str, Any]) -> Who:
         session=_text(said, "session"),
         pid=pid,
         kind=kind,
-        label=next((name for name in names if name), f"{kind} {pid}"),
+        name=next((name for name in names if name), f"{kind} {pid}"),
         rank=_text(said, "rank")[:20],
         python=_text(said, "python")[:20],
         state=_text(said, "state"),
