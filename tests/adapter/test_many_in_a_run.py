@@ -108,7 +108,6 @@ def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
         yield made.port
     finally:
         made.close()
-        os.waitpid(made.pid, 0)
 
 
 def test_all_of_them_are_held_and_run_on(adapter: AdapterProcess, control: ControlClient) -> None:

@@ -90,6 +90,7 @@ def test_a_debugger_that_is_waited_for_is_never_tried() -> None:
 def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:
     plan = RunPlan("sbatch", ("sbatch", "a b.sub", "x"), "/w", "a b.sub", {"N": "1 2"})
     assert command_text(plan) == "N='1 2' sbatch 'a b.sub' x"
+    assert command_text(evolve(plan, env={"MY_KEY": "abc"})) == "MY_KEY=… sbatch 'a b.sub' x"
     assert (
         confirm_text(evolve(plan, cluster="ssh://login")) == f"In /w on login: {command_text(plan)}"
     )

@@ -40,6 +40,8 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
     deadline = time.monotonic() + START_S
     while (keeper := record.state().keeper) is None or keeper.pid != process.pid:
         if process.poll() is not None or time.monotonic() > deadline:
+            # One that is only slow must not start the program after all.
+            process.kill()
             said = _said(record).strip()
             raise keeper_not_started(said.rpartition("\n")[2] or f"it ended with {process.poll()}")
         await asyncio.sleep(_LOOK_S)

@@ -151,7 +151,10 @@ def with_copy(record: Record, plan: RunPlan) -> RunPlan:
     """The plan with a copy of its script in place of the script, if it asks for one."""
     if not plan.copy_text:
         return plan
-    copy = record.folder / Path(plan.copy_of).name
+    # A folder of its own: a script may bear the name of a file of the run.
+    folder = record.folder / "script"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    copy = folder / Path(plan.copy_of).name
     copy.write_text(plan.copy_text, "utf-8")
     copy.chmod(0o700)
     argv = tuple(str(copy) if word == plan.copy_of else word for word in plan.argv)

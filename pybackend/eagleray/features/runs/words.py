@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 
+from eagleray.common.redact import redact_env
 from eagleray.features.runs.plan import RunPlan
 
 
 def command_text(plan: RunPlan) -> str:
-    """The command as a person would type it."""
-    values = [f"{name}={shlex.quote(value)}" for name, value in sorted(plan.env.items())]
+    """The command as a person would type it, without secrets."""
+    quoted = {name: shlex.quote(value) for name, value in sorted(plan.env.items())}
+    values = [f"{name}={value}" for name, value in redact_env(quoted).items()]
     return " ".join([*values, shlex.join(plan.command)])
 
 

@@ -1,0 +1,49 @@
+"""What a keeper finds in the folder of its run, and one that does not begin."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs import keeping
+from eagleray.features.runs.making import with_copy
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.state import RunState
+
+PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_text="echo x\n")
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    return Records(tmp_path).create(PLAN, RunState("starting", 1.0))
+
+
+async def test_one_that_is_too_slow_starts_nothing_later(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def spawned(_: Record) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-c", "import signal; signal.pause()"]
+        started.append(subprocess.Popen(words, stdin=subprocess.PIPE))
+        return started[0]
+
+    monkeypatch.setattr(keeping, "_spawned", spawned)
+    monkeypatch.setattr(keeping, "START_S", 0.1)
+    with pytest.raises(EaglerayError) as raised:
+        await keeping.start(record, {})
+    assert raised.value.code == "keeper-not-started"
+    assert started[0].wait(60) == -9
+
+
+@pytest.mark.parametrize("name", ["stop", "secret", "plan.json"])
+def test_the_copy_of_a_script_is_no_file_of_the_run(record: Record, name: str) -> None:
+    secret, argv = record.secret(), ("bash", name, "x")
+    plan = with_copy(record, RunPlan("script", argv, "/w", name, copy_of=name, copy_text="echo\n"))
+    assert Path(plan.argv[1]).read_text() == "echo\n" and Path(plan.argv[1]).name == name
+    assert not record.stop_asked.exists()
+    assert (record.secret(), record.plan()) == (secret, PLAN)
