@@ -42,7 +42,7 @@ def here(samples: int, many: int) -> list[Row]:
         rows += map(told, asyncio.run(workers.attaching(home, cluster, samples)))
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
-        rows.append(told(asyncio.run(runs.reached(home, cluster, samples))))
+        rows += map(told, asyncio.run(runs.reached(home, cluster, samples)))
     pairs = min(samples, 10)
     rows += map(told, runs.matching(pairs))
     rows += map(told, runs.costs(pairs))

@@ -1,4 +1,4 @@
-"""An actor that comes by the same line again and again; before each time it says when."""
+"""An actor that imports a file with breakpoints, then comes by it again and again; before each time it says when."""
 
 import sys
 import time
@@ -10,14 +10,19 @@ import ray
 @ray.remote(num_cpus=0)
 class Coming:
     def loop(self, times: int, file: str) -> None:
+        Path(file).write_text(repr(time.time()))
+        import arrived
+
         for _ in range(times):
-            Path(file).write_text(repr(time.time()))
-            times += 0  # stop: here
+            arrived.come(file)
 
 
 def main() -> None:
     ray.init(log_to_driver=False)
-    ray.get(Coming.remote().loop.remote(int(sys.argv[1]), sys.argv[2]))
+    coming = Coming.remote()
+    # As in a program that trains: what comes to a breakpoint has been there for a while.
+    time.sleep(5)
+    ray.get(coming.loop.remote(int(sys.argv[1]), sys.argv[2]))
 
 
 main()
