@@ -35,6 +35,7 @@ def test_actors_of_all_kinds(cluster: RayCluster, tmp_path: Path) -> None:
         assert debugging.stop() == ("<module>", line_of(LATE, "late"))
         debugging.go_on()
         debugging = run.debug("Threaded")
+        # Each call is made in a thread that C++ started.
         for _ in range(3):
             assert debugging.stop() == ("run", line_of(SHAPES, "threaded"))
             debugging.go_on()
@@ -107,7 +108,6 @@ def test_code_that_ray_uploads_stops_at_the_persons_own_lines(
         cluster, tmp_path, [str(app)], program=UPLOADED, breakpoints=points, workers=["Uploaded"]
     ) as run:
         debugging = run.debug("Uploaded")
-        debugging.follow()
         assert debugging.stop() == ("train", line_of(steps, "train"))
         file = debugging.client.stack(debugging.thread)[0]["source"]["path"]
         assert "/working_dir_files/" in file and debugging.gate.latest["class"] == "Uploaded"

@@ -111,7 +111,7 @@ class Parent:
 def run(name):
     if name == "Threaded":
         actor = Threaded.remote()
-        return ray.get([actor.run.remote() for _ in range(3)])
+        return [ray.get(actor.run.remote()) for _ in range(3)]
     if name == "Other":
         return ray.get(Other.remote(Method.remote()).run.remote())
     if name == "tasks":
