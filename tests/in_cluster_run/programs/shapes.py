@@ -113,15 +113,19 @@ def run(name):
         actor = Threaded.remote()
         return [ray.get(actor.run.remote()) for _ in range(3)]
     if name == "Other":
-        return ray.get(Other.remote(Method.remote()).run.remote())
+        actor = Other.remote(Method.remote())
+        return ray.get(actor.run.remote())
     if name == "tasks":
         return [ray.get(task.remote(1)), ray.get(free.remote(2)), ray.get(task.remote(3))]
     if name == "Fails":
+        actor = Fails.remote()
         try:
-            ray.get(Fails.remote().run.remote())
+            ray.get(actor.run.remote())
         except ZeroDivisionError:
             return "failed"
-    return ray.get(globals()[name].remote().run.remote())
+    # An older Ray forgets an actor that no name holds.
+    actor = globals()[name].remote()
+    return ray.get(actor.run.remote())
 
 
 def main():

@@ -14,4 +14,5 @@ class Uploaded:
 
 
 ray.init(runtime_env={"working_dir": sys.argv[1]}, log_to_driver=False)
-print(f"uploaded: {ray.get(Uploaded.remote().run.remote())}")
+actor = Uploaded.remote()
+print(f"uploaded: {ray.get(actor.run.remote())}")
