@@ -240,6 +240,7 @@ def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
         gate.say(op="debug")
         assert gate.wait("problem")["code"] == "no-debugpy"
         assert said(program) == (0, "counted\n", "")
+    wait_for("the end of the announcement", lambda: not run.gate_files())
     (tmp_path / "end").unlink()
     run.settings["debugpy"] = str(offered)
     program = start(run, LOOPING, tmp_path / "end", PYTHONPATH=path)
