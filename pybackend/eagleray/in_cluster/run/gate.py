@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -122,6 +123,4 @@ def _spawn(channel: int, listener: int) -> None:
 
 
 def _timeval(seconds: float) -> bytes:
-    import struct
-
     return struct.pack("@ll", int(seconds), 0)

@@ -106,6 +106,9 @@ class Process:
     def open_soon(self) -> None:
         """Opens the gate beside the program, which waits for nothing."""
         if self._gate is None:
+            # Not in the thread: a process that is forked meanwhile would have half of a module, and its lock.
+            from . import gate  # noqa: F401
+
             thread = threading.Thread(target=harmless(self.open), name="Eagleray")
             hide(thread)
             thread.start()
@@ -237,7 +240,7 @@ class Process:
         """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
         is_wanted = self.settings.children and self.matches and not self.debugger.port
         self._gate = None
-        self._is_shut = self._is_alone = False
+        self._is_shut = False
         self._waiting = 0
         self._opening, self._state = threading.Lock(), threading.Lock()
         self._turn = threading.Lock()
