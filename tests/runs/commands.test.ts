@@ -172,7 +172,12 @@ test("in a workspace that is not trusted nothing is started, by whichever comman
 });
 
 test("“Run Again” needs no form: what this window ran last, with the breakpoints of now", async () => {
-  list(aRun({ id: "other", workspace: "/v" }), aRun({ id: "last" }), aRun({ id: "older" }));
+  const over = { state: "ended", ended: 1 } as const;
+  list(
+    aRun({ id: "other", workspace: "/v" }),
+    aRun({ id: "last", ...over }),
+    aRun({ id: "older" }),
+  );
   debug.breakpoints = [point(3)];
   await editor.run("eagleray.runAgain");
   const lines = [{ line: 3, condition: "", hit: "", log: "" }];
@@ -182,7 +187,7 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
 });
 
 test("“Run Again” in a new window knows what was run there before", async () => {
-  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "before" })] }));
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "before", state: "failed" })] }));
   await editor.run("eagleray.runAgain");
   assert.deepEqual(
     fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
@@ -197,13 +202,36 @@ test("“Run Again” before anything was run starts the file in the editor", as
 });
 
 test("a run of a terminal is restarted with the breakpoints that it had", async () => {
-  const run = aRun({ workspace: "" });
+  const run = aRun({ workspace: "", state: "ended", ended: 1 });
   list(run);
   debug.breakpoints = [point(3)];
   await editor.run("eagleray.restartRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(RESTART), [
     { id: run.id, breakpoints: null, confirmed: false },
   ]);
+});
+
+test("a run that goes on is stopped first, and starts once more when it is over", async () => {
+  const run = aRun();
+  list(run);
+  const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: run.id, confirmed: false }]);
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  list({ ...run, state: "stopping" });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  list({ ...run, state: "ended", ended: 1 });
+  await restarting;
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+});
+
+test("one that nobody keeps cannot be stopped first, and is started beside", async () => {
+  const run = aRun({ state: "unwatched" });
+  list(run);
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
 });
 
 test("a batch script is submitted again only after the exact command was agreed to", async () => {

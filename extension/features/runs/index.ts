@@ -20,7 +20,7 @@ import { runsView } from "./view";
 export function register(parts: Parts): Disposable[] {
   const store = new RunsStore(parts);
   const output = new Output(parts);
-  const starting = new Starting(parts, output);
+  const starting = new Starting(parts, store, output);
   const review = new Review();
   const standing = new Standing();
   const stops = new Stops(parts, store, starting, standing);

@@ -8,8 +8,10 @@ import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
-import { PREPARE, RESTART, START, type Proposal, type Run } from "./messages";
+import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
+import { isLive } from "./model";
 import type { Output } from "./output";
+import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython, windowName } from "./surroundings";
 
 const SUBMIT = "Submit";
@@ -21,6 +23,7 @@ export class Starting {
 
   constructor(
     private readonly parts: Parts,
+    private readonly store: RunsStore,
     private readonly output: Output,
   ) {}
 
@@ -62,6 +65,7 @@ export class Starting {
     if (submits && !(await isConfirmed("Submit to SLURM once more?", run.command, SUBMIT))) {
       return undefined;
     }
+    await this.stopFirst(run);
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
@@ -70,6 +74,18 @@ export class Starting {
     );
     await this.show(id);
     return id;
+  }
+
+  /** Two of one program would fight for its GPUs, ports and folders. */
+  private async stopFirst(run: Run): Promise<void> {
+    if (!isLive(run) || run.state === "unwatched") {
+      return;
+    }
+    const confirmed = run.confirm_stop !== "";
+    await longWork(`Stopping ${plain(run.name)}`, async (options) => {
+      await this.parts.sidecar.request(STOP, { id: run.id, confirmed }, options);
+      await this.store.over(run.id, options.cancel);
+    });
   }
 
   private async show(id: string): Promise<void> {

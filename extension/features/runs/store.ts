@@ -1,9 +1,13 @@
 /** The newest list of runs that the sidecar sent. */
 
-import type { Disposable } from "../../common/disposables";
+import type { CancellationToken } from "vscode";
+
+import { Disposables, type Disposable } from "../../common/disposables";
+import { EaglerayError } from "../../common/errors";
 import { Store, type Readable } from "../../common/readable";
 import type { Parts } from "../../parts";
 import { CHANGED, LIST, type Run, type Runs } from "./messages";
+import { isLive } from "./model";
 
 /** Runs are kept by the sidecar, so each start of it, as after a reload, brings them all again. */
 export class RunsStore implements Disposable {
@@ -27,6 +31,29 @@ export class RunsStore implements Disposable {
   async now(): Promise<readonly Run[]> {
     this.store.set(await this.parts.sidecar.request(LIST, {}));
     return this.store.value.runs;
+  }
+
+  /** Resolves when a run goes on no more, and rejects when `cancel` says so first. */
+  over(id: string, cancel: CancellationToken | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const owned = new Disposables();
+      const look = ({ runs }: Runs): void => {
+        if (!runs.some((run) => run.id === id && isLive(run))) {
+          owned.dispose();
+          resolve();
+        }
+      };
+      owned.add(this.store.onChanged(look));
+      if (cancel !== undefined) {
+        owned.add(
+          cancel.onCancellationRequested(() => {
+            owned.dispose();
+            reject(new EaglerayError("cancelled", "It was cancelled."));
+          }),
+        );
+      }
+      look(this.store.value);
+    });
   }
 
   dispose(): void {
