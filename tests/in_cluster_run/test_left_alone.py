@@ -40,16 +40,6 @@ threading.Thread.start = lambda thread: print(f"{sys.argv[1]}.gate" in sys.modul
 process.Process(settings.read(os.environ), "driver", arriving.Arrivals()).open_soon()
 """
 
-FORKING = """
-import os, sys
-for _ in range(int(sys.argv[1])):
-    child = os.fork()
-    if not child:
-        os._exit(0)
-    os.waitpid(child, 0)
-print("ends")
-"""
-
 
 def ran(run: Run, *words: str | Path, **more: Any) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a Python program of the run."""
@@ -110,10 +100,3 @@ def test_an_older_python_hears_nothing_of_us(tmp_path: Path) -> None:
 def test_nothing_is_imported_beside_the_program(tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     assert ran(run, "-c", OPENING, PACKAGE) == (0, "True\n", "")
-
-
-def test_a_forked_child_does_not_wait_again(tmp_path: Path) -> None:
-    """The limit of this test would be over if each of the children waited for somebody."""
-    file, points = program(tmp_path, FORKING)
-    run = Run(tmp_path, breakpoints=points, children=True, wait_s=1)
-    assert ran(run, file, str(LIMIT)) == (0, "ends\n", "")

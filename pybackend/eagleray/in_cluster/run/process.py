@@ -240,7 +240,7 @@ class Process:
         """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
         is_wanted = self.settings.children and self.matches and not self.debugger.port
         self._gate = None
-        self._is_shut = False
+        self._is_shut = self._is_alone = False
         self._waiting = 0
         self._opening, self._state = threading.Lock(), threading.Lock()
         self._turn = threading.Lock()
