@@ -132,7 +132,8 @@ def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: S
     assert run.wait("stopped")["stop"]["function"] == "spin"
     editor = DapClient.unix(control.worker()["socket"])
     editor.attach()
-    editor.wait_for("stopped")
+    # With debugpy's own hint for a pause, the editor would show neither frame nor variables.
+    assert editor.wait_for("stopped")["body"]["preserveFocusHint"] is False
     editor.evaluate(
         "spinning.clear()", editor.stack(editor.request("threads")["threads"][0]["id"])[0]["id"]
     )

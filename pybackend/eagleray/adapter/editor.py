@@ -119,7 +119,12 @@ class Editor:
             record.stopped[thread] for thread in sorted(record.stopped) if thread != record.focus
         ]
         hinted = [{**body, "preserveFocusHint": True} for body in stopped]
-        last = [record.stopped[record.focus]] if record.focus in record.stopped else []
+        # debugpy says of a pause that the editor should look elsewhere, but it has just come to look here.
+        last = [
+            {**record.stopped[thread], "preserveFocusHint": False}
+            for thread in record.stopped
+            if thread == record.focus
+        ]
         return [dap.event("stopped", body) for body in hinted + last]
 
     async def _answer(self, request: Message) -> None:
