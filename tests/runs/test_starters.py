@@ -126,10 +126,12 @@ class FakeSlurm:
     file: bytes = b""
     submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
     ran: list[Sequence[str]] = field(factory=list)
+    told: str = ""
 
     async def run(self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0) -> Ran:
         self.ran.append(argv)
         if "sbatch" in argv:
+            self.told = stdin
             return self.submitted
         if "scontrol" in argv:
             state = self.states.pop(0)
@@ -160,6 +162,7 @@ async def test_how_a_batch_job_ends(
     starter = batch(slurm, output)
     started = await starter.start()
     assert (started.far_id, started.ssh) == ("77", "login")
+    assert (slurm.told, "A=1" in str(slurm.ran)) == ("A=1\n", False)
     assert (await starter.ended()).code == code
     assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"
 

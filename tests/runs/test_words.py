@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from attrs import evolve
@@ -11,7 +14,7 @@ from eagleray.clients.ray_values import WorkerRow
 from eagleray.features.runs.environment import asked, with_site
 from eagleray.features.runs.gates import in_table
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.sbatch_words import submission
+from eagleray.features.runs.sbatch_words import WITH_VARIABLES, submission, variables
 from eagleray.features.runs.starters.ray_job import ending
 from eagleray.features.runs.starters.sbatch import fields
 from eagleray.features.runs.words import command_text, confirm_text
@@ -30,12 +33,36 @@ SUBMISSIONS = [
 
 @pytest.mark.parametrize(("typed", "words"), SUBMISSIONS)
 def test_variables_are_handed_on_by_name(typed: list[str], words: list[str]) -> None:
-    assert submission(typed, ENV) == ["env", "A=1,2 'x'", "B==", "sbatch", *words]
+    assert submission(typed, ENV) == ["sbatch", *words]
 
 
 def test_what_the_script_says_about_the_environment_stays() -> None:
     words = submission(["sbatch", "run.sub"], {"A": ""}, "NONE")
-    assert words == ["env", "A=", "sbatch", "--export=A", "run.sub"]
+    assert words == ["sbatch", "--export=A", "run.sub"]
+
+
+def test_values_come_by_standard_input_and_are_data() -> None:
+    odd = {
+        "A": "two\nlines\n",
+        "B": "\\n \\0101 \\c %s",
+        "C": "$(touch pwned) `id` 'x' \"",
+        "D": "",
+        "PYTHONPATH": "/ours",
+    }
+    tell = "import json, os, sys; json.dump([dict(os.environ), sys.argv[1:], sys.stdin.read()], sys.stdout)"
+    words = ["sh", "-c", WITH_VARIABLES, "sh", sys.executable, "-I", "-c", tell, "a b"]
+    for is_far, path in ((False, "/ours"), (True, "/ours:/theirs")):
+        ran = subprocess.run(
+            words,
+            input=variables(odd, is_far=is_far),
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": "/theirs"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        environ, arguments, stdin = json.loads(ran.stdout)
+        assert {name: environ.get(name) for name in odd} == {**odd, "PYTHONPATH": path}
+        assert (arguments, stdin) == (["a b"], "")
 
 
 def test_what_slurm_says_of_a_job() -> None:

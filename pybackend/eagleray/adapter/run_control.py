@@ -82,7 +82,7 @@ class RunControl:
                 if isinstance(said, dict):
                     self._is_over = self._is_over or said.get("event") in _LAST
                     self._on_line(said)
-        except (OSError, ValueError, EaglerayError) as error:
+        except (OSError, ValueError, RecursionError, EaglerayError) as error:
             log.info("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
 
     async def _again(self) -> Streams | None:

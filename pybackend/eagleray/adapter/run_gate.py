@@ -72,7 +72,7 @@ class Gate:
         except (OSError, EOFError) as error:
             writer.close()
             raise link_lost("", "it was closed at once") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             writer.close()
             raise not_a_gate(self.host, self.port) from error
         except BaseException:

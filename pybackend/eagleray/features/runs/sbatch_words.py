@@ -32,6 +32,16 @@ _FLAGS = frozenset(
 )
 _SHORT_FLAGS = frozenset("HIkOQshuvVW")
 
+# Runs its arguments with the variables that it reads; what it reads is data and never a part of the script.
+WITH_VARIABLES = r"""
+while IFS= read -r said; do
+  said=$(printf '%b_' "$said"); said=${said%_}
+  case $said in +PYTHONPATH=*) said=${said#+}${PYTHONPATH:+:$PYTHONPATH} ;; esac
+  export "$said"
+done
+exec "$@" </dev/null
+"""
+
 
 def script_index(command: Sequence[str]) -> int:
     """Where the script stands; the length of the command if there is none (`--wrap`)."""
@@ -47,16 +57,27 @@ def script_index(command: Sequence[str]) -> int:
 def submission(
     command: Sequence[str], environ: Mapping[str, str], by_script: str = "ALL"
 ) -> list[str]:
-    """The words of a submission that also carries `environ`.
+    """The words of a submission that also hands on the variables of `environ`, by name.
 
-    Values are exported by name, so that commas and quotes in them are safe.  What the person says about
-    `--export`, on the command line or else in the script, stays; SLURM's own rule is ALL.
+    No value is among them: every user of the machine can read the words of a process.  What the person says
+    about `--export`, on the command line or else in the script, stays; SLURM's own rule is ALL.
     """
     end = script_index(command)
     options, before = _without_export(command[1:end], by_script)
     names = ",".join([*([] if before in ("NONE", "NIL") else [before]), *environ])
-    values = [f"{name}={value}" for name, value in environ.items()]
-    return ["env", *values, command[0], f"--export={names}", *options, *command[end:]]
+    return [command[0], f"--export={names}", *options, *command[end:]]
+
+
+def variables(environ: Mapping[str, str], is_far: bool) -> str:
+    """`environ` as `WITH_VARIABLES` reads it; on a far machine its own PYTHONPATH stays behind ours."""
+    return "".join(
+        f"{'+' if is_far and name == 'PYTHONPATH' else ''}{name}={_on_one_line(value)}\n"
+        for name, value in environ.items()
+    )
+
+
+def _on_one_line(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def _without_export(options: Sequence[str], by_script: str) -> tuple[list[str], str]:

@@ -13,7 +13,7 @@ from eagleray.clients.slurm import Slurm
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.run_errors import far_lost, folder_not_there, not_submitted
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.sbatch_words import script_index, submission
+from eagleray.features.runs.sbatch_words import WITH_VARIABLES, script_index, submission, variables
 from eagleray.features.runs.starters.starting import Ending, Started
 
 SUBMIT_S = 60.0
@@ -26,7 +26,7 @@ _LIVE = frozenset(
     {"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "REQUEUED", "COMPLETING", "STAGE_OUT"}
 )
 # The folder of the submission is where the script begins; the words come in as arguments, never as text.
-_IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift; exec "$@"', "sh")
+_IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift;' + WITH_VARIABLES, "sh")
 _NO_FOLDER = 113
 _EXPORT = r"s/^#SBATCH[[:space:]].*--export[=[:space:]]\([^[:space:]]*\).*/\1/p"
 _SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s*$", re.MULTILINE)
@@ -60,7 +60,7 @@ class Sbatch:
         if self._job:
             return Started(far_id=self._job, ssh=self._ssh)
         words = submission(self._command, self._environ, await self._exported_by_script())
-        ran = await self._in_folder(words)
+        ran = await self._in_folder(words, variables(self._environ, is_far=bool(self._ssh)))
         if ran.code == _NO_FOLDER:
             raise folder_not_there(self._cwd, self._ssh or "this machine")
         found = _SUBMITTED.search(ran.stdout)
@@ -70,8 +70,9 @@ class Sbatch:
         self._output.write((ran.stdout + ran.stderr).encode())
         return Started(far_id=self._job, ssh=self._ssh)
 
-    async def _in_folder(self, words: Sequence[str]) -> Ran:
-        return await self._commands.run(self._ssh, [*_IN_FOLDER, self._cwd, *words], "", SUBMIT_S)
+    async def _in_folder(self, words: Sequence[str], stdin: str = "") -> Ran:
+        argv = [*_IN_FOLDER, self._cwd, *words]
+        return await self._commands.run(self._ssh, argv, stdin, SUBMIT_S)
 
     async def _exported_by_script(self) -> str:
         """What the script itself says about `--export`, which a word on the command line would override."""
