@@ -40,6 +40,7 @@ class SecurityKey:
         public = _openssl("pkey", "-in", str(pem), "-pubout", "-outform", "DER")[-32:]
         blob = _strings(KIND, public, APPLICATION)
         self.public = f"{KIND.decode()} {base64.b64encode(blob).decode()}\n"
+        (folder / "key").touch(0o600)
         (folder / "key").write_text(_private(blob, public))
         (folder / "key.pub").write_text(self.public)
 

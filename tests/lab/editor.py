@@ -3,7 +3,7 @@
 The editor's ssh begins in the network of the laptop.  It knows the login nodes by name, has met none of them, and
 has alice's key, which wants a passphrase.  In the site runs a job with Ray in it and a paused worker on each node;
 another one is to begin later.
-A line `HOST silent|down|up` on stdin is a cut of that host's link; each is answered by one line.
+Each line on stdin is answered by one line: `cut HOST silent|down|up` is for that host's link.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
                 program=str(PROGRAMS / "pausing.py"),
             )
             for line in sys.stdin:
-                host, how = line.split()
+                _, host, how = line.split()
                 site.cut(host, CUTS[CUTS.index(how)])
                 _say(done=line.strip())
     except NoSite as error:

@@ -16,6 +16,7 @@ await browserRun(
     const { site } = stage;
     const list = page.locator(".quick-input-widget:visible");
     const input = list.locator("input").first();
+    const adding = list.getByText("Add a Ray cluster");
     const choice = (words) => list.locator(".monaco-list-row", { hasText: words });
     const dialog = page.locator(".monaco-dialog-box");
     const source = fs.readFileSync(site.program, "utf8").split("\n");
@@ -25,7 +26,7 @@ await browserRun(
 
     await test("the list offers the hosts of the ssh config, and says why there is no job", async () => {
       await window.openPanel();
-      await window.command("Eagleray: Add Cluster", () => input.isVisible());
+      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
       await window.sees(choice("alice@10.66.0.1"), "the login node with its address");
       await window.shot("add-cluster");
       await input.fill("node-1");
@@ -34,6 +35,8 @@ await browserRun(
 
     await test("looking for jobs on a host asks whether its key is right, and for the passphrase", async () => {
       await input.fill("");
+      // A click while the list is drawn anew would fall on another line.
+      await window.seesNot(choice("Write a port (8265)"), "the hint");
       await choose(
         "Look for my jobs on another host",
         () => list.getByText("Look for your SLURM jobs on a host").isVisible(),
@@ -63,6 +66,28 @@ await browserRun(
       await window.sees(choice("alice@10.66.0.3"), "the hosts again");
       await window.shot("jobs");
       await page.keyboard.press("Escape");
+    });
+
+    await test("a pending job is waited for, with progress and SLURM's reason", async () => {
+      await window.seesNot(list, "the list of the test before");
+      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
+      await window.sees(choice("alice@10.66.0.3"), "the whole list");
+      await choose(
+        "evaluate",
+        () =>
+          window
+            .notification(/Job \d+ waits for its nodes \(BeginTime\)/)
+            .first()
+            .isVisible(),
+        "what is waited for, and why",
+      );
+      await window.shot("pending");
+      const waiting = window.notification("waits for its nodes");
+      await window.click(
+        waiting.locator(".monaco-button", { hasText: "Cancel" }),
+        async () => (await waiting.count()) === 0,
+        "nothing is waited for any more",
+      );
     });
 
     await test("the running job stands in the panel, and its + leads to its paused workers", async () => {
@@ -102,14 +127,14 @@ await browserRun(
     await test("a cut link shows within seconds, comes back by itself, and the worker stands where it stood", async () => {
       await window.clearMessages();
       await window.openPanel();
-      await site.cut("laptop", "silent");
+      await site.ask("cut laptop silent");
       const row = page.locator(".pane-body .monaco-list-row", { hasText: "through" });
       await window.sees(
         row.filter({ hasText: /does not answer|connection lost|reconnect/i }),
         "that there is no answer",
       );
       await window.shot("cut");
-      await site.cut("laptop", "up");
+      await site.ask("cut laptop up");
       await window.sees(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster again");
       await window.sees(window.toolbar(), "the session still");
       await window.click(

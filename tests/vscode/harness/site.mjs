@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { endMarked } from "./processes.mjs";
 import { python, ROOT } from "./ray.mjs";
 
-/** Starts the site: what tests/lab/editor.py says, `cut(host, how)` and `stop()`. */
+/** Starts the site: what tests/lab/editor.py says, `ask(line)`, which is in its words, and `stop()`. */
 export async function startSite() {
   const child = spawn(python(), ["-m", "tests.lab.editor"], {
     cwd: ROOT,
@@ -24,8 +24,8 @@ export async function startSite() {
   if (laid.none !== undefined) throw new Error(`there is no site: ${laid.none}`);
   return {
     ...laid,
-    cut: async (host, how) => {
-      child.stdin.write(`${host} ${how}\n`);
+    ask: async (line) => {
+      child.stdin.write(`${line}\n`);
       await said();
     },
     stop: async () => {
