@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import types
 from collections import namedtuple
 from typing import Any
@@ -31,6 +34,7 @@ class Tracing:
     def __init__(self) -> None:
         self.asked: list[bool] = []
         self.trace_this_thread = self.asked.append
+        self.port = 0
 
 
 @pytest.fixture
@@ -119,3 +123,17 @@ def test_who_may_create_others() -> None:
 
     assert (may_create(Creates), may_create(Derived), may_create(Plain)) == (True, True, False)
     assert may_create(Creates.run) and not may_create(len)
+
+
+def test_a_child_that_becomes_another_program_is_no_part() -> None:
+    process, _ = process_of(children=True)
+    process.matches = True
+    reading, writing = os.pipe()
+    with open(reading, "rb") as said, open(writing, "wb", buffering=0) as saying:  # noqa: PTH123
+        subprocess.run(
+            [sys.executable, "-c", ""],
+            preexec_fn=lambda: saying.write(b"in" if process.matches else b"out") and None,
+            check=True,
+        )
+        saying.close()
+        assert said.read() == b"out"

@@ -238,7 +238,8 @@ class Process:
     @harmless
     def _forked(self) -> None:
         """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
-        is_wanted = self.settings.children and self.matches and not self.debugger.port
+        is_free = self.matches and not self.debugger.port and not is_about_to_exec()
+        is_wanted = self.settings.children and is_free
         self._gate = None
         self._is_shut = self._is_alone = False
         self._waiting = 0
@@ -261,3 +262,11 @@ class Process:
             self.matches = False
             self._arrivals.stems = set()
             self._arrivals.seen = lambda file, name: None
+
+
+def is_about_to_exec() -> bool:
+    """Whether `subprocess` has forked for a `preexec_fn`: that child becomes another program at once."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != "subprocess":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
