@@ -106,6 +106,24 @@ describe("bringing a session to the front", () => {
     assert.equal(steps(), 1);
   });
 
+  it("looks anew at a session in front that stands, when the editor overlooks its frame", async () => {
+    walks([second]);
+    debug.lookAt(second, false);
+    const stands = { ...second, configuration: { line: 7 } };
+    const patience = { graceMs: 0, stepMs: 5, limitMs: 60_000 };
+    await bringToFront(stands as unknown as DebugSession, () => true, patience);
+    assert.equal(debug.activeStackItem?.frameId, 1);
+    assert.equal(steps(), 1);
+  });
+
+  it("leaves a session in front alone whose worker runs", async () => {
+    walks([second]);
+    debug.lookAt(second, false);
+    const patience = { graceMs: 0, stepMs: 2, limitMs: 50 };
+    await bringToFront(second as unknown as DebugSession, () => true, patience);
+    assert.deepEqual(editor.executed, []);
+  });
+
   it("gives up on a session that has ended", async () => {
     await bring(second, () => false);
     assert.deepEqual(editor.executed, []);

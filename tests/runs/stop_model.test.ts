@@ -42,6 +42,12 @@ for (const [name, looking, worker] of CASES) {
   });
 }
 
+test("a run that is being stopped, or is over, has no stop for anybody", () => {
+  const states = ["stopping", "ended", "failed"] as const;
+  const runs = states.map((state) => ({ ...two, state }));
+  assert.deepEqual(stoppedIn({ runs }), []);
+});
+
 const MOVES: readonly (readonly [object, string])[] = [
   [{ type: "event", event: "stopped", body: {} }, "stops"],
   [{ type: "event", event: "continued" }, "goes on"],

@@ -20,6 +20,8 @@ export const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000 };
 export const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
 /** VS Code may move the focus back while a session settles; more than so often would be a fight with a person. */
 const WALKS = 4;
+/** So many changes or steps is a session in front waited for until its frame is looked at. */
+const WAITS = 4;
 
 export interface Patience {
   /** How long the editor is left alone, as it brings a window's only session to the front by itself. */
@@ -49,11 +51,15 @@ export async function bringToFront(
     await changed(Math.min(stepMs, graceMs));
   }
   let walks = 0;
+  let waits = 0;
   while (goesOn() && !isLookedAt(session)) {
-    if (!isInFront(session) && walks < WALKS) {
+    // The editor may keep to a frame of a session that was killed, and show none of the one in front.
+    const isOverlooked = standsAtFirst(session) && waits >= WAITS;
+    if ((!isInFront(session) || isOverlooked) && walks < WALKS) {
       walks += 1;
       await walkTo(session, stepMs, goesOn);
     } else {
+      waits += 1;
       await changed(stepMs);
     }
   }
@@ -71,12 +77,22 @@ function isLookedAt(session: vscode.DebugSession): boolean {
   return item !== undefined && item.session.id === session.id && "frameId" in item;
 }
 
+/** Whether the worker stood when it was attached to; one that runs has no frame to look at. */
+function standsAtFirst({ configuration }: vscode.DebugSession): boolean {
+  return Number(configuration["line"]) > 0;
+}
+
+/** Walks at least one step: from a session in front all around to itself. */
 async function walkTo(
   session: vscode.DebugSession,
   stepMs: number,
   goesOn: () => boolean,
 ): Promise<void> {
-  for (let walked = 0; walked < AT_MOST && goesOn() && !isInFront(session); walked += 1) {
+  for (
+    let walked = 0;
+    walked < AT_MOST && goesOn() && (walked === 0 || !isInFront(session));
+    walked += 1
+  ) {
     const seen = changed(stepMs);
     // Backwards, since the newest session stands at the end of a list that goes round.
     await vscode.commands.executeCommand("workbench.action.debug.prevConsole");

@@ -1,6 +1,7 @@
 /** Which stop of a run comes to the front next. */
 
 import type { Run, Runs } from "./messages";
+import { isLive } from "./model";
 
 /** A worker by the two names that attaching needs. */
 export interface Target {
@@ -34,7 +35,9 @@ export function stopKey({ cluster, worker }: Target): string {
 
 /** The workers that stand, those of the newest run first. */
 export function stoppedIn({ runs }: Runs): Stop[] {
-  return runs.flatMap((run) =>
+  // Those of a run that is being stopped are on their way out.
+  const live = runs.filter((run) => isLive(run) && run.state !== "stopping");
+  return live.flatMap((run) =>
     run.workers
       .filter((worker) => worker.state === "stopped")
       .map(({ cluster, worker_id: worker }) => ({ run, cluster, worker })),
