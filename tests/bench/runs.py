@@ -75,7 +75,7 @@ async def reached(home: Path, cluster: RayCluster, samples: int) -> list[Row]:
     first: list[float] = []
     later: list[float] = []
     for _ in range(PROGRAMS):
-        asked = ("run", "--detach", *places, "--workers", "Coming", "--", *words)
+        asked = ("run", "--detach", *places, "--", *words)
         started = await asyncio.to_thread(command.run, *asked)
         assert started.returncode == 0, started.stderr
         took = await _stops(moment, samples)

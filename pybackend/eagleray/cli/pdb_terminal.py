@@ -73,15 +73,15 @@ class Terminal:
     def __init__(self, connection: socket.socket, silent_s: float = SILENT_S) -> None:
         self._connection = connection
         self._silent_s = silent_s
-        self._said: queue.Queue[str | None] = queue.Queue()
+        # What pdb says, None at its end, an interrupt: of queues only this one takes what a signal brings.
+        self._said: queue.SimpleQueue[str | KeyboardInterrupt | None] = queue.SimpleQueue()
         self._typing = False
         self._over = False
         self._has_breaks = False
         self._last = ""
 
     def run(self) -> int:
-        # Whoever started us in the background had it ignored.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, self._on_interrupt)
         signal.signal(signal.SIGUSR1, self._on_gone)
         for number in (signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, self._on_closed)
@@ -89,17 +89,17 @@ class Terminal:
         try:
             return self._talk()
         except _Leave:
-            # What is typed next goes nowhere, and nobody reads what is said.
-            for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, signal.SIG_IGN)
             self._leave(quiet=True)
             return ENDED
 
     def _talk(self) -> int:
-        try:
-            first = self._said.get(timeout=self._silent_s)
-        except queue.Empty:
-            return SILENT
+        first: str | KeyboardInterrupt | None = KeyboardInterrupt()
+        while isinstance(first, KeyboardInterrupt):
+            # pdb may be just about to speak, and then somebody must be there.
+            try:
+                first = self._said.get(timeout=self._silent_s)
+            except queue.Empty:
+                return SILENT
         while (prompt := self._shown(first)) is not None:
             first = ""
             line = self._typed(prompt)
@@ -122,34 +122,30 @@ class Terminal:
 
     def _shown(self, first: str | None) -> str | None:
         """Shows what pdb says up to its next prompt, which is the answer; None at the end."""
-        line, interrupts, text = "", 0, first
-        while text is not None:
-            line += readable(text)
+        line, interrupts = "", 0
+        said: str | KeyboardInterrupt | None = first
+        while said is not None:
+            if isinstance(said, KeyboardInterrupt):
+                interrupts += 1
+                self._show(f"\n{RUNS if interrupts == 1 else LEAVING}\n")
+                if interrupts == 2:
+                    self._say_continue()
+            else:
+                line += readable(said)
             if found := _PROMPT.search(line):
                 self._show(line[: found.start(1)])
                 return found[1]
             whole, end, line = line.rpartition("\n")
             self._show(whole + end)
-            try:
-                text = self._said.get()
-            except KeyboardInterrupt:
-                text = ""
-                interrupts += 1
-                self._show(f"\n{RUNS if interrupts == 1 else LEAVING}\n")
-                if interrupts == 2:
-                    self._say_continue()
+            said = self._said.get()
         self._show(line + "\n" if line else "")
         return None
 
     def _typed(self, prompt: str) -> str | None:
         """A line of the person; None when there will be no more."""
         while True:
-            self._typing = True
             try:
-                # pdb may have gone just before somebody began to look.
-                line = "" if self._over else input(prompt)
-                if self._may_be_said(line):
-                    return line
+                line = self._line(prompt)
             except KeyboardInterrupt:
                 self._show("\n")
             except EOFError:
@@ -158,8 +154,17 @@ class Terminal:
             except _Gone:
                 self._show("\n")
                 return ""
-            finally:
-                self._typing = False
+            else:
+                if self._may_be_said(line):
+                    return line
+
+    def _line(self, prompt: str) -> str:
+        """A signal that comes while a line is typed is raised here; pdb may have gone just before."""
+        try:
+            self._typing = True
+            return "" if self._over else input(prompt)
+        finally:
+            self._typing = False
 
     def _may_be_said(self, line: str) -> bool:
         """Unless it harms the task and was not said twice."""
@@ -205,7 +210,16 @@ class Terminal:
         if self._typing:
             raise _Gone
 
+    def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        """Anywhere else it would end us half-way, and the task with us."""
+        if self._typing:
+            raise KeyboardInterrupt
+        self._said.put(KeyboardInterrupt())
+
     def _on_closed(self, _signal: int, _frame: FrameType | None) -> None:
+        # What is typed next goes nowhere, and nobody reads what is said.
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
         raise _Leave
 
 
