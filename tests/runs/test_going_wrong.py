@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ray_cluster import REPOSITORY, RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import REPOSITORY
 from tests.real_ray.command import line_of
 from tests.runs.terminal import Terminal, row
 
@@ -29,23 +28,6 @@ def adds(runtime_env):
     print("the person's own hook adds", flush=True)
     return {**(runtime_env or {}), "env_vars": {**(runtime_env or {}).get("env_vars", {}), "OWN": "1"}}
 """
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster() as started:
-        yield started
-
-
-@pytest.fixture
-def home(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with temporary_home() as home:
-        for name in [name for name in os.environ if name.startswith("RAY_")]:
-            monkeypatch.delenv(name)
-        for name, value in cluster.eagleray_env(home, RAY_ADDRESS=cluster.gcs_address).items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-        yield home
 
 
 def plain(what: str, **env: str) -> tuple[int, list[str], str]:
@@ -67,7 +49,7 @@ def in_run(folder: Path, what: str, line: str, **env: str) -> Terminal:
     return Terminal(folder, *words, env=env)
 
 
-def test_a_worker_that_dies_while_it_starts(home: Path, tmp_path: Path) -> None:
+def test_a_worker_that_dies_while_it_starts(joined: Path, tmp_path: Path) -> None:
     code, printed, _ = plain("dying")
     terminal = in_run(tmp_path, "dying", "unreached")
     try:
@@ -81,7 +63,7 @@ def test_a_worker_that_dies_while_it_starts(home: Path, tmp_path: Path) -> None:
         terminal.interrupt_hard()
 
 
-def test_a_program_that_ends_before_anything_stops(home: Path, tmp_path: Path) -> None:
+def test_a_program_that_ends_before_anything_stops(joined: Path, tmp_path: Path) -> None:
     terminal = in_run(tmp_path, "whole", "not_taken")
     try:
         assert terminal.code() == 0, terminal.words()
@@ -92,7 +74,7 @@ def test_a_program_that_ends_before_anything_stops(home: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("hook", ["fails", "adds"])
-def test_the_persons_own_hook(home: Path, tmp_path: Path, hook: str) -> None:
+def test_the_persons_own_hook(joined: Path, tmp_path: Path, hook: str) -> None:
     (tmp_path / "own_hook.py").write_text(OWN_HOOK)
     env = {"RAY_RUNTIME_ENV_HOOK": f"own_hook.{hook}", "PYTHONPATH": str(tmp_path)}
     code, printed, last = plain("whole", **env)

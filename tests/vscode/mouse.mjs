@@ -121,29 +121,18 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
     await window.openPanel();
     const again = driver.call("p1", "train", 0);
     await window.sees(window.row(/p1.*(breakpoint|policy\.py|rank)/), "the worker is paused again");
-    await menu(paused("p0"), "Continue All Others", () => calls[2].now() && again.now());
-    await menu(paused("p0"), "Release", () => calls[0].now());
+    await window.fromMenu(
+      paused("p0"),
+      "Continue All Others",
+      () => calls[2].now() && again.now(),
+      "the other one runs on",
+    );
+    await window.fromMenu(paused("p0"), "Release", () => calls[0].now(), "it is released");
     await window.sees(page.getByText(/none paused/), "an empty list");
     await window.shot("all-gone");
   });
 
   function sessionRow(name) {
     return page.locator(".debug-call-stack .monaco-list-row", { hasText: name }).first();
-  }
-
-  /** An entry of a row's context menu. */
-  async function menu(row, entry, effect) {
-    await window.gesture(
-      async () => {
-        await page.keyboard.press("Escape");
-        await row.first().click({ button: "right", timeout: 4000 });
-        await page
-          .locator(".monaco-menu .action-label", { hasText: entry })
-          .first()
-          .click({ timeout: 4000 });
-      },
-      async () => Boolean(await effect()),
-      `“${entry}” has its effect`,
-    );
   }
 });

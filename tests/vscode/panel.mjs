@@ -14,19 +14,6 @@ await browserRun(
     const { page } = window;
     const input = page.locator(".quick-input-widget:visible input").first();
     const editorText = (words) => page.locator(".editor-instance .view-line", { hasText: words });
-    const menu = (title) => page.locator(".monaco-menu:visible .action-label", { hasText: title });
-    const fromMenu = async (row, title, effect, what) => {
-      await window.gesture(
-        async () => {
-          await page.mouse.move(750, 5);
-          await row.first().click({ button: "right", force: true, timeout: 4000 });
-          await menu(title).first().click({ timeout: 4000 });
-        },
-        effect,
-        what,
-      );
-    };
-
     await test("without a cluster the panel says how to get one", async () => {
       await window.openPanel();
       await window.sees(page.getByText("No Ray cluster of yours is running"), "the welcome text");
@@ -93,7 +80,7 @@ await browserRun(
     });
 
     await test("the log of a worker opens from its menu", async () => {
-      await fromMenu(
+      await window.fromMenu(
         window.row(/p2.*ALIVE/),
         "Open Log",
         () =>
@@ -108,7 +95,7 @@ await browserRun(
 
     await test("a log that is followed shows what the worker writes from then on", async () => {
       const written = page.locator(".part.panel .view-line");
-      await fromMenu(
+      await window.fromMenu(
         window.row(/p2.*ALIVE/),
         "Follow Log",
         () => page.locator(".part.panel").isVisible(),
@@ -129,7 +116,7 @@ await browserRun(
     });
 
     await test("the logs of a group are searched", async () => {
-      await fromMenu(
+      await window.fromMenu(
         window.row(/Policy.*3 workers/),
         "Search Logs",
         // The palette of a command before may still be closing.

@@ -146,20 +146,9 @@ await browserRun(
     });
 
     await test("a terminal opens on the node of a worker", async () => {
-      await window.gesture(
-        async () => {
-          await window.rest();
-          await window
-            .row(/on-10\.77\.0\.20/)
-            .first()
-            .click({ button: "right", timeout: 4000 });
-          await page
-            .locator(".monaco-menu:visible .action-label", {
-              hasText: "Open Terminal on This Node",
-            })
-            .first()
-            .click({ timeout: 4000 });
-        },
+      await window.fromMenu(
+        window.row(/on-10\.77\.0\.20/),
+        "Open Terminal on This Node",
         () => page.locator(".terminal-tabs-entry, .single-terminal-tab").first().isVisible(),
         "a terminal is open",
         15_000,

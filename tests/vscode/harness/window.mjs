@@ -90,6 +90,27 @@ export class Window {
     );
   }
 
+  /** Chooses an entry of a row's context menu. */
+  async fromMenu(row, title, effect, what, effectMs) {
+    const menu = this.page.locator(".monaco-menu:visible");
+    const entry = menu.locator(".action-label", { hasText: title }).first();
+    await this.gesture(
+      async () => {
+        // A menu that is still open lies over the rows.
+        if ((await menu.count()) > 0) await this.page.keyboard.press("Escape");
+        await this.rest();
+        await row.first().click({ button: "right", timeout: EFFECT_MS });
+        await entry.hover({ timeout: EFFECT_MS });
+        // In its first tenth of a second VS Code's menu takes a click for the end of the one that opened it.
+        await this.page.waitForTimeout(150);
+        await entry.click({ timeout: EFFECT_MS });
+      },
+      async () => Boolean(await effect()),
+      what,
+      effectMs,
+    );
+  }
+
   /** Moves the mouse to the middle of the status bar, where nothing tells of itself. */
   async rest() {
     await this.page.mouse.move(750, 940);

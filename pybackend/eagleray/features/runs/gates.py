@@ -50,13 +50,14 @@ def in_folder(folder: Path) -> Iterator[GateAt]:
 
 
 def joined_in(folder: Path) -> set[str]:
-    """The clusters that these drivers have joined, as the addresses at which programs join."""
-    found = (str(said.get("gcs") or "") for _, said in _announced(folder))
+    """The clusters that drivers have joined, as the addresses at which programs join; some have no gate."""
+    announced = [*_announced(folder), *_announced(folder, "driver")]
+    found = (str(said.get("gcs") or "") for _, said in announced)
     return {address for address in found if address}
 
 
-def _announced(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in sorted(folder.glob("gate-*.json")):
+def _announced(folder: Path, kind: str = "gate") -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
             said = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):

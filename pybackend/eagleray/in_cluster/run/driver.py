@@ -6,6 +6,7 @@ import os
 import sys
 
 from . import ray_worker
+from .joining import after_joining
 from .process import Process
 from .stopping import extend_debugpy_of_ray, stop_at_failure
 from .trouble import harmless
@@ -51,16 +52,8 @@ class Driver:
         extend_debugpy_of_ray(module, self._process)
 
     def _connecting(self, module: ModuleType) -> None:
-        before = module.connect
+        after_joining(module, self._connected)
 
-        def connect(*args: Any, **kwargs: Any) -> Any:
-            result = before(*args, **kwargs)
-            self._connected()
-            return result
-
-        module.connect = connect  # type: ignore[attr-defined]
-
-    @harmless
     def _connected(self) -> None:
         """The driver is in Ray's table now, where it can be found and paused."""
         if not self._process.has_gate:

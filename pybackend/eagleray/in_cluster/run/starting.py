@@ -120,10 +120,16 @@ def start_worker(settings: Settings, arrivals: Arrivals) -> None:
 def start_driver(settings: Settings, arrivals: Arrivals, kind: str = "driver") -> None:
     """A program that the person started; its main file may have lines to stop at before it runs at all."""
     from .driver import Driver
+    from .joining import after_joining, tell_cluster
     from .matching import driver_meant
 
     if driver_meant(settings):
         Driver(settings, kind, arrivals).start()
+    else:
+        arrivals.after(
+            "ray._private.worker",
+            lambda module: after_joining(module, lambda: tell_cluster(settings)),
+        )
 
 
 @harmless

@@ -1,0 +1,39 @@
+"""The moment at which a driver has joined a cluster, and the file by which one without a gate tells of it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from . import ray_worker
+from .trouble import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from .settings import Settings
+
+
+def after_joining(module: ModuleType, then: Callable[[], object]) -> None:
+    """Calls `then` whenever this process has connected to Ray; `module` is Ray's own for that."""
+    before = module.connect
+
+    def connect(*args: Any, **kwargs: Any) -> Any:
+        result = before(*args, **kwargs)
+        harmless(then)()
+        return result
+
+    module.connect = connect  # type: ignore[attr-defined]
+
+
+def tell_cluster(settings: Settings) -> None:
+    """Says in the folder of the run where this driver has joined, for whoever looks for the run's workers there."""
+    if not (settings.folder and os.path.isdir(settings.folder)):
+        return
+    file = os.path.join(settings.folder, f"driver-{os.getpid()}.json")
+    with open(os.open(f"{file}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as part:
+        json.dump(ray_worker.facts(), part)
+    os.replace(f"{file}.part", file)
