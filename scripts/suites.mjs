@@ -6,6 +6,10 @@ import { root } from "./places.mjs";
 import { must } from "./run.mjs";
 
 const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "proofs", "packaging"];
+const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
+// What has its own suite: `check` runs the first two, the others start real debuggers, programs and sshd.
+const CHECKED = ["tests/layers", "tests/documents"];
+const PROCESSES = ["tests/adapter", "tests/in_cluster_run", "tests/routes"];
 // The newest VS Code, and the one that Cursor is made of.
 const NEWEST = "1.139";
 const OLDEST = "1.105";
@@ -57,11 +61,11 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("unit (Python)", ["python", "workers"], SLOW.map((mark) => `not ${mark}`).join(" and "), {
+  pytest("unit (Python)", ["python", "workers"], FAST, {
     lane: "python",
     minutes: 15,
     real: true,
-    ignore: ["tests/layers", "tests/documents"],
+    ignore: [...CHECKED, ...PROCESSES],
   }),
   pytest("real Ray", ["python", "packages"], "real_ray", {
     lane: "python",
@@ -93,6 +97,12 @@ export const suites = [
   }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "python", minutes: 10, real: true }),
   pytest("proofs", ["python", "proofs"], "proofs", { lane: "python", minutes: 10, real: true }),
+  pytest("processes", ["python", "workers"], FAST, {
+    lane: "python",
+    minutes: 15,
+    real: true,
+    folders: PROCESSES,
+  }),
 ];
 
 function editor(suite, version, { more = [], lane = "editor" } = {}) {
@@ -116,7 +126,7 @@ function script(name, needed, words, { lane, minutes, real = false }) {
   };
 }
 
-function pytest(name, needed, marks, { lane, minutes, real = false, ignore = [] }) {
+function pytest(name, needed, marks, { lane, minutes, real = false, ignore = [], folders = [] }) {
   return {
     name,
     kind: "pytest",
@@ -130,6 +140,7 @@ function pytest(name, needed, marks, { lane, minutes, real = false, ignore = [] 
         ...["-m", "pytest", "-q", "--no-header", "--durations=5", "-m", marks],
         ...["-o", `cache_dir=${cacheFolder}`, "--junitxml", junit],
         ...ignore.map((folder) => `--ignore=${folder}`),
+        ...folders,
         ...(lastFailed ? ["--last-failed", "--last-failed-no-failures=none"] : []),
       ],
     ],

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,19 @@ class Programs:
             program.communicate()
 
 
-@pytest.fixture(params=PYTHONS)
-def start(request: pytest.FixtureRequest) -> Iterator[Programs]:
-    """With each Python whose debugpy traces in another way."""
-    programs = Programs(request.param)
+# Those whose debugpy traces in another way.
+on_each_python = pytest.mark.parametrize("python", PYTHONS)
+
+
+@pytest.fixture
+def python() -> str:
+    """The interpreter of the programs; a test may be parametrized with several."""
+    return sys.executable
+
+
+@pytest.fixture
+def start(python: str) -> Iterator[Programs]:
+    programs = Programs(python)
     yield programs
     programs.end()
 
@@ -81,6 +91,7 @@ def driver_gate(run: Run) -> Iterator[GateClient]:
         gate.close()
 
 
+@on_each_python
 def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_path: Path) -> None:
     points = breakpoints(PLAIN, "begins", "thread") + breakpoints(LATE, "late")
     run = Run(tmp_path, breakpoints=points)
@@ -121,6 +132,7 @@ def test_a_wrong_secret_opens_nothing(start: Programs, tmp_path: Path) -> None:
         assert said(program) == (0, "counted\n", "")
 
 
+@on_each_python
 def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), everywhere=True)
     (tmp_path / "main.py").write_text("import sys\n" + LOOPING.read_text())
@@ -161,6 +173,7 @@ def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> No
         assert said(program) == (0, "counted\n", "")
 
 
+@on_each_python
 def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[], post_mortem=True)
     program = start(run, FAILING, "a")
@@ -274,6 +287,7 @@ def test_children_are_left_alone_unless_asked_for(
         assert said(program) == (0, "child 5\n", "")
 
 
+@on_each_python
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_children_that_are_asked_for_have_a_gate_of_their_own(
     start: Programs, tmp_path: Path, method: str
