@@ -87,7 +87,10 @@ async def test_sockets_and_commands(adapters: Adapters) -> None:
         await adapters.reconnect(LOGIN)
         await adapters.leave([LOGIN])
         assert adapter.asked == [
-            ("open_socket", {"routes": [SAID], "host": "node-1", "port": 8265, "tcp_port": None, "probe": True}),
+            (
+                "open_socket",
+                {"routes": [SAID], "host": "node-1", "port": 8265, "tcp_port": None, "probe": True},
+            ),
             ("run", {"ssh": "login", "argv": ["squeue", "--me"], "stdin": "in", "limit_s": 5}),
             ("reconnect", {"route": SAID}),
             ("leave", {"routes": [SAID]}),

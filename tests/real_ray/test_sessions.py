@@ -37,7 +37,7 @@ def test_token_restart_and_a_cluster_beside_it(cluster: RayCluster) -> None:
             program = second.run(PROGRAMS / "cases" / "shapes.py", "task")
             newer = eagleray.wait_row("plain_task", held=False)["worker_id"]
             assert newer != worker
-            what_is_held_elsewhere_stays_there(
+            what_is_held_elsewhere_is_listed_there(
                 cluster, Command(cluster.eagleray_env(home)), eagleray
             )
             assert eagleray.run("continue", newer).returncode == 0
@@ -45,7 +45,7 @@ def test_token_restart_and_a_cluster_beside_it(cluster: RayCluster) -> None:
             program.end()
 
 
-def what_is_held_elsewhere_stays_there(
+def what_is_held_elsewhere_is_listed_there(
     cluster: RayCluster, beside: Command, eagleray: Command
 ) -> None:
     """Both commands have one home, hence one adapter, and a cluster each."""
@@ -53,7 +53,8 @@ def what_is_held_elsewhere_stays_there(
     held = beside.wait_row("plain_task")["worker_id"]
     beside.attach(held)
     beside.wait_row("plain_task", held=True)
-    assert held not in {row["worker_id"] for row in eagleray.paused()}
+    shown = [row["cluster"] for row in eagleray.paused() if row["worker_id"] == held]
+    assert shown == [cluster.address]
     assert beside.run("release", held).returncode == 0
     program.wait_output("task: [9]")
     program.end()
