@@ -47,8 +47,8 @@ async function install(uv, platform, python, target) {
   await must(uv, [...words, ...how, "-r", join(root, "requirements", "runtime.txt")], { env });
 }
 
-/** debugpy without its compiled parts: it is for any Python of any machine. */
-export async function makeDebugger(python, folder) {
+/** debugpy without its compiled parts, for any Python; its helper for threads is there for x64 only. */
+export async function makeDebugger(python, target, folder) {
   const words = [
     "-m",
     "pip",
@@ -64,7 +64,10 @@ export async function makeDebugger(python, folder) {
   await retry("debugpy", () => must(python, [...words, ...pure, ...how, "-r", lock]));
   rmSync(join(folder, "bin"), { recursive: true, force: true });
   for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
-    if (/\.(pdb|dll|exe|pyd|dylib|lib|c|cpp|h|pyx|pxd)$/.test(file.name))
+    if (
+      /\.(pdb|dll|exe|pyd|dylib|lib|c|cpp|h|pyx|pxd)$/.test(file.name) ||
+      (target !== "linux-x64" && file.name.endsWith("_amd64.so"))
+    )
       rmSync(join(file.parentPath, file.name));
 }
 

@@ -43,7 +43,7 @@ async function pack(target) {
     delete manifest[name];
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
   await makeLibraries(uv, PLATFORMS[target], join(stage, "_libs"));
-  await makeDebugger(interpreter("dev"), join(stage, "_libs", "debugpy"));
+  await makeDebugger(interpreter("dev"), target, join(stage, "_libs", "debugpy"));
   const vsix = join(out, `eagleray-${manifest.version}-${target}.vsix`);
   const vsce = join(root, "node_modules", ".bin", "vsce");
   await must(
