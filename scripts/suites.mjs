@@ -22,7 +22,7 @@ export const needs = {
   python: { lane: "python", make: (log) => makeEnvironment("dev", log) },
   workers: { lane: "python", make: makeWorkers },
   packages: { lane: "node", make: makeNodePackages },
-  bundle: { lane: "node", make: makeBundle },
+  bundle: { lane: "node", make: makeBundle, after: ["packages"] },
   browser: { lane: "debian", make: makeBrowser },
   lab: { lane: "debian", make: makeLab },
   "editor 1.139": { lane: "node", make: (log) => makeEditor("1.139", log) },
