@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-FEATURES = ("clusters", "workers", "debugging", "source_mapping", "runs", "pdb")
+FEATURES = ("clusters", "workers", "debugging", "source_mapping", "runs", "pdb", "profiling")
 
 # METHOD = "eagleray/…"  # Params (a remark) -> Result, or: notification to the editor: Value
 _METHOD = re.compile(r'^([A-Z][A-Z_]*) = \(?\s*"(eagleray/[^"]+)" *# (.+)$', re.MULTILINE)
@@ -68,10 +68,12 @@ def printed(module: types.ModuleType) -> str:
     """The text of `messages.ts` for one module of wire types."""
     source = inspect.getsource(module)
     methods = list(methods_of(source))
+    # A feature with many of them has more than one file for them.
+    package = module.__name__.rpartition(".")[0]
     classes = {
         name: value
         for name, value in vars(module).items()
-        if attrs.has(value) and value.__module__ == module.__name__
+        if attrs.has(value) and value.__module__.rpartition(".")[0] == package
     }
     named = {value for value in vars(module).values() if str(value).startswith("eagleray/")}
     assert named == {method.name for method in methods}, "a method's line cannot be read"

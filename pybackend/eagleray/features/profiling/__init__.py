@@ -1,0 +1,1 @@
+"""Workers under nsys: their reports recorded, gathered and read."""

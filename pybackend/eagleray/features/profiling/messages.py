@@ -1,0 +1,117 @@
+"""Wire types of the feature `profiling`, the single source of `extension/features/profiling/messages.ts`.
+
+Times are nanoseconds since the recording began, shares lie between 0 and 1.  Names come from the program that
+was recorded: plain text, on one line, never markup.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field, frozen
+
+REPORT = "eagleray/profiling/report"  # ReportOf -> Report, with $/progress
+TABLE = "eagleray/profiling/table"  # TableOf -> Table, with $/progress
+
+# The tables of a report, in the order in which they are shown; one without rows is left out.
+TableId = Literal["kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]
+
+
+@frozen
+class ReportOf:
+    """Asks for the summary of a `.nsys-rep`, or of the `.sqlite` that nsys made of one."""
+
+    path: str
+
+
+@frozen
+class Column:
+    """A column; `kind` says how its cells are shown: names, counts, nanoseconds, bytes, bytes/s, shares."""
+
+    id: str
+    title: str
+    kind: Literal["text", "count", "ns", "bytes", "rate", "share"]
+
+
+@frozen
+class Table:
+    """The first rows of a table, in the order that was asked for; a cell is None where nothing is known.
+
+    `total` counts all rows that fit the search, shown or not; `note` says what is to be known of the table.
+    """
+
+    id: TableId
+    title: str
+    columns: list[Column]
+    rows: list[list[str | float | None]]
+    total: int
+    sorted_by: str
+    descending: bool
+    note: str
+
+
+@frozen
+class TableOf:
+    """Asks for a table in another order, or for the rows in which `search` occurs (in any case of letters).
+
+    `sort` is the id of a column, "" for the usual one.
+    """
+
+    path: str
+    table: TableId
+    sort: str = ""
+    descending: bool = True
+    search: str = ""
+    limit: int = 100
+
+
+@frozen
+class Gpu:
+    """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
+
+    `nccl_ns` is how long a kernel of NCCL ran, `nccl_alone_ns` how long nothing else ran beside it.
+    `curve` is the busy share in equal steps from `begin_ns` to `end_ns`, the first and the last kernel's edge.
+    """
+
+    id: int
+    name: str
+    kernels: int
+    begin_ns: int
+    end_ns: int
+    busy_ns: int
+    idle_ns: int
+    busy_share: float
+    nccl_ns: int
+    nccl_alone_ns: int
+    curve: list[float]
+
+
+@frozen
+class ReportWarning:
+    """Why a report may not say what one expects, and what to do about it."""
+
+    code: str
+    message: str
+    next_step: str
+
+
+@frozen
+class Report:
+    """The summary of a report.  `database` is the file that was read; texts are "" where nothing is known.
+
+    `started_utc` is in ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
+    """
+
+    path: str
+    name: str
+    database: str
+    size: int
+    host: str
+    started_utc: str
+    duration_ns: int
+    nsys_version: str
+    schema_version: str
+    trace: str
+    gpus: list[Gpu]
+    tables: list[Table]
+    warnings: list[ReportWarning] = field(factory=list)
