@@ -15,6 +15,35 @@ export const PRESETS = request<PresetsOf, Presets>("eagleray/runs/presets");
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/runs/savePreset");
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/runs/deletePreset");
 
+/** What a preset asked for, and what became of it, in words. */
+export interface Change {
+  readonly asked: string;
+  readonly outcome: "will apply" | "could not find" | "already so" | "not sure";
+  readonly where: string;
+  readonly why: string;
+}
+
+/**
+ * What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is
+ * what is proposed.
+ */
+export interface PresetQuestion {
+  readonly id: string;
+  readonly text: string;
+  readonly detail: string;
+  readonly choices: readonly string[];
+  readonly value: string;
+}
+
+/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
+export interface PresetRow {
+  readonly name: string;
+  readonly title: string;
+  readonly framework: string;
+  readonly own: boolean;
+  readonly text: string;
+}
+
 /** A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none. */
 export interface Line {
   readonly line: number;
@@ -27,6 +56,19 @@ export interface Line {
 export interface Breakpoint {
   readonly path: string;
   readonly lines: readonly Line[];
+}
+
+/** What nsys records, see `ProfilePlan`; `workers` are shell patterns. */
+export interface Profile {
+  readonly workers: readonly string[];
+  readonly ranks: readonly number[] | null;
+  readonly when: "always" | "steps" | "seconds" | "on-demand";
+  readonly steps: string;
+  readonly seconds: number;
+  readonly trace: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly nsys: string;
+  readonly output: string;
 }
 
 /** What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is. */
@@ -48,6 +90,7 @@ export interface Plan {
   readonly workspace: string;
   readonly copy_of: string;
   readonly copy_text: string;
+  readonly profile: Profile | null;
 }
 
 /**
@@ -121,6 +164,7 @@ export interface Options {
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: readonly string[];
   readonly answers?: Readonly<Record<string, string>>;
+  readonly profile?: Profile | null;
 }
 
 /**
@@ -139,35 +183,6 @@ export interface Prepare {
   readonly python?: string;
   readonly workspace?: string;
   readonly options?: Options;
-}
-
-/** What a preset asked for, and what became of it, in words. */
-export interface Change {
-  readonly asked: string;
-  readonly outcome: "will apply" | "could not find" | "already so" | "not sure";
-  readonly where: string;
-  readonly why: string;
-}
-
-/**
- * What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is
- * what is proposed.
- */
-export interface PresetQuestion {
-  readonly id: string;
-  readonly text: string;
-  readonly detail: string;
-  readonly choices: readonly string[];
-  readonly value: string;
-}
-
-/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
-export interface PresetRow {
-  readonly name: string;
-  readonly title: string;
-  readonly framework: string;
-  readonly own: boolean;
-  readonly text: string;
 }
 
 /** Something that the person should know before the start, with what to do about it. */

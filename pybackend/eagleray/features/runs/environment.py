@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import asdict
+from attrs import Attribute, asdict
 
 from eagleray.clients.in_cluster_package import NAME, SITE, Package, zipped
 from eagleray.common.paths import host_name
@@ -34,11 +34,13 @@ def asked(
     debugger: str = "",
     uri: str = "",
     folder: str = "",
+    reports: str = "",
 ) -> str:
     """The value of the variable.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
-    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none.
+    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none,
+    `reports` one in which workers that share a file system with us put what nsys has recorded.
     """
     said: dict[str, Any] = {
         "run": run,
@@ -58,7 +60,14 @@ def asked(
         "debugpy": debugger,
         "host": host_name(),
     }
+    if plan.profile is not None:
+        said["profile"] = asdict(plan.profile, filter=_is_far) | {"reports": reports}
     return plain_json(said)
+
+
+def _is_far(field: Attribute[object], value: object) -> bool:
+    """Where the reports go here is nobody else's business."""
+    return field.name != "output"
 
 
 def plain_json(value: Any) -> str:

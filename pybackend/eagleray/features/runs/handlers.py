@@ -12,10 +12,12 @@ from eagleray.clients.own_command import own_command
 from eagleray.common.run_errors import bad_plan
 from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
-from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
+from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.presets.debug_runs import DebugRuns
 from eagleray.features.runs.presets.proposal import Question
+from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.words import command_text, confirm_text, title
@@ -76,6 +78,7 @@ class Handlers:
                 children=options.children,
                 env=options.env,
                 overrides=tuple(options.overrides),
+                profile=_profile(options.profile),
             )
         )
         # It reads files, which may lie far away.
@@ -88,7 +91,7 @@ class Handlers:
             title=made.title or title(plan),
             before=made.before,
             after=made.after,
-            changes=[messages.Change(**vars(one)) for one in made.changes],
+            changes=[Change(**vars(one)) for one in made.changes],
             questions=[wire_question(one) for one in made.questions],
             framework=made.framework,
             framework_version=made.framework_version,
@@ -135,12 +138,12 @@ class Handlers:
         self._debug_runs.delete(asked.workspace, asked.name)
         return messages.Presets(self._rows(asked.workspace))
 
-    def _rows(self, workspace: str) -> builtins.list[messages.PresetRow]:
-        return [messages.PresetRow(**vars(one)) for one in self._debug_runs.rows(workspace)]
+    def _rows(self, workspace: str) -> builtins.list[PresetRow]:
+        return [PresetRow(**vars(one)) for one in self._debug_runs.rows(workspace)]
 
 
-def wire_question(one: Question) -> messages.PresetQuestion:
-    return messages.PresetQuestion(**{**vars(one), "choices": list(one.choices)})
+def wire_question(one: Question) -> PresetQuestion:
+    return PresetQuestion(**{**vars(one), "choices": list(one.choices)})
 
 
 def wire_run(one: Listed) -> messages.Run:
@@ -181,6 +184,8 @@ def wire_plan(plan: RunPlan) -> messages.Plan:
         messages.Breakpoint(one.path, [messages.Line(**asdict(line)) for line in one.lines])
         for one in plan.breakpoints
     ]
+    if plan.profile is not None:
+        said["profile"] = messages.Profile(**said["profile"])
     return messages.Plan(**said)
 
 
@@ -189,6 +194,14 @@ def plan_of(said: messages.Plan) -> RunPlan:
         return plans.of_json(asdict(said))
     except Exception as error:
         raise bad_plan(str(error)) from error
+
+
+def _profile(said: messages.Profile | None) -> ProfilePlan | None:
+    """Raises `bad-plan`."""
+    if said is None:
+        return None
+    ranks = None if said.ranks is None else tuple(said.ranks)
+    return checked(ProfilePlan(**{**asdict(said), "workers": tuple(said.workers), "ranks": ranks}))
 
 
 def _breakpoints(said: list[messages.Breakpoint]) -> tuple[Breakpoint, ...]:

@@ -80,6 +80,7 @@ class Making:
             path=path,
             folder=str(record.folder),
             debugger=debugger_copy(),
+            reports=reports(record, plan),
         )
         # It writes to a file, in which lines would else appear long after they were printed.
         full.setdefault("PYTHONUNBUFFERED", "1")
@@ -99,6 +100,7 @@ class Making:
             uri=uri,
             folder=str(record.folder),
             debugger=debugger_copy(),
+            reports=reports(record, plan),
         )
         env = {
             **plan.env,
@@ -135,6 +137,7 @@ class Making:
                 package=ours.name,
                 path=path,
                 debugger="" if ssh else debugger_copy(),
+                reports="" if ssh else reports(record, plan),
             ),
         }
         return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)
@@ -145,6 +148,14 @@ class Making:
             if one.address == cluster and one.gcs:
                 return one.gcs
         raise no_gcs(cluster)
+
+
+def reports(record: Record, plan: RunPlan) -> str:
+    """The folder in which nsys puts what it has recorded, wherever the run's folder is seen; "" for no profile."""
+    if plan.profile is None:
+        return ""
+    record.reports.mkdir(mode=0o700, exist_ok=True)
+    return str(record.reports)
 
 
 def with_copy(record: Record, plan: RunPlan) -> RunPlan:

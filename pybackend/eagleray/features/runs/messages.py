@@ -7,6 +7,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from eagleray.features.runs.plan import Kind
+from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.state import Phase
 
 LIST = "eagleray/runs/list"  # {} -> Runs
@@ -43,6 +44,21 @@ class Breakpoint:
 
 
 @frozen
+class Profile:
+    """What nsys records, see `ProfilePlan`; `workers` are shell patterns."""
+
+    workers: list[str]
+    ranks: list[int] | None = None
+    when: Literal["always", "steps", "seconds", "on-demand"] = "always"
+    steps: str = ""
+    seconds: float = 0.0
+    trace: str = "cuda,nvtx,osrt"
+    options: dict[str, str] = field(factory=dict)
+    nsys: str = ""
+    output: str = ""
+
+
+@frozen
 class Plan:
     """What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is."""
 
@@ -63,6 +79,7 @@ class Plan:
     workspace: str
     copy_of: str
     copy_text: str
+    profile: Profile | None = None
 
 
 @frozen
@@ -136,6 +153,7 @@ class Options:
     env: dict[str, str] = field(factory=dict)
     overrides: list[str] = field(factory=list)
     answers: dict[str, str] = field(factory=dict)
+    profile: Profile | None = None
 
 
 @frozen
@@ -152,38 +170,6 @@ class Prepare:
     python: str = ""
     workspace: str = ""
     options: Options = field(factory=Options)
-
-
-@frozen
-class Change:
-    """What a preset asked for, and what became of it, in words."""
-
-    asked: str
-    outcome: Literal["will apply", "could not find", "already so", "not sure"]
-    where: str
-    why: str
-
-
-@frozen
-class PresetQuestion:
-    """What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
-
-    id: str
-    text: str
-    detail: str
-    choices: list[str]
-    value: str
-
-
-@frozen
-class PresetRow:
-    """A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON."""
-
-    name: str
-    title: str
-    framework: str
-    own: bool
-    text: str
 
 
 @frozen

@@ -31,6 +31,27 @@ class Breakpoint:
 
 
 @frozen
+class ProfilePlan:
+    """What is recorded by nsys.
+
+    `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself calls
+    cudaProfilerApi, `steps` is what its framework is told ("3:5").  "seconds": so many from each worker's
+    start.  "on-demand": when somebody says so.  `options` are further ones of nsys, "" for one without a value.
+    `nsys` is the program on the nodes, "" for the one that is found; `output` the folder for reports here.
+    """
+
+    workers: tuple[str, ...]
+    ranks: tuple[int, ...] | None = None
+    when: Literal["always", "steps", "seconds", "on-demand"] = "always"
+    steps: str = ""
+    seconds: float = 0.0
+    trace: str = "cuda,nvtx,osrt"
+    options: dict[str, str] = field(factory=dict)
+    nsys: str = ""
+    output: str = ""
+
+
+@frozen
 class RunPlan:
     """A start of the person's program.
 
@@ -39,7 +60,7 @@ class RunPlan:
     joins it.  `env` is added to the environment.  `workers` are shell patterns, none of them means everybody;
     `ranks` None means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.
     `workspace` is the folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the
-    script `copy_of`, with that text, is what runs in its place.
+    script `copy_of`, with that text, is what runs in its place.  `profile`: workers that nsys records.
     """
 
     kind: Kind
@@ -59,6 +80,7 @@ class RunPlan:
     workspace: str = ""
     copy_of: str = ""
     copy_text: str = ""
+    profile: ProfilePlan | None = None
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from attrs import evolve, frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.common.run_errors import no_program, not_python, other_python
 from eagleray.features.runs import kinds
-from eagleray.features.runs.plan import Breakpoint, Kind, RunPlan
+from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
+from eagleray.features.runs.profile_plan import patterns
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20
@@ -35,6 +36,7 @@ class Asked:
     children: bool = False
     env: dict[str, str] | None = None
     overrides: tuple[str, ...] = ()
+    profile: ProfilePlan | None = None
 
 
 # The minor versions of Python ("3.11") of an interpreter here, and of a cluster; "" where it is not known.
@@ -71,12 +73,13 @@ class Preparing:
             env=dict(asked.env or {}),
             cluster=cluster,
             breakpoints=asked.breakpoints,
-            workers=tuple(one for said in asked.workers for one in _patterns(said)),
+            workers=patterns(asked.workers),
             ranks=asked.ranks,
             post_mortem=asked.post_mortem,
             children=asked.children,
             overrides=asked.overrides,
             workspace=asked.workspace,
+            profile=asked.profile,
         )
         return _with_plain_line_ends(plan, kinds.script_at(of_words, argv))
 
@@ -106,11 +109,6 @@ def _folder(written: str) -> str:
 def _missing(plan: RunPlan) -> list[str]:
     """Files with breakpoints that are not here."""
     return [one.path for one in plan.breakpoints if not Path(one.path).is_file()]
-
-
-def _patterns(said: str) -> list[str]:
-    """Patterns as people write them: separated by commas, with blanks around them."""
-    return [one for part in said.split(",") if (one := part.strip())]
 
 
 def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:

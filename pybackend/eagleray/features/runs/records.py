@@ -43,6 +43,11 @@ class Record:
         return self.folder / "output.log"
 
     @property
+    def reports(self) -> Path:
+        """Where workers that see this folder put what nsys has recorded."""
+        return self.folder / "reports"
+
+    @property
     def stop_asked(self) -> Path:
         """A file by whose presence the keeper is asked to stop from another machine."""
         return self.folder / "stop"

@@ -1,0 +1,57 @@
+"""Errors of profiling: what cannot be recorded, gathered or kept."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def bad_profile(why: str, next_step: str) -> EaglerayError:
+    return EaglerayError("bad-profile", f"Nothing can be profiled so: {printable(why)}.", next_step)
+
+
+def not_profiled(run: str) -> EaglerayError:
+    return EaglerayError(
+        "not-profiled",
+        f"Run {printable(run, 40)} was not started to be profiled.",
+        "`eagleray profile --workers PATTERN -- COMMAND…` starts one that is.",
+    )
+
+
+def nobody_records(run: str) -> EaglerayError:
+    return EaglerayError(
+        "nobody-records",
+        f"No live worker of run {printable(run, 40)} stands under nsys.",
+        "The preview of `eagleray profile` says which classes match; a recording needs a live worker.",
+    )
+
+
+def no_room(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-room",
+        f"The reports cannot be written to {printable(folder, 300)}: {printable(why)}.",
+        "Make room; `eagleray profile --gather RUN` goes on where it stopped.",
+    )
+
+
+def bad_report(name: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-report",
+        f"{printable(name, 200)} did not come as it is there: {printable(why)}.",
+        "`eagleray profile --gather RUN` tries it again.",
+    )
+
+
+def report_unreachable(name: str, node: str) -> EaglerayError:
+    return EaglerayError(
+        "report-unreachable",
+        f"{printable(name, 200)} cannot be had from {printable(node, 100)}: its node has gone.",
+        "What other nodes have is gathered all the same.",
+    )
+
+
+def gathered_already(run: str) -> EaglerayError:
+    return EaglerayError(
+        "being-gathered",
+        f"Somebody else is gathering the reports of run {printable(run, 40)}.",
+        "Wait until that is done.",
+    )

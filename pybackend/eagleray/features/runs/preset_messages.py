@@ -1,0 +1,39 @@
+"""Wire types of presets, which `messages.py` of this feature names."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import frozen
+
+
+@frozen
+class Change:
+    """What a preset asked for, and what became of it, in words."""
+
+    asked: str
+    outcome: Literal["will apply", "could not find", "already so", "not sure"]
+    where: str
+    why: str
+
+
+@frozen
+class PresetQuestion:
+    """What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
+
+    id: str
+    text: str
+    detail: str
+    choices: list[str]
+    value: str
+
+
+@frozen
+class PresetRow:
+    """A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON."""
+
+    name: str
+    title: str
+    framework: str
+    own: bool
+    text: str
