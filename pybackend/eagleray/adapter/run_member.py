@@ -81,6 +81,7 @@ class Member:
             files,
             self._who.python,
             self._problem,
+            self._who.profile,
         )
         children = [
             replace(
@@ -91,6 +92,7 @@ class Member:
                 name=one.params.name,
                 state=self._state(child),
                 problem="",
+                profile="",
             )
             for child, one in self._attached.items()
             if child
@@ -119,6 +121,14 @@ class Member:
         worker = await self._attached[child].attach(self._registry)
         if worker.state != "stopped":
             await worker.request("pause", {"threadId": 1})
+
+    @property
+    def is_profiled(self) -> bool:
+        """Whether nsys stands by at it."""
+        return self._who.profile not in ("", "plain", "ended")
+
+    def recording(self, op: str, seconds: float) -> None:
+        self._control.say(op, seconds=seconds)
 
     async def end(self) -> None:
         """Lets the worker run on, and leaves it alone from now on."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 from eagleray.adapter import run_protocol
 from eagleray.adapter.protocol import Mapping
 from eagleray.adapter.run_protocol import (
+    RunRecording,
     RunRegister,
     RunState,
     RunWorkerAt,
@@ -28,6 +29,7 @@ def table(runs: Runs) -> dict[str, Callable[[Json], Awaitable[Json]]]:
         run_protocol.RUN_WORKER: asked.worker,
         run_protocol.RUN_BREAKPOINTS: asked.breakpoints,
         run_protocol.RUN_PAUSE: asked.pause,
+        run_protocol.RUN_RECORDING: asked.recording,
         run_protocol.RUN_END: asked.end,
         run_protocol.RUNS: asked.runs,
     }
@@ -66,6 +68,16 @@ class _RunOperations:
     async def pause(self, params: Json) -> Json:
         await self._runs.pause(RunWorkerKey(str(params["run"]), str(params["worker_id"])))
         return {}
+
+    async def recording(self, params: Json) -> Json:
+        workers = [str(one) for one in params.get("workers") or []]
+        op: Literal["record", "stop_recording"] = (
+            "record" if params["op"] == "record" else "stop_recording"
+        )
+        seconds = float(params.get("seconds") or 0)
+        return {
+            "asked": self._runs.recording(RunRecording(str(params["run"]), op, workers, seconds))
+        }
 
     async def end(self, params: Json) -> Json:
         await self._runs.end(str(params["run"]))

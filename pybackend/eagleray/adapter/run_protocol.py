@@ -18,6 +18,7 @@ RUN_REGISTER = "run_register"  # RunRegister -> {}; again: what it says holds fr
 RUN_WORKER = "run_worker"  # RunWorkerAt -> {}; idempotent, returns before the worker is attached
 RUN_BREAKPOINTS = "run_breakpoints"  # RunBreakpoints -> {}; in place of the run's lines until now
 RUN_PAUSE = "run_pause"  # RunWorkerKey -> {}; stops a worker wherever it is
+RUN_RECORDING = "run_recording"  # RunRecording -> {"asked": number of workers}
 RUN_END = "run_end"  # {"run"} -> {}; lets its workers run on and forgets it
 RUNS = "runs"  # {} -> {"runs": [RunState]}
 
@@ -82,10 +83,21 @@ class RunWorkerKey:
 
 
 @dataclass(frozen=True)
+class RunRecording:
+    """Workers that stand under nsys (none named: all) begin to record, for `seconds` unless that is 0, or end it."""
+
+    run: str
+    op: Literal["record", "stop_recording"]
+    workers: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class RunWorkerState:
     """A worker of a run.  `free`: no debugger is in it.  `files` of the run that it has loaded, by the run's paths.
 
-    `problem` says why it cannot be debugged, "" if it can.
+    `problem` says why it cannot be debugged, "" if it can.  `profile` is what nsys does with it ("ready",
+    "recording", "writing", "ended", or "plain" if it runs without), "" if nobody asked for that.
     """
 
     worker_id: str
@@ -98,6 +110,7 @@ class RunWorkerState:
     files: list[str]
     python: str
     problem: str = ""
+    profile: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
 
 @dataclass(frozen=True)
 class Who:
-    """`files` are paths of the worker by those of the run; `held`: what the gate holds for nobody, 0 is the worker."""
+    """`files` are paths of the worker by those of the run; `held`: what the gate holds for nobody, 0 is the worker.
+
+    `profile` is what nsys does with it.
+    """
 
     worker_id: str
     session: str
@@ -33,6 +36,7 @@ class Who:
     matches: bool = True
     files: dict[str, str] = field(default_factory=dict)
     held: tuple[int, ...] = ()
+    profile: str = ""
 
 
 def who(said: dict[str, Any]) -> Who:
@@ -41,7 +45,7 @@ def who(said: dict[str, Any]) -> Who:
     kind = _KINDS.get(str(said.get("kind")), "worker")
     names = (_text(said, key) for key in ("name", "class", "function"))
     hold_s = said.get("hold_s")
-    held = said.get("held")
+    held, profile = said.get("held"), said.get("profile")
     return Who(
         worker_id=_text(said, "worker_id") or f"{kind}-{pid}",
         session=_text(said, "session"),
@@ -55,6 +59,7 @@ def who(said: dict[str, Any]) -> Who:
         matches=said.get("matches") is not False,
         files=_files(said.get("files")),
         held=tuple(one for one in held if isinstance(one, int)) if isinstance(held, list) else (),
+        profile=_text(profile, "state")[:20] if isinstance(profile, dict) else "",
     )
 
 

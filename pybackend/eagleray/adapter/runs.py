@@ -13,6 +13,7 @@ from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_member import Member
 from eagleray.adapter.run_protocol import (
     FileLines,
+    RunRecording,
     RunRegister,
     RunState,
     RunWorkerAt,
@@ -123,6 +124,17 @@ class Runs:
                 await member.pause(key.worker_id)
                 return
         raise unknown_run_worker(key.worker_id)
+
+    def recording(self, asked: RunRecording) -> int:
+        """How many workers were asked to begin or to end a recording; what comes of it they say themselves."""
+        meant = [
+            member
+            for member in self._run(asked.run).members.values()
+            if member.is_profiled and (not asked.workers or member.worker_id in asked.workers)
+        ]
+        for member in meant:
+            member.recording(asked.op, asked.seconds)
+        return len(meant)
 
     async def end(self, run_id: str) -> None:
         """Lets the run's workers run on and forgets it."""

@@ -11,6 +11,7 @@ from eagleray.adapter import run_protocol
 from eagleray.adapter.run_protocol import (
     FileLines,
     LineState,
+    RunRecording,
     RunRegister,
     RunState,
     RunWorkerAt,
@@ -60,6 +61,16 @@ class AdapterRuns(AdapterRoutes):
         connection = await self._having_run(run)
         params = {"run": run, "worker_id": worker_id}
         await connection.request(run_protocol.RUN_PAUSE, params)
+
+    async def run_recording(self, asked: RunRecording) -> int:
+        """How many workers of the run were asked to begin or to end a recording."""
+        connection = await self._having_run(asked.run)
+        if not connection.knows(run_protocol.RUN_RECORDING):
+            return 0
+        said = await connection.request(
+            run_protocol.RUN_RECORDING, run_protocol.to_json(asked), MEMORY_S
+        )
+        return int(said["asked"])
 
     async def run_end(self, run: str) -> None:
         """The run is over: its workers run on; an adapter that does not know it is content."""

@@ -12,6 +12,7 @@ from eagleray.adapter.run_protocol import (
     FileLines,
     Line,
     LineState,
+    RunRecording,
     RunRegister,
     RunState,
     RunWorkerAt,
@@ -38,6 +39,8 @@ class Adapters(Protocol):
     async def run_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None: ...
 
     async def run_pause(self, run: str, worker_id: str) -> None: ...
+
+    async def run_recording(self, asked: RunRecording) -> int: ...
 
     async def run_end(self, run: str) -> None: ...
 
@@ -101,6 +104,18 @@ class OfAdapter:
 
     async def pause(self, run: str, worker_id: str) -> None:
         await self._adapters.run_pause(run, worker_id)
+
+    async def record(self, run: str, workers: Sequence[str], seconds: float) -> int:
+        """How many workers were asked to begin a recording, for so many seconds unless that is 0."""
+        return await self._adapters.run_recording(
+            RunRecording(run, "record", list(workers), seconds)
+        )
+
+    async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
+        """How many workers were asked to end their recording."""
+        return await self._adapters.run_recording(
+            RunRecording(run, "stop_recording", list(workers))
+        )
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` when an adapter says that something of its runs has changed."""
