@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+import aiohttp
+
 from eagleray.clients import ray_logs, ray_rows
 from eagleray.clients.ray_http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.clients.ray_jobs import RayJobs
@@ -175,10 +177,28 @@ class Dashboard:
             async for text in texts:
                 yield text
 
+    async def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]:
+        """All of a file below the logs of a node, whatever is in it, until the caller closes the iterator.
+
+        An end of it that got lost shows in nothing: compare its size or hash.
+        """
+        # The node would else stop after half a minute, and after a thousand lines.
+        query = [("lines", "-1"), ("timeout", str(24 * 3600))]
+        async with self._answer("file", node_id, filename, query, None) as answer:
+            async for piece in ray_logs.pieces(answer, bool(self._marks_logs)):
+                yield piece
+
     @asynccontextmanager
     async def _log(
         self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
     ) -> AsyncIterator[AsyncIterator[str]]:
+        async with self._answer(how, node_id, filename, query, seconds) as answer:
+            yield ray_logs.texts(answer, bool(self._marks_logs))
+
+    @asynccontextmanager
+    async def _answer(
+        self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._marks_logs is None:
             await self.version()
         query = [("node_id", node_id), ("filename", filename), ("format", "text"), *query]
@@ -186,7 +206,7 @@ class Dashboard:
             if answer.status != 200:
                 raise self._no_log(await self._http.read(answer, 2**20), filename)
             try:
-                yield ray_logs.texts(answer, bool(self._marks_logs))
+                yield answer
             except ray_logs.LogFailed as error:
                 reply = Reply(500, str(error).encode())
                 raise self._no_log(reply, filename) from error

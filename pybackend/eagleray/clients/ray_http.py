@@ -35,11 +35,15 @@ Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
 
 @frozen
 class Said:
-    """What a question is besides its path: the method, and the bytes that go with it."""
+    """What a question is besides its path: the method, and the bytes that go with it.
+
+    `start` asks for the rest of a file from there on; who does not understand that sends all of it.
+    """
 
     method: str = "GET"
     body: bytes | None = field(default=None, repr=False)
     kind: str = ""
+    start: int = 0
 
 
 PLAIN = Said()
@@ -127,13 +131,13 @@ class RayHttp:
 
     @asynccontextmanager
     async def open(
-        self, path: str, query: Query = (), *, seconds: float | None
+        self, path: str, query: Query = (), *, seconds: float | None, start: int = 0
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to one GET, to be read by the caller; `seconds` None: it may take for ever."""
         with self._mapping(seconds or CONNECT_SECONDS):
             opened = await self._connections.opened(seconds or CONNECT_SECONDS)
             try:
-                async with self._answer(opened, path, query, seconds) as answer:
+                async with self._answer(opened, path, query, seconds, Said(start=start)) as answer:
                     yield answer
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
                 self._connections.doubt(opened)
@@ -206,6 +210,8 @@ class RayHttp:
     ) -> aiohttp.ClientResponse:
         headers = dict(opened.way.headers(False))
         kind = {"Content-Type": said.kind} if said.kind else {}
+        if said.start:
+            kind["Range"] = f"bytes={said.start}-"
         url = URL(opened.way.url)
         answer = await opened.session.request(
             said.method,

@@ -30,6 +30,13 @@ async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[s
     Raises `LogFailed` with the words of the dashboard.
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    async for piece in pieces(answer, marked):
+        if text := decoder.decode(piece):
+            yield text
+
+
+async def pieces(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[bytes]:
+    """The bytes of `answer` as they come; raises as `texts` does."""
     at_start = True
     async for data, ends in answer.content.iter_chunks():
         has_mark = marked and at_start and bool(data)
@@ -37,6 +44,5 @@ async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[s
             raise LogFailed(data[1:2000].decode("utf-8", errors="replace"))
         skip = 1 if has_mark else 0
         at_start = ends if data else at_start
-        text = decoder.decode(data[skip:])
-        if text:
-            yield text
+        if len(data) > skip:
+            yield data[skip:]

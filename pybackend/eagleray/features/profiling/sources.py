@@ -1,0 +1,191 @@
+"""Where the files of a profiled run lie: a folder that this machine sees, or the logs of a node of its cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from pathlib import Path
+from typing import Protocol
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profile_errors import report_unreachable
+from eagleray.features.profiling.names import is_taken
+
+# A description of a report or a worker; what is larger is none.
+SMALL = 256 * 1024
+_PIECE = 2**20
+
+
+class Source(Protocol):
+    """One place with files of the run; raises errors of the catalogue alone."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in front of a person: a folder, or a node."""
+
+    async def names(self) -> list[str]:
+        """The names of the files there, those that are taken only."""
+
+    async def small(self, name: str) -> bytes:
+        """A small file."""
+
+    def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        """A file from `start` on; an empty piece says that it begins anew instead."""
+
+    def file(self, name: str) -> Path | None:
+        """The file itself, if this machine has it."""
+
+
+class Folder:
+    """A folder of this machine or of a file system that it shares with the nodes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        return str(self._path)
+
+    async def names(self) -> list[str]:
+        return await asyncio.to_thread(self._names)
+
+    async def small(self, name: str) -> bytes:
+        return await asyncio.to_thread(self._small, name)
+
+    async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        fd = await asyncio.to_thread(self._open, name)
+        try:
+            os.lseek(fd, start, os.SEEK_SET)
+            while piece := await asyncio.to_thread(os.read, fd, _PIECE):
+                yield piece
+        except OSError as error:
+            raise report_unreachable(name, str(error.strerror)) from error
+        finally:
+            os.close(fd)
+
+    def file(self, name: str) -> Path | None:
+        return self._path / name
+
+    def _names(self) -> list[str]:
+        try:
+            return [entry.name for entry in os.scandir(self._path) if is_taken(entry.name)]
+        except OSError:
+            # It is not made before the first worker writes.
+            return []
+
+    def _small(self, name: str) -> bytes:
+        fd = self._open(name)
+        try:
+            return os.read(fd, SMALL)
+        except OSError as error:
+            raise report_unreachable(name, str(error.strerror)) from error
+        finally:
+            os.close(fd)
+
+    def _open(self, name: str) -> int:
+        """No link and no pipe: whoever wrote it there might know of better files of ours."""
+        try:
+            fd = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise report_unreachable(name, str(error.strerror)) from error
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise report_unreachable(name, "it is no file")
+        return fd
+
+
+class HasLogs(Protocol):
+    """What is asked of a dashboard."""
+
+    async def log_files(self, node_id: str, pattern: str) -> list[str]: ...
+
+    def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]: ...
+
+
+class Agent(Protocol):
+    """What is asked of the agent of a node."""
+
+    def log_bytes(self, filename: str, start: int) -> AsyncIterator[bytes]: ...
+
+    async def close(self) -> None: ...
+
+
+class Node:
+    """The folder `eagleray/<run>` below the logs of a node, through the head, and large ones from the node itself.
+
+    `agent` is asked once, and again when its port became known; None: there is no way to it.
+    """
+
+    def __init__(
+        self,
+        dashboard: HasLogs,
+        node_id: str,
+        name: str,
+        run: str,
+        agent: Callable[[], Agent | None],
+    ) -> None:
+        self._dashboard = dashboard
+        self._node_id = node_id
+        self._name = name
+        self._folder = f"eagleray/{run}/"
+        self._agent = agent
+        self._agent_fails = False
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def names(self) -> list[str]:
+        listed = await self._dashboard.log_files(self._node_id, f"{self._folder}*")
+        inside = (name for name in listed if name.startswith(self._folder))
+        return [name for one in inside if is_taken(name := one.removeprefix(self._folder))]
+
+    async def small(self, name: str) -> bytes:
+        said = bytearray()
+        pieces = self._dashboard.log_bytes(self._node_id, self._folder + name)
+        async with closing(pieces):
+            async for piece in pieces:
+                said += piece
+                if len(said) > SMALL:
+                    break
+        return bytes(said[:SMALL])
+
+    async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        """From the agent, which can send the rest of a file; if nothing comes of that, from the head."""
+        agent = None if self._agent_fails else self._agent()
+        begun = False
+        if agent is not None:
+            from_agent = agent.log_bytes(self._folder + name, start)
+            try:
+                async with closing(from_agent):
+                    async for piece in from_agent:
+                        begun = True
+                        yield piece
+                return
+            except EaglerayError:
+                # What was begun is gone on with by whoever asks again; else the head may have a way there.
+                self._agent_fails = not begun
+                if begun:
+                    raise
+        if start:
+            yield b""
+        from_head = self._dashboard.log_bytes(self._node_id, self._folder + name)
+        async with closing(from_head):
+            async for piece in from_head:
+                yield piece
+
+    def file(self, name: str) -> Path | None:
+        return None
+
+
+@contextlib.asynccontextmanager
+async def closing(pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
+    """Whoever stops reading ends the connection behind it."""
+    try:
+        yield
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
