@@ -125,7 +125,7 @@ class Member:
     @property
     def is_profiled(self) -> bool:
         """Whether nsys stands by at it."""
-        return self._who.profile not in ("", "plain", "ended")
+        return self._who.profile not in ("", "missing", "ended")
 
     def recording(self, op: str, seconds: float) -> None:
         self._control.say(op, seconds=seconds)

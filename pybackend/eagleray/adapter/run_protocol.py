@@ -96,8 +96,8 @@ class RunRecording:
 class RunWorkerState:
     """A worker of a run.  `free`: no debugger is in it.  `files` of the run that it has loaded, by the run's paths.
 
-    `problem` says why it cannot be debugged, "" if it can.  `profile` is what nsys does with it ("ready",
-    "recording", "writing", "ended", or "plain" if it runs without), "" if nobody asked for that.
+    `problem` says why it cannot be debugged, "" if it can.  `profile` is what nsys does with it ("armed",
+    "recording", "writing", "ended", or "missing" if it runs without), "" if nobody asked for that.
     """
 
     worker_id: str

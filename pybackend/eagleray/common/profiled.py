@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-WorkerPhase = Literal["ready", "recording", "writing", "ended", "plain"]
+WorkerPhase = Literal["armed", "recording", "writing", "ended", "missing"]
 Phase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
 
 # From a worker in such a state nothing more comes.
-OVER: frozenset[str] = frozenset({"ended", "plain"})
+OVER: frozenset[str] = frozenset({"ended", "missing"})
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import hashlib
 import os
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +17,6 @@ PART = ".part"
 # A link over which nothing comes for so long is lost.
 IDLE_S = 60.0
 _BATCH = 2**21
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
 
 Here = Callable[[int], None]
 

@@ -1,0 +1,132 @@
+"""What the nodes say of a profiled run: its workers, and the reports that are whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import field, frozen
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.gather import gather_bounded
+from eagleray.common.profiled import OVER, ProfiledWorker, WorkerPhase
+from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.names import ENTRY, STATUS, is_taken
+from eagleray.features.profiling.sources import Source
+
+AT_ONCE = 8
+# Of a folder with more than that the rest is somebody's mistake.
+_MOST = 20_000
+_PHASES: dict[str, WorkerPhase] = {
+    "armed": "armed",
+    "recording": "recording",
+    "writing": "writing",
+    "ended": "ended",
+    # Its last report is lost, and no other will come.
+    "lost": "ended",
+    "missing": "missing",
+}
+
+
+@frozen
+class Whole:
+    """A whole report, and where it is had."""
+
+    entry: Entry
+    source: Source
+
+
+@frozen
+class Look:
+    """One look at all sources; `failures` says why some of them did not answer."""
+
+    workers: tuple[ProfiledWorker, ...] = ()
+    reports: tuple[Whole, ...] = ()
+    failures: tuple[EaglerayError, ...] = ()
+    agents: dict[str, int] = field(factory=dict)
+
+
+class Looking:
+    """Remembers what cannot change any more, so that a look asks little; used by one task at a time."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Entry | None] = {}
+        self._over: dict[tuple[str, str], ProfiledWorker] = {}
+
+    async def look(self, sources: Iterable[Source]) -> Look:
+        """All that is there now.  A source that does not answer is no reason to leave the others."""
+        looks = await gather_bounded(self._one, list(sources), AT_ONCE)
+        return Look(
+            tuple(worker for one in looks for worker in one.workers),
+            tuple(whole for one in looks for whole in one.reports),
+            tuple(failure for one in looks for failure in one.failures),
+            {node: port for one in looks for node, port in one.agents.items()},
+        )
+
+    async def _one(self, source: Source) -> Look:
+        try:
+            names = (await source.names())[:_MOST]
+            statuses = [name for name in names if name.endswith(STATUS)]
+            told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
+            entries = [name for name in names if name.endswith(ENTRY)]
+            whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
+        except EaglerayError as error:
+            return Look(failures=(error,))
+        there = set(names)
+        return Look(
+            tuple(worker for worker, _ in told if worker is not None),
+            tuple(Whole(one, source) for one in whole if one is not None and one.source in there),
+            (),
+            {node: port for _, ports in told for node, port in ports.items()},
+        )
+
+    async def _entry(self, source: Source, name: str) -> Entry | None:
+        key = (source.name, name)
+        if key not in self._entries:
+            said = await source.small(name)
+            self._entries[key] = entry_of(name.removesuffix(".json"), said)
+        return self._entries[key]
+
+    async def _status(
+        self, source: Source, name: str
+    ) -> tuple[ProfiledWorker | None, dict[str, int]]:
+        key = (source.name, name)
+        if key in self._over:
+            return self._over[key], {}
+        worker, ports = worker_of(name, await source.small(name))
+        if worker is not None and worker.state in OVER:
+            self._over[key] = worker
+        return worker, ports
+
+
+def worker_of(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, int]]:
+    """The worker that such a file tells of, and where Ray's agent of its node listens; None for nonsense."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or str(said.get("state")) not in _PHASES:
+        return None, {}
+    whole = said.get("reports")
+    pid, port = said.get("pid"), said.get("agent_port")
+    worker = ProfiledWorker(
+        key=name.removesuffix(STATUS),
+        worker_id=_text(said, "worker_id"),
+        pid=pid if isinstance(pid, int) else 0,
+        name=_text(said, "name") or _text(said, "class"),
+        node=_text(said, "host") or _text(said, "node"),
+        state=_PHASES[str(said["state"])],
+        said=_text(said, "said"),
+        problem=_text(said, "problem"),
+        whole=tuple(one for one in whole if isinstance(one, str) and is_taken(one))
+        if isinstance(whole, list)
+        else (),
+    )
+    known = isinstance(port, int) and 0 < port < 2**16
+    return worker, {_text(said, "node_id"): port} if known and isinstance(port, int) else {}
+
+
+def _text(said: dict[str, Any], key: str) -> str:
+    value = said.get(key)
+    return printable(value, 300) if isinstance(value, str) else ""

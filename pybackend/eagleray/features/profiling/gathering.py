@@ -1,0 +1,150 @@
+"""Gathering of the reports of one run: each once, several at a time, into one folder with its list."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from attrs import evolve
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.gather import gather_bounded
+from eagleray.common.profile_errors import gathered_already, no_room
+from eagleray.features.profiling import manifest
+from eagleray.features.profiling.fetching import fetch
+from eagleray.features.profiling.found import AT_ONCE, Whole
+from eagleray.features.profiling.manifest import Entry, Manifest
+from eagleray.features.profiling.names import local
+
+# A list of a thousand reports is not written a thousand times.
+_WRITE_S = 1.0
+_LOCK = ".gathering"
+
+
+class Gathering:
+    """Owns `folder` while it is `held`; `tell` is called whenever more of it is here.
+
+    What was gathered before, by this process or an earlier one, is not fetched again.
+    """
+
+    def __init__(self, run: str, folder: Path, tell: Callable[[], None] = lambda: None) -> None:
+        self.folder = folder
+        self._run = run
+        self._tell = tell
+        self._manifest = manifest.read(folder, run)
+        self._written = 0.0
+        self._sizes: dict[tuple[str, str, str], int] = {}
+        self._here: dict[tuple[str, str, str], int] = {}
+        self._given: set[str] = set()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Raises `being-gathered` if another process gathers this run into this folder, or `no-room`."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            fd = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise no_room(str(self.folder), error.strerror or str(error)) from error
+        try:
+            _lock(fd, self._run)
+            self._manifest = manifest.read(self.folder, self._run)
+            yield
+        finally:
+            os.close(fd)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What is here."""
+        return self._manifest.reports
+
+    @property
+    def done_bytes(self) -> int:
+        return sum(self._here.values())
+
+    @property
+    def all_bytes(self) -> int:
+        return sum(self._sizes.values())
+
+    def missing(self, reports: Sequence[Whole]) -> list[Whole]:
+        """Those that are not here, each once."""
+        here = {entry.key for entry in self.entries if (self.folder / entry.file).exists()}
+        return list({one.entry.key: one for one in reports if one.entry.key not in here}.values())
+
+    async def fetch(self, reports: Sequence[Whole]) -> list[EaglerayError]:
+        """Fetches what is missing; the answer says which of it did not come, and `no-room` is raised."""
+        missing = self.missing(reports)
+        for one in missing:
+            self._sizes[one.entry.key] = one.entry.size
+        self._check_room(sum(one.entry.size for one in missing))
+        try:
+            failures = await gather_bounded(self._one, self._named(missing), AT_ONCE)
+        finally:
+            if missing:
+                self._write()
+        return [failure for failure in failures if failure is not None]
+
+    def _named(self, missing: Sequence[Whole]) -> list[tuple[Whole, str]]:
+        """What each is called here: as before, if a part of it may be here."""
+        taken = {entry.file for entry in self.entries}
+        found = []
+        for one in sorted(missing, key=lambda one: one.entry.key):
+            name = local(one.entry.source, taken)
+            taken.add(name)
+            found.append((one, name))
+        return found
+
+    async def _one(self, named: tuple[Whole, str]) -> EaglerayError | None:
+        whole, name = named
+        key = whole.entry.key
+
+        def tell(here: int) -> None:
+            self._here[key] = here
+            self._tell()
+
+        try:
+            await fetch(whole.source, whole.entry, self.folder, name, tell)
+        except EaglerayError as error:
+            if error.code == "no-room":
+                raise
+            return error
+        entry = evolve(whole.entry, run=self._run, file=name)
+        kept = (one for one in self.entries if one.key != entry.key and one.file != name)
+        self._manifest = Manifest(self._run, (*kept, entry))
+        if time.monotonic() - self._written > _WRITE_S:
+            self._write()
+        self._tell()
+        return None
+
+    def _write(self) -> None:
+        self._written = time.monotonic()
+        try:
+            manifest.write(self.folder, self._manifest)
+        except OSError as error:
+            raise no_room(str(self.folder), error.strerror or str(error)) from error
+
+    def _check_room(self, needed: int) -> None:
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(self.folder).free
+            if needed > free:
+                raise no_room(
+                    str(self.folder), f"they take {_mb(needed)} MB, and {_mb(free)} MB are free"
+                )
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:.1f}"
+
+
+def _lock(fd: int, run: str) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise gathered_already(run) from error
+    except OSError:
+        # A file system without locks: two who gather at once compare what they got all the same.
+        return

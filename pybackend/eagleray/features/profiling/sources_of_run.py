@@ -1,0 +1,85 @@
+"""The places in which reports of a run may lie: its own folder, and the nodes of its cluster as they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from eagleray.adapter.protocol import OpenedSocket
+from eagleray.clients.ray_agent import RayAgent
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_way import FindWay, Way
+from eagleray.features.profiling.sources import Folder, Node, Source
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+# Where the agent of a node listens unless somebody said otherwise.
+AGENT_PORT = 52365
+
+
+class OpensSockets(Protocol):
+    """What owns the connections into a cluster."""
+
+    async def open_socket(self, routes: list[RouteSpec], host: str, port: int) -> OpenedSocket: ...
+
+
+class SourcesOfRun:
+    """Belongs to who gathers, on its loop; owns connections to the agents of nodes, which end with `close`."""
+
+    def __init__(
+        self,
+        run: str,
+        folder: Path,
+        opens: OpensSockets,
+        routes: Callable[[str, str], list[RouteSpec]],
+    ) -> None:
+        self._run = run
+        self._folder = Folder(folder)
+        self._opens = opens
+        self._routes = routes
+        self._nodes: dict[str, Node] = {}
+        self._agents: dict[str, RayAgent] = {}
+        self._ports: dict[str, int] = {}
+
+    async def now(self, cluster: str, dashboard: Dashboard | None) -> Sequence[Source]:
+        """All that is reached now; raises what the cluster came to."""
+        if dashboard is None:
+            return [self._folder]
+        for node in await dashboard.nodes():
+            if node.alive and node.node_id not in self._nodes:
+                self._nodes[node.node_id] = self._node(cluster, dashboard, node.node_id, node.ip)
+            elif not node.alive:
+                self._nodes.pop(node.node_id, None)
+        return [self._folder, *self._nodes.values()]
+
+    def ports(self, known: Mapping[str, int]) -> None:
+        """Where agents listen, by the ids of their nodes, as our code on these nodes says."""
+        self._ports.update(known)
+
+    @property
+    def folder(self) -> Source:
+        """What is there without any cluster."""
+        return self._folder
+
+    async def close(self) -> None:
+        for agent in self._agents.values():
+            await agent.close()
+
+    def _node(self, cluster: str, dashboard: Dashboard, node_id: str, ip: str) -> Node:
+        def agent() -> RayAgent:
+            if node_id not in self._agents:
+                port = self._ports.get(node_id, AGENT_PORT)
+                host = f"[{ip}]" if ":" in ip else ip
+                way = self._way(self._routes(cluster, ip), ip, port, f"http://{host}:{port}")
+                self._agents[node_id] = RayAgent(f"http://{host}:{port}", way)
+            return self._agents[node_id]
+
+        return Node(dashboard, node_id, ip, self._run, agent)
+
+    def _way(self, routes: list[RouteSpec], ip: str, port: int, url: str) -> FindWay:
+        async def find() -> Way:
+            if routes == [DIRECT]:
+                return Way(url)
+            return Way(url, (await self._opens.open_socket(routes, ip, port)).socket)
+
+        return find
