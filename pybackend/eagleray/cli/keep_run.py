@@ -14,14 +14,18 @@ from attrs import evolve
 
 from eagleray.clients.process_identity import born
 from eagleray.common.paths import host_name, runs
+from eagleray.features.profiling.gathers import output_folder
+from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.runs.home_cluster import HomeCluster
 from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.making import Making
 from eagleray.features.runs.output import Output
+from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.state import Process
 from eagleray.features.runs.watching import Watching
 from eagleray.sidecar.own_dashboards import own_dashboards
-from eagleray.sidecar.parts import Settings, build
+from eagleray.sidecar.parts import Parts, Settings, build
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +59,11 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
             lambda text: output.write(text.encode("utf-8", "replace")),
         )
         keeper = Keeper(
-            record, output, lambda: making.starter(record, output, dict(os.environ)), watching
+            record,
+            output,
+            lambda: making.starter(record, output, dict(os.environ)),
+            watching,
+            reports=_reports(parts, record, plan, home),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, keeper.stop)
         ours = Process(os.getpid(), born(os.getpid()))
@@ -64,3 +72,15 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
     finally:
         output.close()
         await parts.close()
+
+
+def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> RunReports | None:
+    if plan.profile is None:
+        return None
+    here = output_folder(record.id, plan.profile.output, plan.cwd)
+    return parts.gathers.reports(
+        record.id,
+        record.reports,
+        here,
+        lambda: (home.found.cluster, home.found.dashboard) if home.found else None,
+    )

@@ -30,6 +30,7 @@ from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.needs import Target
 from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
+from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.features.runs.preparing import Preparing
 from eagleray.features.runs.presets.debug_runs import DebugRuns
@@ -108,6 +109,7 @@ class Parts:
     debug_runs: DebugRuns
     runs: Runs
     runs_of_adapter: OfAdapter
+    gathers: Gathers
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -202,4 +204,5 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=Runs(Records(run_records()), runs_of_adapter, tokens.given),
         runs_of_adapter=runs_of_adapter,
+        gathers=Gathers(adapters, ways.routes, runs_of_adapter),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
 
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import Profiled
 from eagleray.common.run_errors import far_lost
 from eagleray.features.runs.keeping import BEAT_S
 from eagleray.features.runs.output import Output
@@ -37,8 +38,26 @@ class Watches(Protocol):
     async def close(self) -> None: ...
 
 
+class Reports(Protocol):
+    """What gathers what nsys records: `RunReports`."""
+
+    @property
+    def seen(self) -> Profiled: ...
+
+    async def run(self) -> None: ...
+
+    async def finish(self) -> None: ...
+
+    async def rest(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class Keeper:
-    """Keeps one run from its start to its end; asked to stop by `stop`, more urgently by each further call."""
+    """Keeps one run from its start to its end; asked to stop by `stop`, more urgently by each further call.
+
+    With `reports` what was recorded is here before the program is ended, unless it is asked a second time.
+    """
 
     def __init__(
         self,
@@ -47,12 +66,16 @@ class Keeper:
         make: Callable[[], Awaitable[Starter]],
         watching: Watches,
         now: Callable[[], float] = time.time,
+        reports: Reports | None = None,
     ) -> None:
         self._record = record
         self._output = output
         self._make = make
         self._watching = watching
         self._now = now
+        self._reports = reports
+        self._is_over = False
+        self._skip = asyncio.Event()
         self._state = record.state()
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -64,6 +87,8 @@ class Keeper:
 
     def stop(self) -> None:
         """The program is to end; may be called from a handler of signals."""
+        if self._state.phase == "stopping" or self._is_over:
+            self._skip.set()
         self._hurry.set()
         self._stop_asked.set()
 
@@ -77,16 +102,22 @@ class Keeper:
         watching = asyncio.create_task(self._watching.run(), name="watching")
         ended = asyncio.create_task(self._starter.ended(), name="ended")
         stopping = asyncio.create_task(self._stop(), name="stopping")
+        tasks = [watching, stopping, ended]
+        if self._reports is not None:
+            tasks.append(asyncio.create_task(self._reports.run(), name="reports"))
         try:
             while not ended.done():
                 self._look()
                 await asyncio.wait([ended], timeout=LOOK_S)
+            await self._gather_rest()
             await self._end(_ending(ended))
         finally:
-            for task in (watching, stopping, ended):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(watching, stopping, ended, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._watching.close()
+            if self._reports is not None:
+                await self._reports.close()
 
     async def _start(self) -> Starter:
         starter = await self._make()
@@ -106,11 +137,36 @@ class Keeper:
         while True:
             await self._stop_asked.wait()
             self._stop_asked.clear()
+            first = self._state.phase != "stopping"
             self._write(evolve(self._state, phase="stopping"))
+            if first and self._reports is not None:
+                await self._unless_skipped(self._reports.finish())
             try:
                 await self._starter.stop(self._hurry)
             except EaglerayError as error:
                 self._write(evolve(self._state, phase="running", note=str(error)))
+
+    async def _gather_rest(self) -> None:
+        """The program has ended by itself or was ended; nsys may still write."""
+        self._is_over = True
+        if self._reports is not None:
+            rest = asyncio.create_task(self._unless_skipped(self._reports.rest()), name="rest")
+            while not rest.done():
+                self._look()
+                await asyncio.wait([rest], timeout=LOOK_S)
+
+    async def _unless_skipped(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Until it is done, or the person has no time for it."""
+        done = asyncio.ensure_future(doing)
+        skipped = asyncio.ensure_future(self._skip.wait())
+        try:
+            await asyncio.wait([done, skipped], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (done, skipped):
+                task.cancel()
+            results = await asyncio.gather(done, skipped, return_exceptions=True)
+        if isinstance(results[0], Exception):
+            log.error("gathering failed", exc_info=results[0])
 
     def _look(self) -> None:
         if self._record.stop_asked.exists():
@@ -120,7 +176,7 @@ class Keeper:
             self._beaten = self._now()
             self._record.beat()
         self._output.trim()
-        state = self._watching.update(self._state)
+        state = self._with_reports(self._watching.update(self._state))
         if state.phase in ("running", "stopped_at"):
             stands = any(worker.state == "stopped" for worker in state.workers)
             state = evolve(state, phase="stopped_at" if stands else "running")
@@ -128,7 +184,7 @@ class Keeper:
 
     async def _end(self, ending: Ending) -> None:
         await self._watching.last_look()
-        state = self._watching.update(self._state)
+        state = self._with_reports(self._watching.update(self._state))
         failed = ending.code != 0 and state.phase != "stopping"
         note = " ".join(said for said in (ending.note, self._watching.note(ending)) if said)
         self._write(
@@ -141,6 +197,9 @@ class Keeper:
                 workers=(),
             )
         )
+
+    def _with_reports(self, state: RunState) -> RunState:
+        return state if self._reports is None else evolve(state, profile=self._reports.seen)
 
     def _write(self, state: RunState) -> None:
         if state != self._state:

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import cattrs
 from attrs import frozen
 
+from eagleray.common.profiled import Profiled
+
 Phase = Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
 
 _converter = cattrs.Converter()
@@ -54,6 +56,7 @@ class RunState:
 
     `keeper` and `program` are processes of the machine `host`.  `cluster` is that in which its workers are, ""
     while none is known.  `far_id` is the id of its Ray job or SLURM job, and `ssh` where SLURM was asked.
+    `profile` is what nsys records of it, and what of that is here.
     """
 
     phase: Phase
@@ -70,6 +73,7 @@ class RunState:
     ssh: str = ""
     workers: tuple[SeenWorker, ...] = ()
     lines: tuple[SeenLine, ...] = ()
+    profile: Profiled | None = None
 
     @property
     def is_over(self) -> bool:

@@ -1,0 +1,37 @@
+"""What gathers the reports of one run, put together from what knows its cluster and its routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.run_reports import Home, Recorders, RunReports
+from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
+from eagleray.routes.spec import RouteSpec
+
+FOLDER = "eagleray-profiles"
+
+
+def output_folder(run: str, output: str, cwd: str) -> Path:
+    """Where the reports of a run come to: a folder of its own, so that two runs share none."""
+    return (Path(output) if output else Path(cwd) / FOLDER) / run
+
+
+class Gathers:
+    """Belongs to a process that keeps or looks at runs."""
+
+    def __init__(
+        self,
+        opens: OpensSockets,
+        routes: Callable[[str, str], list[RouteSpec]],
+        recorders: Recorders,
+    ) -> None:
+        self._opens = opens
+        self._routes = routes
+        self._recorders = recorders
+
+    def reports(self, run: str, there: Path, here: Path, home: Home) -> RunReports:
+        """`there` is the folder that workers may see, `here` where all of it comes to."""
+        sources = SourcesOfRun(run, there, self._opens, self._routes)
+        return RunReports(run, Gathering(run, here), sources, home, self._recorders)
