@@ -117,6 +117,10 @@ class Dashboard:
         """Actors that are not dead; an actor and its worker share `(node_id, pid)`."""
         return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
 
+    async def all_actors(self) -> list[ActorRow]:
+        """Actors that live, and those of the dead that Ray still knows."""
+        return _each(ray_rows.actor, await self._list("actors", []))
+
     async def nodes(self) -> list[NodeRow]:
         """All nodes that Ray knows, also dead ones."""
         return _each(ray_rows.node, await self._list("nodes", []))

@@ -55,3 +55,11 @@ def gathered_already(run: str) -> EaglerayError:
         f"Somebody else is gathering the reports of run {printable(run, 40)}.",
         "Wait until that is done.",
     )
+
+
+def not_gathered(why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-gathered",
+        f"The reports were not gathered: {printable(why, 400)}",
+        "`eagleray profile --gather RUN` goes on where it stopped.",
+    )

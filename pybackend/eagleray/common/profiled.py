@@ -35,7 +35,7 @@ class ProfiledWorker:
 class Profiled:
     """`folder` is where the reports come to; `sentence` says what is done, or what went wrong.
 
-    `done_bytes` of `bytes` were fetched, of `expected` reports `gathered` are here, whole and compared.
+    `files` are the reports that are here, as paths.  `done_bytes` of `bytes` were fetched, of `expected` reports `gathered` are here, whole and compared.
     """
 
     folder: str
@@ -46,3 +46,4 @@ class Profiled:
     bytes: int = 0
     done_bytes: int = 0
     workers: tuple[ProfiledWorker, ...] = ()
+    files: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.pdb import handlers as pdb
+from eagleray.features.profiling import handlers as profiling
 from eagleray.features.runs import handlers as runs
 from eagleray.features.source_mapping import handlers as source_mapping
 from eagleray.features.workers import handlers as workers
@@ -16,7 +17,7 @@ def registered(settings: Settings) -> Requests:
     """A registry that answers for every feature."""
     parts = build(settings)
     requests = Requests()
-    for feature in (clusters, workers, debugging, source_mapping, runs, pdb):
+    for feature in (clusters, workers, debugging, source_mapping, runs, pdb, profiling):
         feature.register(requests, parts)
     requests.at_end(parts.close)
     return requests

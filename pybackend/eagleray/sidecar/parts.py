@@ -13,6 +13,7 @@ from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
 from eagleray.clients.held_elsewhere import held_elsewhere
+from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
@@ -31,6 +32,7 @@ from eagleray.features.debugging.needs import Target
 from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.profiling import Profiling
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.features.runs.preparing import Preparing
 from eagleray.features.runs.presets.debug_runs import DebugRuns
@@ -41,6 +43,7 @@ from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
 from eagleray.routes.ssh_command import OF_PERSON
+from eagleray.sidecar.profiled_runs import OfRuns
 from eagleray.sidecar.python_versions import PythonVersions
 
 
@@ -110,6 +113,7 @@ class Parts:
     runs: Runs
     runs_of_adapter: OfAdapter
     gathers: Gathers
+    profiling: Profiling
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -175,6 +179,12 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
 
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = OfAdapter(adapters)
+    runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
+    gathers = Gathers(adapters, ways.routes, runs_of_adapter)
+
+    async def dashboard(cluster: str) -> Dashboard:
+        return watch.dashboard(await clusters.named(cluster))
+
     return Parts(
         settings=settings,
         adapters=adapters,
@@ -202,7 +212,8 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
         preparing=Preparing(clusters.id_of, versions.here, versions.there),
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
-        runs=Runs(Records(run_records()), runs_of_adapter, tokens.given),
+        runs=runs,
         runs_of_adapter=runs_of_adapter,
-        gathers=Gathers(adapters, ways.routes, runs_of_adapter),
+        gathers=gathers,
+        profiling=Profiling(OfRuns(runs), runs_of_adapter, gathers, dashboard),
     )

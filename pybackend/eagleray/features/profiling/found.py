@@ -11,8 +11,8 @@ from attrs import field, frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profiled import OVER, ProfiledWorker, WorkerPhase
+from eagleray.features.profiling.file_names import ENTRY, STATUS, is_taken
 from eagleray.features.profiling.manifest import Entry, entry_of
-from eagleray.features.profiling.names import ENTRY, STATUS, is_taken
 from eagleray.features.profiling.sources import Source
 
 AT_ONCE = 8

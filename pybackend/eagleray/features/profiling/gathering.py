@@ -17,9 +17,9 @@ from eagleray.common.gather import gather_bounded
 from eagleray.common.profile_errors import gathered_already, no_room
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.fetching import fetch
+from eagleray.features.profiling.file_names import local
 from eagleray.features.profiling.found import AT_ONCE, Whole
 from eagleray.features.profiling.manifest import Entry, Manifest
-from eagleray.features.profiling.names import local
 
 # A list of a thousand reports is not written a thousand times.
 _WRITE_S = 1.0

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from attrs import asdict, field, frozen
 
 from eagleray.common.errors import printable
-from eagleray.features.profiling.names import is_taken
+from eagleray.features.profiling.file_names import is_taken
 
 NAME = "manifest.json"
 # A report of nsys is some megabytes; one larger than this is a mistake.

@@ -87,6 +87,7 @@ class RunReports:
             gathered=len(here),
             bytes=self._gathering.all_bytes,
             done_bytes=self._gathering.done_bytes,
+            files=tuple(str(self._gathering.folder / entry.file) for entry in here),
             workers=tuple(_with_files(one, files) for one in self._look.workers),
         )
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import report_unreachable
-from eagleray.features.profiling.names import is_taken
+from eagleray.features.profiling.file_names import is_taken
 
 # A description of a report or a worker; what is larger is none.
 SMALL = 256 * 1024

@@ -100,7 +100,7 @@ class Runs:
     ) -> str:
         """Starts the same command once more; a live run goes on beside it."""
         plan = self._records.find(written).plan()
-        if breakpoints is not None:
+        if breakpoints is not None and plan.profile is None:
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed)
 
@@ -116,7 +116,9 @@ class Runs:
     async def set_breakpoints(self, workspace: str, breakpoints: Sequence[Breakpoint]) -> None:
         """All breakpoints of a workspace, for its runs that live."""
         for one in self.listed():
-            if one.plan.workspace == workspace and not one.state.is_over:
+            # What is profiled does not stop anywhere.
+            stops = one.plan.profile is None and not one.state.is_over
+            if one.plan.workspace == workspace and stops:
                 plan = evolve(one.plan, breakpoints=tuple(breakpoints))
                 one.record.write_plan(plan)
                 try:

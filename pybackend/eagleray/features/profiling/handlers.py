@@ -1,0 +1,114 @@
+"""The editor's requests about profiled runs and reports: wire types in, wire types out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from eagleray.common.profiled import Profiled, ProfiledWorker
+from eagleray.features.profiling import messages
+from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+
+if TYPE_CHECKING:
+    from eagleray.sidecar.parts import Parts
+    from eagleray.sidecar.requests import Report, Requests
+
+WorkerState = Literal["profiled", "recording", "writing", "gathered", "missing"]
+
+
+def register(server: Requests, parts: Parts) -> None:
+    """Answers all methods of this feature."""
+    handlers = RunHandlers(parts.profiling)
+    server.answer_plain(messages.LIST, handlers.list)
+    server.answer(messages.RECORD, messages.Record, handlers.record)
+    server.answer(messages.STOP, messages.Recording, handlers.stop)
+    server.answer_reporting(messages.GATHER, messages.Gather, handlers.gather)
+    server.answer(messages.WORKERS, messages.WorkersOf, handlers.workers)
+    told = [messages.ProfiledRuns([])]
+
+    def changed() -> None:
+        now = handlers.all()
+        if now != told[0]:
+            told[0] = now
+            server.notify(messages.CHANGED, now)
+
+    parts.runs.on_change(changed)
+
+
+class RunHandlers:
+    """One method per request about runs."""
+
+    def __init__(self, profiling: Profiling) -> None:
+        self._profiling = profiling
+
+    def all(self) -> messages.ProfiledRuns:
+        return messages.ProfiledRuns([wire_run(one) for one in self._profiling.listed()])
+
+    async def list(self) -> messages.ProfiledRuns:
+        return await asyncio.to_thread(self.all)
+
+    async def record(self, asked: messages.Record) -> messages.Asked:
+        return messages.Asked(await self._profiling.record(asked.run, asked.workers, asked.seconds))
+
+    async def stop(self, asked: messages.Recording) -> messages.Asked:
+        return messages.Asked(await self._profiling.stop(asked.run, asked.workers))
+
+    async def gather(self, asked: messages.Gather, report: Report) -> messages.Gathered:
+        def tell(seen: Profiled) -> None:
+            report(progress_text(seen), percentage(seen))
+
+        seen = await self._profiling.gather(asked.run, tell, finish=asked.finish)
+        return messages.Gathered(seen.folder, list(seen.files))
+
+    async def workers(self, asked: messages.WorkersOf) -> messages.Preview:
+        found = await self._profiling.preview(asked.cluster, asked.patterns)
+        return messages.Preview(
+            [messages.Seen(one.name, one.running, one.matched_by) for one in found]
+        )
+
+
+def progress_text(seen: Profiled) -> str:
+    """What is done now, in words."""
+    if seen.sentence:
+        return seen.sentence
+    words = {"writing": "nsys is writing", "recording": "Recording"}
+    return (
+        f"{words.get(seen.phase, 'Gathering')}: {seen.gathered} of {seen.expected} reports are here"
+    )
+
+
+def percentage(seen: Profiled) -> int | None:
+    """How much of what is known to come is here."""
+    return int(100 * seen.done_bytes / seen.bytes) if seen.bytes else None
+
+
+def wire_run(one: ProfiledRun) -> messages.ProfiledRun:
+    seen = one.seen or Profiled(str(one.here))
+    return messages.ProfiledRun(
+        run=one.run,
+        output=seen.folder,
+        state=seen.phase,
+        sentence=seen.sentence,
+        expected=seen.expected,
+        gathered=seen.gathered,
+        workers=[_worker(one.run, worker) for worker in seen.workers],
+    )
+
+
+def _worker(run: str, worker: ProfiledWorker) -> messages.ProfiledWorker:
+    return messages.ProfiledWorker(
+        run=run,
+        worker_id=worker.worker_id,
+        name=worker.name,
+        node=worker.node,
+        state=_state(worker),
+        sentence=worker.problem or worker.said,
+        reports=list(worker.reports),
+    )
+
+
+def _state(worker: ProfiledWorker) -> WorkerState:
+    if worker.state == "armed" or worker.state == "ended":
+        has_all = worker.reports and len(worker.reports) >= len(worker.whole)
+        return "gathered" if has_all else "profiled"
+    return worker.state

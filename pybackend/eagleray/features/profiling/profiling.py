@@ -1,0 +1,161 @@
+"""What a window or a terminal does with profiled runs: list, record, stop, gather, preview."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from attrs import frozen
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.preview import SeenClass, preview
+from eagleray.features.profiling.run_reports import RunReports
+
+LOOK_S = 0.3
+
+Report = Callable[[Profiled], None]
+
+
+@frozen
+class ProfiledRun:
+    """A run with a profile; `there` is the folder that its workers may see, `here` where its reports come to.
+
+    `is_kept`: a keeper gathers them; `cluster` is where they are besides, "" if none is known.
+    """
+
+    run: str
+    there: Path
+    here: Path
+    cluster: str
+    is_over: bool
+    is_kept: bool
+    seen: Profiled | None
+
+
+class ProfiledRuns(Protocol):
+    """What knows runs."""
+
+    def listed(self) -> list[ProfiledRun]:
+        """Those that are profiled, the newest first."""
+
+    def find(self, written: str) -> ProfiledRun | None:
+        """The run of that id or the beginning of one, None if it is not profiled; raises `unknown-run`."""
+
+    async def end(self, run: str) -> None:
+        """Has its keeper gather all and end the program."""
+
+    def gathered(self, run: str, seen: Profiled) -> None:
+        """Remembers what was gathered of a run that is over."""
+
+
+class Recorders(Protocol):
+    """What begins and ends recordings: the adapter."""
+
+    async def record(self, run: str, workers: Sequence[str], seconds: float) -> int: ...
+
+    async def stop_recording(self, run: str, workers: Sequence[str]) -> int: ...
+
+
+class Profiling:
+    """Looks and asks; keeps nothing."""
+
+    def __init__(
+        self,
+        runs: ProfiledRuns,
+        recorders: Recorders,
+        gathers: Gathers,
+        dashboard: Callable[[str], Awaitable[Dashboard]],
+    ) -> None:
+        self._runs = runs
+        self._recorders = recorders
+        self._gathers = gathers
+        self._dashboard = dashboard
+
+    def listed(self) -> list[ProfiledRun]:
+        return self._runs.listed()
+
+    async def record(self, written: str, workers: Sequence[str], seconds: float = 0.0) -> int:
+        """How many workers begin to record; raises `nobody-records`."""
+        run = self._find(written).run
+        asked = await self._recorders.record(run, workers, seconds)
+        if not asked:
+            raise nobody_records(run)
+        return asked
+
+    async def stop(self, written: str, workers: Sequence[str]) -> int:
+        """How many workers end their recording; raises `nobody-records`."""
+        run = self._find(written).run
+        asked = await self._recorders.stop_recording(run, workers)
+        if not asked:
+            raise nobody_records(run)
+        return asked
+
+    async def gather(self, written: str, report: Report, *, finish: bool = False) -> Profiled:
+        """What is whole is here now, or what went wrong is raised; `finish` ends the program when it is."""
+        found = self._find(written)
+        if finish and not found.is_over:
+            await self._runs.end(found.run)
+        if found.is_kept and not found.is_over:
+            return await self._followed(found.run, report, until_over=finish)
+        return await self._gathered(found, report)
+
+    async def preview(self, cluster: str, patterns: Sequence[str]) -> list[SeenClass]:
+        """The classes of a cluster, and which of them patterns fit."""
+        return preview(await (await self._dashboard(cluster)).all_actors(), patterns)
+
+    async def _followed(self, run: str, report: Report, *, until_over: bool) -> Profiled:
+        """Its keeper gathers; we look until it has all that is whole."""
+        while True:
+            found = self._find(run)
+            seen = found.seen or Profiled(str(found.here))
+            report(seen)
+            busy = seen.phase in ("writing", "gathering") or seen.gathered < seen.expected
+            if found.is_over or (not until_over and not busy):
+                return _good(seen)
+            await asyncio.sleep(LOOK_S)
+
+    async def _gathered(self, found: ProfiledRun, report: Report) -> Profiled:
+        home: tuple[str, Dashboard] | None = None
+        trouble: EaglerayError | None = None
+        try:
+            home = (found.cluster, await self._dashboard(found.cluster)) if found.cluster else None
+        except EaglerayError as error:
+            trouble = error
+        reports = self._gathers.reports(found.run, found.there, found.here, lambda: home)
+        telling = asyncio.create_task(_tell(reports, report))
+        try:
+            await reports.now()
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+            await reports.close()
+        if trouble is not None and not reports.seen.workers:
+            # All that there is lies in a cluster that does not answer.
+            raise trouble
+        self._runs.gathered(found.run, reports.seen)
+        report(reports.seen)
+        return reports.seen
+
+    def _find(self, written: str) -> ProfiledRun:
+        found = self._runs.find(written)
+        if found is None:
+            raise not_profiled(written)
+        return found
+
+
+async def _tell(reports: RunReports, report: Report) -> None:
+    while True:
+        report(reports.seen)
+        await asyncio.sleep(LOOK_S)
+
+
+def _good(seen: Profiled) -> Profiled:
+    if seen.phase == "failed":
+        raise not_gathered(seen.sentence)
+    return seen

@@ -1,0 +1,49 @@
+"""The profiled ones among all runs, as the feature `profiling` sees them."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling.gathers import output_folder
+from eagleray.features.profiling.profiling import ProfiledRun
+from eagleray.features.runs import keeping
+from eagleray.features.runs.records import Listed
+from eagleray.features.runs.runs import Runs, seen
+
+
+class OfRuns:
+    """Reads the folders of runs, through what lists them."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    def listed(self) -> list[ProfiledRun]:
+        return [run for one in self._runs.listed() if (run := _profiled(one))]
+
+    def find(self, written: str) -> ProfiledRun | None:
+        record = self._runs.find(written)
+        return _profiled(seen(Listed(record, record.plan(), record.state())))
+
+    async def end(self, run: str) -> None:
+        await self._runs.stop(run, confirmed=False)
+
+    def gathered(self, run: str, seen: Profiled) -> None:
+        record = self._runs.find(run)
+        record.write_state(evolve(record.state(), profile=seen))
+        self._runs.changed()
+
+
+def _profiled(one: Listed) -> ProfiledRun | None:
+    plan, state = one.plan, one.state
+    if plan.profile is None:
+        return None
+    return ProfiledRun(
+        run=one.record.id,
+        there=one.record.reports,
+        here=output_folder(one.record.id, plan.profile.output, plan.cwd),
+        cluster=state.cluster,
+        is_over=state.is_over,
+        is_kept=not state.is_over and keeping.is_kept(one.record, state),
+        seen=state.profile,
+    )
