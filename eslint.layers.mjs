@@ -1,6 +1,6 @@
 // Who may import whom in extension/; tests/layers plants violations and sees each one caught.
 
-const features = ["clusters", "workers", "debugging", "source_mapping", "runs", "pdb"];
+const features = ["clusters", "workers", "debugging", "source_mapping", "runs", "pdb", "profiling"];
 
 const noVscode = { regex: "^vscode$", message: "This part knows nothing of the editor." };
 const onlySidecar = [

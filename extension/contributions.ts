@@ -56,6 +56,13 @@ export const COMMANDS = {
   copyRunCommand: "eagleray.copyRunCommand",
   forgetRun: "eagleray.forgetRun",
   presets: "eagleray.presets",
+  // Profiling
+  profileWorkers: "eagleray.profileWorkers",
+  recordNow: "eagleray.recordNow",
+  stopRecording: "eagleray.stopRecording",
+  finishAndGather: "eagleray.finishAndGather",
+  gatherReports: "eagleray.gatherReports",
+  openReport: "eagleray.openReport",
   // Ray's own pdb
   openPdbSession: "eagleray.openPdbSession",
 } as const;
@@ -68,6 +75,12 @@ export const VIEWS = {
   runs: "eagleray.runs",
   clusters: "eagleray.clusters",
   all: "eagleray.allWorkers",
+} as const;
+
+/** The editors of reports: of those that nsys writes, and of databases that it makes of them. */
+export const EDITORS = {
+  report: "eagleray.nsysReport",
+  database: "eagleray.nsysDatabase",
 } as const;
 
 export const VIEW_CONTAINER = "eagleray";
@@ -91,6 +104,7 @@ export interface Settings {
   readonly "runs.breakOnFailure": boolean;
   readonly "runs.showStops": boolean;
   readonly "runs.showOutput": boolean;
+  readonly "profiling.nsightSystems": string;
 }
 
 /** The default of each setting, the same as in package.json. */
@@ -106,6 +120,7 @@ export const SETTINGS: Settings = {
   "runs.breakOnFailure": false,
   "runs.showStops": true,
   "runs.showOutput": true,
+  "profiling.nsightSystems": "",
 };
 
 /** Context keys that `when` clauses of package.json read, and their values. */
@@ -119,6 +134,8 @@ export interface ContextKeys {
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
   readonly "eagleray.following": boolean;
+  /** Some run that goes on is profiled. */
+  readonly "eagleray.hasProfiled": boolean;
   /** How the view All Workers is grouped. */
   readonly "eagleray.allWorkersBy": "class" | "node";
 }
@@ -128,6 +145,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.hasPaused",
   "eagleray.hasJobs",
   "eagleray.following",
+  "eagleray.hasProfiled",
   "eagleray.allWorkersBy",
 ];
 
@@ -135,6 +153,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
  * `contextValue` of the rows of the views, which the menus of package.json match.
  * A worker's is `worker.<state>`: worker.paused, worker.held, worker.attached, worker.running; that of a run's
  * is `runWorker.<state>`: runWorker.free, runWorker.waiting, runWorker.running, runWorker.stopped.
+ * That of a run and of its worker ends with `.profiled` or `.recording` where nsys is with it.
  */
 export const ROWS = {
   cluster: { own: "cluster.own", added: "cluster.added" },
@@ -150,6 +169,8 @@ export const ROWS = {
   run: { live: "run.live", ended: "run.ended" },
   runWorker: "runWorker",
   runLine: "runLine",
+  profiled: ".profiled",
+  recording: ".recording",
 } as const;
 
 export const DEBUG_TYPE = "eagleray";

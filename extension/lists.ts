@@ -1,4 +1,4 @@
-/** The newest lists that the sidecar sent: of clusters, and of paused workers. */
+/** The newest lists that the sidecar sent: of clusters, of paused workers, and of profiled runs. */
 
 import type { Disposable } from "./common/disposables";
 import { Store } from "./common/readable";
@@ -8,6 +8,11 @@ import {
   REFRESH as REFRESH_CLUSTERS,
   type Clusters,
 } from "./features/clusters/messages";
+import {
+  CHANGED as PROFILED_CHANGED,
+  LIST as LIST_PROFILED,
+  type ProfiledRuns,
+} from "./features/profiling/messages";
 import {
   CHANGED as WORKERS_CHANGED,
   REFRESH as REFRESH_WORKERS,
@@ -23,6 +28,7 @@ import type { Sidecar } from "./sidecar/sidecar";
 export class Lists implements Disposable {
   readonly clusters = new Store<Clusters>({ clusters: [], hints: [], jobs: [], hosts: [] });
   readonly paused = new Store<Snapshot>({ groups: [], paused: 0, held: 0 });
+  readonly profiled = new Store<ProfiledRuns>({ runs: [] });
   private readonly listening: readonly Disposable[];
 
   constructor(
@@ -35,6 +41,9 @@ export class Lists implements Disposable {
       }),
       sidecar.onNotification(WORKERS_CHANGED, (value) => {
         this.paused.set(value);
+      }),
+      sidecar.onNotification(PROFILED_CHANGED, (value) => {
+        this.profiled.set(value);
       }),
       sidecar.onStarted(() => void this.askAnew()),
     ];
@@ -56,6 +65,7 @@ export class Lists implements Disposable {
     try {
       this.clusters.set(await this.sidecar.request(LIST_CLUSTERS, {}));
       this.paused.set(await this.sidecar.request(REFRESH_WORKERS, {}));
+      this.profiled.set(await this.sidecar.request(LIST_PROFILED, {}));
     } catch (error) {
       // The person asked for nothing; the next notification brings the lists.
       this.log(`the lists could not be asked for: ${String(error)}`);

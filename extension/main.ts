@@ -7,6 +7,7 @@ import { LastSelection } from "./common/selection";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as pdb from "./features/pdb";
+import * as profiling from "./features/profiling";
 import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
@@ -45,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     errors: new ErrorMessages(log),
     clusters: lists.clusters,
     paused: lists.paused,
+    profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
     refresh: () => lists.refresh(),
     panel: new Panel(),
@@ -59,6 +61,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...workers.register(parts),
     ...runs.register(parts),
     ...pdb.register(parts),
+    ...profiling.register(parts),
     ...debugging.register(parts),
     ...sourceMapping.register(parts),
     statusBar(parts),

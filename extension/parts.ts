@@ -5,6 +5,7 @@ import type { ExtensionContext, LogOutputChannel } from "vscode";
 import type { Readable, Store } from "./common/readable";
 import type { Row } from "./common/rows";
 import type { Clusters } from "./features/clusters/messages";
+import type { ProfiledRuns } from "./features/profiling/messages";
 import type { Snapshot } from "./features/workers/messages";
 import type { Panel } from "./panel";
 import type { ErrorMessages } from "./sidecar/error_messages";
@@ -22,6 +23,7 @@ export interface Parts {
   /** The newest lists that the sidecar sent. */
   readonly clusters: Readable<Clusters>;
   readonly paused: Readable<Snapshot>;
+  readonly profiled: Readable<ProfiledRuns>;
   /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;
   /** Asks for both lists anew; rejects with an error of the catalogue. */

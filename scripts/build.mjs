@@ -1,6 +1,9 @@
 // Bundles the extension into dist/; `--watch` rebuilds; `--production FOLDER` minifies, into FOLDER.
+import { resolve } from "node:path";
+
 import { build, context } from "esbuild";
 
+import { buildPage } from "./page.mjs";
 import { root } from "./places.mjs";
 
 const LIBRARY = "vscode-languageclient/node.js";
@@ -50,3 +53,4 @@ if (watch) {
   await extension.rebuild();
   await extension.dispose();
 }
+await buildPage({ folder: resolve(root, outdir), production, watch });

@@ -146,6 +146,7 @@ export function fakeParts(): FakeParts {
     errors: new ErrorMessages(channel),
     clusters: lists.clusters,
     paused: lists.paused,
+    profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
     refresh: () => lists.refresh(),
     panel: new Panel(),

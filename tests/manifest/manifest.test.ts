@@ -8,6 +8,7 @@ import {
   COMMANDS,
   CONTEXT_KEYS,
   DEBUG_TYPE,
+  EDITORS,
   ROWS,
   SETTINGS,
   VIEWS,
@@ -50,6 +51,11 @@ interface Manifest {
       readonly configurationAttributes: { readonly launch: { readonly properties: object } };
       readonly configurationSnippets: readonly { readonly body: object }[];
     }[];
+    readonly customEditors: readonly {
+      readonly viewType: string;
+      readonly priority: string;
+      readonly selector: readonly { readonly filenamePattern: string }[];
+    }[];
     readonly breakpoints: readonly { readonly language: string }[];
   };
 }
@@ -70,6 +76,17 @@ test("settings and their defaults", () => {
     ([name, { default: value }]) => [name.replace(/^eagleray\./, ""), value] as const,
   );
   assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
+});
+
+test("editors: that of a report opens by itself, that of a database is one to choose", () => {
+  const editors = contributes.customEditors.map(
+    ({ viewType, priority, selector }) =>
+      [viewType, priority, selector.map((one) => one.filenamePattern).join()] as const,
+  );
+  assert.deepEqual(editors, [
+    [EDITORS.report, "default", "*.nsys-rep"],
+    [EDITORS.database, "option", "*.sqlite"],
+  ]);
 });
 
 test("views", () => {
@@ -115,6 +132,8 @@ test("every context key is read somewhere, and every one that is read is set", (
   assert.deepEqual(keys, [...CONTEXT_KEYS].sort());
 });
 
+const WORKER_STATES = ["free", "waiting", "running", "stopped"];
+
 /** Every contextValue that a row can have. */
 const CONTEXTS = [
   ...Object.values(ROWS.cluster).flatMap((context) => [context, context + ROWS.routed]),
@@ -126,8 +145,9 @@ const CONTEXTS = [
   ROWS.anyWorker,
   `${ROWS.anyWorker}.paused`,
   ROWS.anyGroup,
-  ...Object.values(ROWS.run),
-  ...["free", "waiting", "running", "stopped"].map((state) => `${ROWS.runWorker}.${state}`),
+  ...[...Object.values(ROWS.run), ...WORKER_STATES.map((state) => `${ROWS.runWorker}.${state}`)]
+    // nsys may be with it or not.
+    .flatMap((context) => [context, context + ROWS.profiled, context + ROWS.recording]),
   ROWS.runLine,
 ];
 
@@ -172,16 +192,18 @@ test("in an untrusted workspace no setting of it chooses what is executed", () =
     assert.ok(restrictedConfigurations.includes(name), name);
   }
   // Not even a trusted workspace chooses the ssh that gets the person's passphrases.
-  for (const name of ["eagleray.ssh.path", "eagleray.ssh.reuseControlMaster"]) {
-    assert.equal(contributes.configuration.properties[name]?.scope, "machine");
+  // Nor the program that reports are opened with.
+  const ofMachine = ["ssh.path", "ssh.reuseControlMaster", "profiling.nsightSystems"];
+  for (const name of ofMachine) {
+    assert.equal(contributes.configuration.properties[`eagleray.${name}`]?.scope, "machine");
   }
 });
 
 test("a terminal is opened, and a run is started, only in a trusted workspace", () => {
   const { openTerminal, run, runForm, runAgain, debugRun, restartRun } = COMMANDS;
-  const { showRunOutput, openPdbSession } = COMMANDS;
+  const { showRunOutput, openPdbSession, profileWorkers } = COMMANDS;
   const starting = [openTerminal, run, runForm, runAgain, debugRun, restartRun];
-  for (const id of [...starting, showRunOutput, openPdbSession]) {
+  for (const id of [...starting, showRunOutput, openPdbSession, profileWorkers]) {
     const command = contributes.commands.find((one) => one.command === id);
     assert.equal(command?.enablement, "isWorkspaceTrusted", id);
   }

@@ -10,6 +10,7 @@ import {
   moduleOf,
   type FormView,
 } from "../../extension/features/runs/form_model";
+import { NEW_PROFILE } from "../../extension/features/runs/profile_model";
 import { reviewLines, reviewTexts } from "../../extension/features/runs/review_model";
 import { cluster, clustersOf } from "../workers/samples";
 import { proposal, shortened } from "./samples";
@@ -36,7 +37,25 @@ test("the form says what each choice is, and the first line starts", () => {
     ["Ranks That Stop", "all"],
     ["Break on Failure", "off"],
     ["Child Processes Too", "off"],
+    ["Profile with nsys", "off"],
   ]);
+});
+
+test("who is profiled stops nowhere, and starts once it is said who that is", () => {
+  const profile = { ...NEW_PROFILE, ranks: [0], when: "steps", steps: "3:5" } as const;
+  const asked = shown({ ...DRAFT, profile });
+  assert.deepEqual(asked.slice(0, 1), [["Arguments", "none"]]);
+  assert.deepEqual(asked.slice(-6), [
+    ["Profile with nsys", "on"],
+    ["Profiled Workers", "choose who"],
+    ["When", "steps 3:5"],
+    ["Profiled Ranks", "0"],
+    ["Trace", "cuda,nvtx,osrt"],
+    ["Output Folder", "eagleray-profiles, a folder for each run"],
+  ]);
+  assert.ok(!asked.some(([label]) => label === "Who Stops"));
+  const whole = shown({ ...DRAFT, profile: { ...profile, workers: ["*policy*"] } });
+  assert.equal(whole[0]?.[0], "Start");
 });
 
 test("choices that were made stand there by their names", () => {

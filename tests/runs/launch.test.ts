@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import { PLAIN, prepareOf } from "../../extension/features/runs/draft";
 import { draftOfLaunch } from "../../extension/features/runs/launch_model";
+import { NEW_PROFILE } from "../../extension/features/runs/profile_model";
 import { FOLDER } from "./samples";
 
 test("a program with all that can be said of it", () => {
@@ -20,6 +21,7 @@ test("a program with all that can be said of it", () => {
     breakOnFailure: true,
     children: true,
     preset: "verl",
+    profile: { workers: ["*Policy*"], seconds: 5, ranks: [0] },
   };
   assert.deepEqual(draftOfLaunch(config, FOLDER), {
     path: "/w/train.py",
@@ -36,6 +38,7 @@ test("a program with all that can be said of it", () => {
     answers: {},
     python: "/usr/bin/python3",
     stops: true,
+    profile: { ...NEW_PROFILE, workers: ["*Policy*"], when: "seconds", seconds: 5, ranks: [0] },
   });
 });
 
@@ -57,6 +60,11 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ program: "a.py", args: [1] }, /“args”.*no list of texts/],
   [{ program: "a.py", ranks: [-1] }, /“ranks”.*no list of ranks/],
   [{ program: "a.py", env: { A: 1 } }, /“env”.*no list of variables/],
+  [{ program: "a.py", profile: true }, /“profile”.*no object/],
+  [{ program: "a.py", profile: {} }, /“profile” names no workers/],
+  [{ program: "a.py", profile: { workers: ["*"], when: "later" } }, /“when” of “profile” is later/],
+  [{ program: "a.py", profile: { workers: ["*"], steps: "5:3" } }, /“steps”.*names no steps/],
+  [{ program: "a.py", profile: { workers: ["*"], seconds: 0 } }, /“seconds”.*no number/],
   [{ program: "a.py", children: "yes" }, /“children”.*neither true nor false/],
 ];
 

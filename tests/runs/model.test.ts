@@ -8,7 +8,12 @@ import { cluster, clustersOf } from "../workers/samples";
 import { aRun, runLine, runWorker } from "./samples";
 
 function viewOf(...runs: Run[]): RunsView {
-  return { runs: { runs }, clusters: clustersOf([cluster({ id: "c", name: "big" })]), now_s: 1150 };
+  return {
+    runs: { runs },
+    clusters: clustersOf([cluster({ id: "c", name: "big" })]),
+    profiled: { runs: [] },
+    now_s: 1150,
+  };
 }
 
 function textsOf(run: Run): ReturnType<typeof runsTexts> {

@@ -72,6 +72,7 @@ export function plan(changes: Partial<Plan> = {}): Plan {
     copy_of: "",
     copy_text: "",
     workspace: FOLDER,
+    profile: null,
     ...changes,
   };
 }

@@ -12,6 +12,7 @@ import { FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
 import { isLive, workerName } from "./model";
 import type { Output } from "./output";
 import { managePresets } from "./presets";
+import { NEW_PROFILE } from "./profile_model";
 import { draftOf, emptyDraft, noProgram } from "./programs";
 import { isConfirmed, type Starting } from "./starting";
 import type { Stops } from "./stops";
@@ -44,6 +45,7 @@ export class RunCommands {
       trusted(COMMANDS.runForm, "starting a run", (_, args) => this.runForm(args)),
       trusted(COMMANDS.runAgain, "starting a run again", (_, args) => this.runAgain(args)),
       trusted(COMMANDS.debugRun, "starting a run", (_, args) => this.debugRun(args)),
+      trusted(COMMANDS.profileWorkers, "starting a run", (_, args) => this.profile(args)),
       trusted(COMMANDS.restartRun, "restarting a run", (rows) => this.restart(rows)),
       trusted(COMMANDS.showRunOutput, "showing a run’s output", (rows) => this.showOutput(rows)),
       on(COMMANDS.stopRun, "stopping a run", (rows) => this.stop(rows)),
@@ -70,6 +72,12 @@ export class RunCommands {
   /** With the preset that fits. */
   private async debugRun(args: readonly unknown[]): Promise<string | undefined> {
     return await this.guided.run("Debug Run", { ...(draftOf(args) ?? emptyDraft()), preset: "" });
+  }
+
+  /** With nsys, and no stop that would be measured. */
+  private async profile(args: readonly unknown[]): Promise<string | undefined> {
+    const draft = draftOf(args) ?? emptyDraft();
+    return await this.guided.run("Profile Workers", { ...draft, profile: NEW_PROFILE });
   }
 
   /** What this window ran last; before there is any, the program in the editor. */

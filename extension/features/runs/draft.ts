@@ -1,6 +1,6 @@
 /** What the person wants to run, before it is prepared; pure. */
 
-import type { Breakpoint, Prepare } from "./messages";
+import type { Breakpoint, Prepare, Profile } from "./messages";
 
 export type Kind = NonNullable<Prepare["kind"]>;
 
@@ -24,6 +24,8 @@ export interface Draft {
   readonly python: string;
   /** False for “Run Without Debugging”: nobody stops, and the run belongs to no window. */
   readonly stops: boolean;
+  /** What nsys records; null: nothing. */
+  readonly profile: Profile | null;
 }
 
 /** No preset, by the name that stands for it. */
@@ -44,22 +46,24 @@ export const PLAIN: Draft = {
   answers: {},
   python: "",
   stops: true,
+  profile: null,
 };
 
-/** The request for a draft with the breakpoints of the gutter. */
+/** The request for a draft with the breakpoints of the gutter; one that is profiled stops nowhere, which would be measured. */
 export function prepareOf(
   draft: Draft,
   workspace: string,
   breakpoints: readonly Breakpoint[],
 ): Prepare {
   const { path, args, cwd, kind, cluster, preset, python } = draft;
-  const { workers, ranks, children, env, answers, breakOnFailure } = draft;
-  const stopping = draft.stops
-    ? { breakpoints, post_mortem: breakOnFailure, children }
-    : { breakpoints: [], post_mortem: false, children: false };
+  const { workers, ranks, children, env, answers, breakOnFailure, profile } = draft;
+  const stopping =
+    draft.stops && profile === null
+      ? { breakpoints, post_mortem: breakOnFailure, children }
+      : { breakpoints: [], post_mortem: false, children: false };
   return {
     ...{ path, args, cwd, kind, cluster, preset, python },
     workspace: draft.stops ? workspace : "",
-    options: { ...stopping, workers, ranks, env, answers },
+    options: { ...stopping, workers, ranks, env, answers, profile },
   };
 }

@@ -4,9 +4,11 @@ import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
 import { NO_PRESET, type Draft } from "./draft";
+import { WORKERS } from "../profiling/messages";
 import { askChoice } from "./form_boxes";
 import { formLines, type Field, type FormLine } from "./form_model";
 import { PRESETS, type PresetRow, type Proposal } from "./messages";
+import type { Preview } from "./profile_preview";
 import { windowName } from "./surroundings";
 
 /** When one of these changes, the preset and its questions are asked for anew. */
@@ -41,10 +43,21 @@ export class Form {
         return chosen && draft;
       }
       at = lines.indexOf(chosen);
-      const changed = await askChoice(chosen.about, draft, view);
+      const changed = await askChoice(chosen.about, draft, view, this.previewIn(draft.cluster));
       const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
       draft = matters ? await this.lookedUp(changed) : changed;
     }
+  }
+
+  /** Which workers of a cluster patterns match; a list that cannot be had leaves the patterns as they are. */
+  private previewIn(cluster: string): Preview {
+    return async (patterns) => {
+      const asked = { cluster, patterns };
+      const seen = await this.parts.errors.shown("looking for workers that match", () =>
+        this.parts.sidecar.request(WORKERS, asked),
+      );
+      return seen?.classes ?? [];
+    };
   }
 
   /** With the preset that fits, where that was left open; without one where none does. */

@@ -17,9 +17,17 @@ import {
   type FormView,
 } from "./form_model";
 import type { PresetQuestion } from "./messages";
+import { askProfile } from "./profile_boxes";
+import type { Preview } from "./profile_preview";
 import { patternsOf, ranksOf, textOf, wordsOf } from "./words_model";
 
-export async function askChoice(about: Field, draft: Draft, view: FormView): Promise<Draft> {
+/** `preview` says which workers patterns match. */
+export async function askChoice(
+  about: Field,
+  draft: Draft,
+  view: FormView,
+  preview: Preview,
+): Promise<Draft> {
   switch (about.field) {
     case "start":
       return draft;
@@ -40,6 +48,8 @@ export async function askChoice(about: Field, draft: Draft, view: FormView): Pro
       return await askWorkers(draft);
     case "ranks":
       return await askRanks(draft);
+    default:
+      return await askProfile(about.field, draft, preview);
   }
 }
 

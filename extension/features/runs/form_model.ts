@@ -5,12 +5,14 @@ import { plain } from "../../common/texts";
 import type { Clusters } from "../clusters/messages";
 import { NO_PRESET, type Draft, type Kind } from "./draft";
 import type { PresetQuestion, PresetRow } from "./messages";
+import { profileLines, type ProfileField } from "./profile_model";
 import { textOf } from "./words_model";
 
 /** Which choice a line is about. */
 export type Field =
   | { readonly field: "start" | "args" | "kind" | "cluster" | "preset" }
   | { readonly field: "workers" | "ranks" | "breakOnFailure" | "children" }
+  | { readonly field: ProfileField }
   | { readonly field: "question"; readonly question: PresetQuestion };
 
 export interface FormLine {
@@ -44,10 +46,14 @@ const KINDS: Readonly<Record<Kind, string>> = {
 export function formLines(draft: Draft, view: FormView): FormLine[] {
   const command = [draft.path, ...draft.args].filter((word) => word !== "");
   const start = draft.preset === NO_PRESET ? "Start" : "Show What Changes, Then Start";
+  const isWhole = command.length > 0 && draft.profile?.workers.length !== 0;
   return [
-    ...(command.length === 0 ? [] : [line(start, plain(textOf(command)), "play", "start")]),
+    ...(!isWhole ? [] : [line(start, plain(textOf(command)), "play", "start")]),
     ...programLines(draft, view),
-    ...stopLines(draft),
+    ...(draft.profile === null ? stopLines(draft) : []),
+    ...profileLines(draft).map(({ label, description, icon, field }) =>
+      line(label, description, icon, field),
+    ),
     ...view.questions.map((question) => questionLine(draft, question)),
   ];
 }

@@ -6,12 +6,15 @@ import type { RunLineRow, RunRow, RunsRow, RunWorkerRow } from "../../common/row
 import { count, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Clusters } from "../clusters/messages";
+import type { ProfiledRuns } from "../profiling/messages";
 import type { Run, RunLine, RunWorker, Runs } from "./messages";
+import { runProfile, workerProfile } from "./profiled_model";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
 export interface RunsView {
   readonly runs: Runs;
   readonly clusters: Clusters;
+  readonly profiled: ProfiledRuns;
   readonly now_s: number;
 }
 
@@ -62,7 +65,7 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
     case "run":
       return runTexts(view, row);
     case "runWorker":
-      return workerTexts(row);
+      return workerTexts(view, row);
     case "runLine":
       return lineTexts(row);
   }
@@ -79,7 +82,7 @@ function workerRows(run: Run): RunWorkerRow[] {
   return ordered.map((worker) => ({ row: "runWorker", run, worker }));
 }
 
-function runTexts({ clusters, now_s }: RunsView, { run }: RunRow): RowTexts {
+function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): RowTexts {
   const look = LOOKS[run.state];
   const name = plain(run.name);
   const state = stateOf(run);
@@ -88,22 +91,24 @@ function runTexts({ clusters, now_s }: RunsView, { run }: RunRow): RowTexts {
   // A program that started a Ray of its own, or joined one, says so itself.
   const isFar = run.kind === "job";
   const note = plain(run.note, 500);
+  const profile = runProfile(profiled, run);
   return {
     id: `run ${run.id}`,
     label: name,
-    description: dotted(state, took, isFar ? where : "", note),
+    description: dotted(state, profile.words, took, isFar ? where : "", note),
     tooltip: lines(
       run.command,
       `In ${run.cwd}`,
       where === "" ? "" : `On ${where}`,
       run.preset === "" ? "" : `Preset ${run.preset}`,
       `${state}, ${took}`,
+      profile.sentence,
       run.note,
     ),
-    spoken: said(`run ${name}`, state, took, where, note),
+    spoken: said(`run ${name}`, state, profile.words, took, where, note),
     icon: look.icon,
     ...(look.color === undefined ? {} : { color: look.color }),
-    context: isLive(run) ? ROWS.run.live : ROWS.run.ended,
+    context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + profile.context,
     children: childrenOf(run),
   };
 }
@@ -127,33 +132,36 @@ function childrenOf(run: Run): RowTexts["children"] {
   return rows === 0 ? "none" : "collapsed";
 }
 
-function workerTexts({ run, worker }: RunWorkerRow): RowTexts {
+function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): RowTexts {
   const { icon, color, word } = WORKER_LOOKS[worker.state];
   const name = workerName(worker);
   const rank = worker.rank === "" ? "" : `rank ${plain(worker.rank)}`;
   const place = worker.path === "" ? "" : plain(shortPlace(worker.path, worker.line));
   const kind = worker.kind === "worker" ? "" : worker.kind;
+  const profile = workerProfile(profiled, run, worker);
   return {
     id: `runWorker ${run.id} ${worker.worker_id}`,
     label: name,
-    description: dotted(word, kind, rank, place, `pid ${worker.pid}`),
+    description: dotted(word, profile.words, kind, rank, place, `pid ${worker.pid}`),
     tooltip: lines(
       worker.name,
       dotted(worker.kind, word, rank),
       worker.path === "" ? "" : `${worker.path}:${worker.line}`,
       `pid ${worker.pid}, Python ${worker.python}`,
+      profile.sentence,
     ),
     spoken: said(
       name,
       kind,
       rank,
       word,
+      profile.words,
       place === "" ? "" : `at ${place}`,
       `process ${worker.pid}`,
     ),
     icon,
     ...(color === undefined ? {} : { color }),
-    context: `${ROWS.runWorker}.${worker.state}`,
+    context: `${ROWS.runWorker}.${worker.state}${profile.context}`,
     children: "none",
   };
 }

@@ -16,6 +16,7 @@ export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
   const input = (): RunsView => ({
     runs: runs.value,
     clusters: parts.clusters.value,
+    profiled: parts.profiled.value,
     now_s: Date.now() / 1000,
   });
   const tree = owned.add(
@@ -30,11 +31,11 @@ export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
     ),
   );
   parts.panel.add(tree.view);
-  owned.add(
-    runs.onChanged(() => {
-      tree.redraw();
-    }),
-  );
+  const redraw = (): void => {
+    tree.redraw();
+  };
+  owned.add(runs.onChanged(redraw));
+  owned.add(parts.profiled.onChanged(redraw));
   const timer = setInterval(() => {
     if (tree.view.visible && runs.value.runs.some(isLive)) {
       tree.redraw();

@@ -1,0 +1,173 @@
+/** One page of a report: asks the sidecar for what the page shows, and does what its buttons say. */
+
+import { randomBytes } from "node:crypto";
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import { asEaglerayError, isCancellation } from "../../common/errors";
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import type { Progress } from "../../sidecar/sidecar";
+import { reportText, tableText, type Format } from "./copy_model";
+import { REPORT, TABLE, type Report } from "./messages";
+import { openInNsight, revealReport } from "./nsight";
+import { pageDocument } from "./page_model";
+import type { FromPage, Look, ToPage } from "./page_messages";
+
+/** More rows than this are no table that anybody pastes. */
+const COPIED_AT_MOST = 100_000;
+
+/** Fills `panel`, whose end ends everything that was asked for it. */
+export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
+  const page = new ReportPanel(parts, uri, panel.webview);
+  const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
+    void page.take(message);
+  });
+  panel.onDidDispose(() => {
+    listening.dispose();
+    page.end();
+  });
+  page.draw();
+}
+
+/**
+ * The page is thrown away while it is hidden and says “ready” each time it is back; what it showed is kept here,
+ * so that nothing is read twice.
+ */
+class ReportPanel {
+  private present: ToPage | undefined;
+  private cancelling: vscode.CancellationTokenSource | undefined;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly uri: vscode.Uri,
+    private readonly webview: vscode.Webview,
+  ) {}
+
+  draw(): void {
+    const dist = vscode.Uri.joinPath(this.parts.context.extensionUri, "dist");
+    const file = (name: string): string =>
+      this.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+    this.webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    this.webview.html = pageDocument({
+      script: file("report_page.js"),
+      style: file("report_page.css"),
+      source: this.webview.cspSource,
+      nonce: randomBytes(18).toString("base64"),
+      title: plain(this.name),
+    });
+  }
+
+  async take(message: FromPage): Promise<void> {
+    if (message.kind === "ready" && this.present !== undefined) {
+      this.post(this.present);
+    } else if (message.kind === "ready" || message.kind === "again") {
+      await this.read();
+    } else if (message.kind === "cancel") {
+      this.cancelling?.cancel();
+    } else {
+      await this.parts.errors.shown("a report’s page", () => this.follow(message));
+    }
+  }
+
+  end(): void {
+    this.cancelling?.cancel();
+    this.cancelling?.dispose();
+  }
+
+  private async follow(message: FromPage): Promise<void> {
+    switch (message.kind) {
+      case "look":
+        await this.look(message.look);
+        break;
+      case "copy":
+        await this.copyTable(message.look, message.format);
+        break;
+      case "copyReport":
+        await this.copyReport();
+        break;
+      case "copyPath":
+        await this.copy(this.uri.fsPath, "The path");
+        break;
+      case "reveal":
+        await revealReport(this.uri);
+        break;
+      case "openInNsight":
+        openInNsight(this.parts, this.uri);
+        break;
+      default:
+        this.parts.log.show();
+    }
+  }
+
+  private get name(): string {
+    return basename(this.uri.fsPath);
+  }
+
+  private async read(): Promise<void> {
+    this.end();
+    const cancel = new vscode.CancellationTokenSource();
+    this.cancelling = cancel;
+    this.show({ kind: "loading", message: "", percentage: null });
+    try {
+      const options = {
+        cancel: cancel.token,
+        onProgress: ({ message = "", percentage }: Progress): void => {
+          this.show({ kind: "loading", message: plain(message), percentage: percentage ?? null });
+        },
+      };
+      const path = this.uri.fsPath;
+      const report = await this.parts.sidecar.request(REPORT, { path }, options);
+      this.show({ kind: "report", report });
+    } catch (error) {
+      this.showFailure(error);
+    }
+  }
+
+  private showFailure(error: unknown): void {
+    if (isCancellation(error)) {
+      this.show({ kind: "failed", message: "Reading it was cancelled.", nextStep: "" });
+      return;
+    }
+    const { code, message, nextStep, detail } = asEaglerayError(error);
+    this.parts.log.error(`reading a report: ${code}: ${message} ${nextStep} ${detail}`.trim());
+    this.show({ kind: "failed", message, nextStep });
+  }
+
+  private async look(look: Look): Promise<void> {
+    const table = await this.parts.sidecar.request(TABLE, { path: this.uri.fsPath, ...look });
+    this.post({ kind: "table", look, table });
+  }
+
+  private async copyTable(look: Look, format: Format): Promise<void> {
+    const asked = { path: this.uri.fsPath, ...look, limit: COPIED_AT_MOST };
+    const table = await this.parts.sidecar.request(TABLE, asked);
+    await this.copy(tableText(table, format), `“${table.title}”`);
+  }
+
+  private async copyReport(): Promise<void> {
+    const report = this.report;
+    if (report !== undefined) {
+      await this.copy(reportText(this.name, report), "The summary");
+    }
+  }
+
+  private get report(): Report | undefined {
+    return this.present?.kind === "report" ? this.present.report : undefined;
+  }
+
+  private async copy(text: string, what: string): Promise<void> {
+    await vscode.env.clipboard.writeText(text);
+    this.post({ kind: "said", sentence: `${what} is in the clipboard.` });
+  }
+
+  private show(message: ToPage): void {
+    this.present = message;
+    this.post(message);
+  }
+
+  private post(message: ToPage): void {
+    void this.webview.postMessage(message);
+  }
+}

@@ -1,0 +1,125 @@
+/** Asks for patterns of workers, and shows as they are typed which of the classes that were seen match. */
+
+import * as vscode from "vscode";
+
+import { dotted } from "../../common/row_texts";
+import { count, plain } from "../../common/texts";
+import type { Seen } from "../profiling/messages";
+import { patternsOf } from "./words_model";
+
+/** Says which of the classes that were seen patterns match. */
+export type Preview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
+
+/** The list is asked for anew when the person has stopped typing for so long. */
+const TYPED_MS = 200;
+
+interface Item extends vscode.QuickPickItem {
+  /** The class that it adds to the patterns; "" for the line that takes them as they are. */
+  readonly adds: string;
+}
+
+/** The patterns; undefined when the person left the list. */
+export function pickPatterns(
+  given: readonly string[],
+  preview: Preview,
+): Promise<readonly string[] | undefined> {
+  const pick = vscode.window.createQuickPick<Item>();
+  pick.title = "Who is profiled";
+  pick.placeholder = "Patterns of name, class or module.class, such as *policy*, *vllm*";
+  pick.ignoreFocusOut = true;
+  pick.value = given.join(", ");
+  const looking = new Looking(pick, preview);
+  return new Promise((resolve) => {
+    pick.onDidChangeValue(() => {
+      looking.soon();
+    });
+    pick.onDidAccept(() => {
+      const adds = pick.activeItems[0]?.adds ?? "";
+      if (adds !== "") {
+        pick.value = [...patternsOf(pick.value), adds].join(", ");
+        looking.soon();
+      } else if (patternsOf(pick.value).length > 0) {
+        resolve(patternsOf(pick.value));
+        pick.dispose();
+      }
+    });
+    pick.onDidHide(() => {
+      looking.end();
+      resolve(undefined);
+      pick.dispose();
+    });
+    looking.soon();
+    pick.show();
+  });
+}
+
+/** Asks who matches, at most once at a time; an answer to older patterns is passed over. */
+class Looking {
+  private timer: NodeJS.Timeout | undefined;
+  private seen: readonly Seen[] = [];
+
+  constructor(
+    private readonly pick: vscode.QuickPick<Item>,
+    private readonly preview: Preview,
+  ) {}
+
+  soon(): void {
+    this.draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.look(), TYPED_MS);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
+
+  private async look(): Promise<void> {
+    const asked = this.pick.value;
+    this.pick.busy = true;
+    try {
+      const seen = await this.preview(patternsOf(asked));
+      if (asked === this.pick.value) {
+        this.seen = seen;
+        this.draw();
+      }
+    } finally {
+      this.pick.busy = false;
+    }
+  }
+
+  private draw(): void {
+    this.pick.items = previewItems(patternsOf(this.pick.value), this.seen);
+  }
+}
+
+/** First the patterns as they are, then those that they match, then those that they could be made to match. */
+export function previewItems(patterns: readonly string[], seen: readonly Seen[]): Item[] {
+  const matched = seen.filter((one) => one.matched_by !== "");
+  const words =
+    matched.length === 0
+      ? "matches nothing that was seen yet"
+      : `matches ${matched.length} of ${count(seen.length, "class", "es")}`;
+  const first =
+    patterns.length === 0
+      ? { label: "Type patterns", description: "or choose a class below" }
+      : { label: plain(patterns.join(", ")), description: seen.length === 0 ? "" : words };
+  const classes = [...matched, ...seen.filter((one) => one.matched_by === "")];
+  return [
+    { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
+    ...classes.map(classItem),
+  ];
+}
+
+function classItem({ name, running, matched_by }: Seen): Item {
+  const isMatched = matched_by !== "";
+  return {
+    label: plain(name),
+    description: dotted(
+      running === 0 ? "seen before" : count(running, "worker"),
+      isMatched ? plain(`matches ${matched_by}`) : "",
+    ),
+    iconPath: new vscode.ThemeIcon(isMatched ? "check" : "circle-large-outline"),
+    alwaysShow: true,
+    adds: isMatched ? "" : name,
+  };
+}

@@ -1,0 +1,40 @@
+// Bundles the page of a report, which runs in a frame of the editor: dist/report_page.js and dist/report_page.css.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { context } from "esbuild";
+
+import { root } from "./places.mjs";
+
+/** Its libraries; their licences want to be handed on with them. */
+const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];
+
+/** `folder` is where it is written; resolves when it is built, and goes on building where `watch` is true. */
+export async function buildPage({ folder, production, watch }) {
+  const page = await context({
+    absWorkingDir: root,
+    entryPoints: { report_page: "extension/features/profiling/page/main.ts" },
+    outdir: folder,
+    bundle: true,
+    format: "iife",
+    platform: "browser",
+    // The oldest editor that is served is built on Chromium 132.
+    target: "chrome132",
+    minify: production,
+    sourcemap: false,
+    legalComments: "none",
+    logLevel: "info",
+  });
+  if (watch) {
+    await page.watch();
+  } else {
+    await page.rebuild();
+    await page.dispose();
+  }
+  writeFileSync(join(folder, "report_page.licenses.txt"), LIBRARIES.map(licence).join("\n"));
+}
+
+function licence(name) {
+  const text = readFileSync(join(root, "node_modules", name, "LICENSE"), "utf8");
+  return `${name}\n\n${text.trim()}\n`;
+}
