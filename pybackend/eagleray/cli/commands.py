@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.adapter.protocol import RouteState, WorkerState
-from eagleray.cli import pdb, printing, run_commands
+from eagleray.cli import pdb, printing, profile_command, run_commands
 from eagleray.cli.asking import Asking
 from eagleray.common.adapter_errors import tunnel_ended
 from eagleray.common.cluster_errors import no_clusters
@@ -190,6 +190,7 @@ COMMANDS = {
     "logs": logs,
     "pdb": pdb_,
     "run": run_commands.run,
+    "profile": profile_command.profile,
     "runs": run_commands.runs,
 }
 

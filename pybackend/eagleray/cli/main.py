@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from eagleray import __version__
-from eagleray.cli import run_arguments
+from eagleray.cli import profile_arguments, run_arguments
 from eagleray.cli.cluster_help import CLUSTER_HELP
 from eagleray.common.errors import EaglerayError
 
@@ -71,6 +71,9 @@ def parser() -> argparse.ArgumentParser:
 
     run_arguments.add_run(
         _command(commands, "run", run_arguments.RUN_HELP, cluster=False, json=False)
+    )
+    profile_arguments.add_profile(
+        _command(commands, "profile", profile_arguments.PROFILE_HELP, cluster=False, json=False)
     )
     run_arguments.add_runs(_command(commands, "runs", run_arguments.RUNS_HELP, cluster=False))
     pdb = _command(
@@ -137,6 +140,8 @@ def _command(
 
 def _wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about the arguments."""
+    if asked.command == "profile":
+        return profile_arguments.wrong(asked) or run_arguments.wrong(asked)
     if asked.command in ("run", "runs"):
         return run_arguments.wrong(asked)
     if "workers" in asked and bool(asked.workers) == asked.all:

@@ -14,10 +14,11 @@ ACTIONS = ("list", "follow", "stop", "restart", "forget")
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and the person's command behind the first `--` of `run`."""
+    """What is ours, and the person's command behind the first `--` of `run` or `profile`."""
     words = list(arguments)
-    if "run" in words and "--" in words[words.index("run") :]:
-        at = words.index("--", words.index("run"))
+    starts = [words.index(name) for name in ("run", "profile") if name in words]
+    if starts and "--" in words[min(starts) :]:
+        at = words.index("--", min(starts))
         return words[:at], words[at + 1 :]
     return words, []
 
@@ -40,9 +41,14 @@ def add_run(run: argparse.ArgumentParser) -> None:
         default=[],
         help="only workers whose class, name or function fits (shell patterns, separated by commas)",
     )
-    run.add_argument("--ranks", metavar="0,2-4", type=_ranks, help="only workers of these ranks")
+    run.add_argument("--ranks", metavar="0,2-4", type=ranks, help="only workers of these ranks")
     run.add_argument("--post-mortem", action="store_true", help="stop where an error is not caught")
     run.add_argument("--children", action="store_true", help="debug child processes of workers too")
+    add_common(run)
+
+
+def add_common(run: argparse.ArgumentParser) -> None:
+    """What every start of a program takes."""
     run.add_argument(
         "--preset",
         metavar="NAME",
@@ -81,14 +87,14 @@ def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about them."""
     if asked.command == "run" and not asked.program:
         return "run: write the command behind `--`"
-    if asked.command == "run" and asked.answers and not asked.preset:
-        return "run: --set needs --preset"
+    if asked.command in ("run", "profile") and asked.answers and not asked.preset:
+        return f"{asked.command}: --set needs --preset"
     if asked.command == "runs" and (asked.action == "list") == bool(asked.id):
         return "runs: follow, stop, restart and forget take the id of a run, list takes none"
     return ""
 
 
-def _ranks(text: str) -> tuple[int, ...]:
+def ranks(text: str) -> tuple[int, ...]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

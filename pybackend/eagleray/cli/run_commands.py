@@ -8,10 +8,12 @@ import contextlib
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.debug_run import print_proposal
+from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
@@ -85,14 +87,23 @@ async def _plan(parts: Parts, asked: argparse.Namespace) -> RunPlan:
             args=asked.program,
             cwd=str(cwd),
             cluster=asked.cluster or "",
-            breakpoints=breakpoints(asked.breakpoints, cwd),
-            workers=tuple(asked.workers),
-            ranks=asked.ranks,
-            post_mortem=asked.post_mortem,
-            children=asked.children,
             env=dict(asked.env),
+            **_stops(asked, cwd),
         )
     )
+
+
+def _stops(asked: argparse.Namespace, cwd: Path) -> dict[str, Any]:
+    """What `run` has to say where workers stop, or `profile` which of them are recorded."""
+    if asked.command == "profile":
+        return {"profile": asked.profile}
+    return {
+        "breakpoints": breakpoints(asked.breakpoints, cwd),
+        "workers": tuple(asked.workers),
+        "ranks": asked.ranks,
+        "post_mortem": asked.post_mortem,
+        "children": asked.children,
+    }
 
 
 def _list(parts: Parts, asked: argparse.Namespace) -> int:
@@ -149,6 +160,8 @@ class _Following:
         self._record = record
         self._now = read(record)
         self._stood = False
+        self._is_stopping = False
+        self._progress = Progress()
         self._tasks: set[asyncio.Task[None]] = set()
         self.left = False
 
@@ -157,7 +170,11 @@ class _Following:
             _say(f"The job goes on; `eagleray runs stop {self._record.id}` cancels it.")
             self.left = True
             return
-        _say("Stopping…")
+        if self._now is not None and self._now.plan.profile and not self._is_stopping:
+            _say("Finishing: what was recorded is gathered first; Ctrl-C once more skips that.")
+        else:
+            _say("Stopping…")
+        self._is_stopping = True
         task = asyncio.create_task(self._stop())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -169,6 +186,8 @@ class _Following:
         if now is None or self.left:
             return True
         self._say_stops(now)
+        for line in self._progress.lines(now.state.profile):
+            _say(line)
         return now.state.is_over
 
     def code(self) -> int:
@@ -179,6 +198,8 @@ class _Following:
         state = self._now.state
         if state.note:
             _say(state.note)
+        if self._now.plan.profile is not None:
+            _say(summary(state.profile))
         if state.code is None:
             return 1 if state.phase == "failed" else 0
         return state.code

@@ -1,0 +1,95 @@
+"""`eagleray profile`: a program is started with nsys at its workers; recordings begin, end and are gathered."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from eagleray.cli import run_commands
+from eagleray.cli.profile_progress import Progress, summary
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling.preview import SeenClass
+from eagleray.features.runs.plan import ProfilePlan
+from eagleray.features.runs.profile_plan import checked
+from eagleray.sidecar.parts import Parts
+
+
+async def profile(parts: Parts, asked: argparse.Namespace) -> int:
+    if asked.record:
+        count = await parts.profiling.record(asked.record, [], asked.seconds)
+        _say(f"{count} workers were asked to record; --stop or --seconds ends it.")
+        return 0
+    if asked.stop:
+        count = await parts.profiling.stop(asked.stop, [])
+        _say(f"{count} workers were asked to end their recording.")
+        return 0
+    if asked.gather:
+        return await _gather(parts, asked.gather)
+    asked.profile = plan_of(asked)
+    await _preview(parts, asked.cluster or "", asked.profile.workers)
+    return await run_commands.run(parts, asked)
+
+
+def plan_of(asked: argparse.Namespace) -> ProfilePlan:
+    """What was asked for; raises `bad-profile`."""
+    profile = ProfilePlan(
+        workers=tuple(asked.workers),
+        ranks=asked.ranks,
+        steps=asked.steps or "",
+        seconds=asked.seconds,
+        trace=asked.trace,
+        options=dict(asked.options),
+        nsys=asked.nsys,
+        output=asked.output,
+        when="steps"
+        if asked.steps is not None
+        else "seconds"
+        if asked.seconds
+        else "on-demand"
+        if asked.on_demand
+        else "always",
+    )
+    return checked(profile)
+
+
+async def _gather(parts: Parts, run: str) -> int:
+    progress = Progress()
+
+    def tell(seen: Profiled) -> None:
+        for line in progress.lines(seen):
+            _say(line)
+
+    seen = await parts.profiling.gather(run, tell)
+    _say(summary(seen))
+    return 0 if seen.gathered >= seen.expected else 1
+
+
+async def _preview(parts: Parts, cluster: str, patterns: tuple[str, ...]) -> None:
+    """Which classes of the cluster fit; a cluster that is only about to be used need not have any."""
+    if not cluster or cluster.startswith("ssh://"):
+        return
+    try:
+        seen = await parts.profiling.preview(cluster, patterns)
+    except EaglerayError as error:
+        _say(str(error))
+        return
+    for line in preview_lines(seen):
+        _say(line)
+
+
+def preview_lines(seen: list[SeenClass]) -> list[str]:
+    """The classes that fit, and how many do not."""
+    fitting = [one for one in seen if one.matched_by]
+    lines = [
+        f"{printable(one.name, 100)} fits {printable(one.matched_by, 60)} ({one.running} live now)"
+        for one in fitting
+    ]
+    others = len(seen) - len(fitting)
+    if seen and not fitting:
+        lines.append(f"None of the {others} classes that the cluster has seen fits.")
+    return lines
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,50 @@
+"""What is said in a terminal of a run that is profiled: each worker once, and what has changed since."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import printable
+from eagleray.common.profiled import Profiled, ProfiledWorker
+
+_SAYS = {"recording": "records", "writing": "writes its report"}
+
+
+class Progress:
+    """Gives the new lines at each look."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, str] = {}
+        self._files: set[str] = set()
+        self._sentence = ""
+
+    def lines(self, seen: Profiled | None) -> list[str]:
+        if seen is None:
+            return []
+        said = [line for worker in seen.workers for line in self._of_worker(worker)]
+        for file in sorted(set(seen.files) - self._files):
+            said.append(f"Gathered {printable(file, 400)}")
+        self._files.update(seen.files)
+        if seen.sentence and seen.sentence != self._sentence:
+            said.append(printable(seen.sentence, 600))
+        self._sentence = seen.sentence
+        return said
+
+    def _of_worker(self, worker: ProfiledWorker) -> list[str]:
+        before = self._workers.get(worker.key)
+        self._workers[worker.key] = worker.state
+        where = f"{worker.name} (pid {worker.pid} on {worker.node})"
+        said = []
+        if before is None:
+            said.append(worker.problem or worker.said or f"nsys is at {where}")
+        if before != worker.state and worker.state in _SAYS:
+            said.append(f"{where} {_SAYS[worker.state]}")
+        return [printable(line, 400) for line in said]
+
+
+def summary(seen: Profiled | None) -> str:
+    """What there is in the end."""
+    if seen is None or not seen.workers:
+        return "No worker was profiled: no class or name of a worker fits the patterns."
+    missing = seen.expected - seen.gathered
+    lost = f"; {missing} did not come" if missing > 0 else ""
+    reports = "1 report" if seen.gathered == 1 else f"{seen.gathered} reports"
+    return f"{reports} in {seen.folder}{lost}"
