@@ -1,0 +1,105 @@
+// What nsys does, in the rows of runs, and which workers a command is meant for.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Row } from "../../extension/common/rows";
+import { gatheredSentence, newlyGathered } from "../../extension/features/profiling/gathered_model";
+import type { ProfiledRun } from "../../extension/features/profiling/messages";
+import { reportsOf, targetsOf } from "../../extension/features/profiling/targets_model";
+import { runsTexts } from "../../extension/features/runs/model";
+import { aRun, runWorker } from "../runs/samples";
+import { clustersOf } from "../workers/samples";
+import { profiledRun, profiledWorker } from "./samples";
+
+function texts(row: "run" | "runWorker", ...runs: ProfiledRun[]): ReturnType<typeof runsTexts> {
+  const view = { runs: { runs: [] }, clusters: clustersOf([]), profiled: { runs }, now_s: 1060 };
+  const run = aRun();
+  return runsTexts(view, row === "run" ? { row, run } : { row, run, worker: runWorker() });
+}
+
+const recording = profiledWorker({ worker_id: "cafe", state: "recording" });
+const RUNS: readonly (readonly [Partial<ProfiledRun>, string])[] = [
+  [{}, "1 worker profiled"],
+  [{ workers: [] }, "nobody profiled yet"],
+  [{ gathered: 2 }, "2 reports"],
+  [{ state: "recording", workers: [profiledWorker(), recording] }, "recording 1 of 2 workers"],
+  [{ state: "writing" }, "writing 1 report"],
+  [{ state: "gathering", gathered: 3, expected: 8 }, "gathering 3 of 8 reports"],
+  [{ state: "gathered", gathered: 8, expected: 8 }, "8 reports gathered"],
+  [{ state: "failed", sentence: "The disk is full." }, "not gathered: The disk is full."],
+];
+
+for (const [changes, words] of RUNS) {
+  test(`a run of which is said “${words}”`, () => {
+    assert.equal(texts("run", profiledRun(changes)).description, `running · ${words} · 1 min`);
+  });
+}
+
+test("menus tell a run that records from one that could, and both from one without nsys", () => {
+  assert.equal(texts("run").context, "run.live");
+  assert.equal(texts("run", profiledRun()).context, "run.live.profiled");
+  assert.equal(texts("run", profiledRun({ workers: [recording] })).context, "run.live.recording");
+});
+
+test("a worker says that nsys is with it, records, writes, or why it is not", () => {
+  const said = (changes: object): readonly [string, string] => {
+    const row = texts("runWorker", profiledRun({ workers: [profiledWorker(changes)] }));
+    return [row.description.split(" · ")[1] ?? "", row.context];
+  };
+  assert.deepEqual(said({}), ["profiled", "runWorker.free.profiled"]);
+  assert.deepEqual(said({ state: "recording" }), ["recording", "runWorker.free.recording"]);
+  assert.deepEqual(said({ state: "writing" }), ["writing its report", "runWorker.free.profiled"]);
+  assert.deepEqual(said({ state: "gathered", reports: ["/a"] }), [
+    "1 report",
+    "runWorker.free.profiled",
+  ]);
+  assert.deepEqual(said({ state: "missing", sentence: "n1 has no nsys." }), [
+    "without nsys: n1 has no nsys.",
+    "runWorker.free",
+  ]);
+});
+
+test("the log line of the worker stands in its tooltip", () => {
+  assert.match(texts("runWorker", profiledRun()).tooltip, /Nsight profiling enabled for worker/);
+});
+
+test("rows of any view name the profiled workers among them, each run once", () => {
+  const profiled = { runs: [profiledRun({ workers: [profiledWorker(), recording] })] };
+  const run = aRun();
+  const row: Row = { row: "runWorker", run, worker: runWorker() };
+  const { run: id } = profiledRun();
+  assert.deepEqual(targetsOf([row], profiled), [{ run: id, workers: ["beef"] }]);
+  assert.deepEqual(targetsOf([row, { row: "run", run }], profiled), [{ run: id, workers: [] }]);
+  const other: Row = { row: "runWorker", run, worker: runWorker({ worker_id: "cafe" }) };
+  assert.deepEqual(targetsOf([row, other, row], profiled), [
+    { run: id, workers: ["beef", "cafe"] },
+  ]);
+  const stranger: Row = { row: "runWorker", run, worker: runWorker({ worker_id: "f00d" }) };
+  assert.deepEqual(targetsOf([stranger], profiled), []);
+});
+
+test("the reports of a worker, and those of its run", () => {
+  const workers = [
+    profiledWorker({ reports: ["/a"] }),
+    profiledWorker({ worker_id: "cafe", reports: ["/b", "/c"] }),
+  ];
+  const profiled = { runs: [profiledRun({ workers })] };
+  const { run } = profiledRun();
+  assert.deepEqual(reportsOf({ run, workers: ["cafe"] }, profiled), ["/b", "/c"]);
+  assert.deepEqual(reportsOf({ run, workers: [] }, profiled), ["/a", "/b", "/c"]);
+});
+
+test("only what a change has finished is news", () => {
+  const before = { runs: [profiledRun({ state: "gathering" }), profiledRun({ run: "2" })] };
+  const done = profiledRun({ state: "gathered", gathered: 2, expected: 2 });
+  const now = {
+    runs: [done, profiledRun({ run: "2" }), profiledRun({ run: "3", state: "gathered" })],
+  };
+  assert.deepEqual(newlyGathered(before, now), [done]);
+  assert.deepEqual(newlyGathered(now, now), []);
+  assert.equal(gatheredSentence(done), "2 reports gathered.");
+  const some = { ...done, expected: 3, sentence: "Node n2 has gone." };
+  assert.equal(gatheredSentence(some), "2 of 3 reports gathered. Node n2 has gone.");
+  const failed = { ...done, state: "failed", sentence: "The disk is full." } as const;
+  assert.equal(gatheredSentence(failed), "The reports were not gathered: The disk is full.");
+});
