@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import fnmatch
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,9 @@ class FakeDashboard:
         self.version: dict[str, Any] = json.loads(self.recorded["version"]["body"])
         self.jobs: list[dict[str, Any]] = json.loads(self.recorded["jobs"]["body"])
         self.logs: dict[str, str] = {}
+        # By the id of a node, below its logs; those of a node without a fault come as they are.
+        self.files: dict[str, dict[str, bytes]] = {}
+        self.gone_nodes: set[str] = set()
         self.token = ""
         self.fault = ""
         self.requests: list[web.Request] = []
@@ -141,7 +145,26 @@ class FakeDashboard:
         }
         return web.json_response(whole)
 
+    def _node_file(self, request: web.Request, node: str) -> web.StreamResponse:
+        """As Ray answers: the end of a file unless all its lines are asked for, as one text without a length."""
+        if node in self.gone_nodes:
+            said = {"result": False, "msg": f"Agent for node id: {node} doesn't exist.", "data": {}}
+            return web.json_response(said, status=500)
+        if request.path == "/api/v0/logs":
+            found = fnmatch.filter(self.files[node], request.query["glob"])
+            return web.json_response(
+                {"result": True, "msg": "", "data": {"result": {"internal": found}}}
+            )
+        content = self.files[node].get(request.query["filename"])
+        if content is None:
+            return web.Response(status=500, text="File not found")
+        if request.query.get("lines", "1000") != "-1":
+            content = b"".join(content.splitlines(keepends=True)[-1000:])
+        return web.Response(body=content, content_type="text/plain")
+
     def _log(self, request: web.Request) -> web.StreamResponse:
+        if (node := request.query.get("node_id", "")) in self.files:
+            return self._node_file(request, node)
         if request.path == "/api/v0/logs":
             names = {"worker_err": [name for name in self.logs if name.endswith(".err")]}
             data = {"result": names} if self.logs else self._recorded_json("log_files")["data"]

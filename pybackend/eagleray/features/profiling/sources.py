@@ -77,11 +77,13 @@ class Folder:
             return []
 
     def _small(self, name: str) -> bytes:
-        fd = self._open(name)
+        """Nothing, for what is no file: it must not hide the others."""
+        try:
+            fd = self._open(name)
+        except EaglerayError:
+            return b""
         try:
             return os.read(fd, SMALL)
-        except OSError as error:
-            raise report_unreachable(name, str(error.strerror)) from error
         finally:
             os.close(fd)
 

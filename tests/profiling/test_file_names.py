@@ -1,0 +1,86 @@
+"""Names that come from a cluster: whatever they are, what is written here lies in the folder and has a plain name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from eagleray.features.profiling.file_names import is_taken, local
+from eagleray.features.profiling.manifest import Entry, entry_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.profiling.reports import content, described
+
+PLAIN = re.compile(r"[A-Za-z0-9_+=@-][A-Za-z0-9._+=@-]{0,199}")
+
+
+@given(st.lists(st.text(min_size=1, max_size=300), max_size=8))
+def test_every_name_here_is_plain_and_nobody_elses(names: list[str]) -> None:
+    taken: list[str] = []
+    for name in names:
+        taken.append(local(name, taken))
+    assert all(PLAIN.fullmatch(name) and name.endswith(".nsys-rep") for name in taken)
+    assert len({name.casefold() for name in taken}) == len(taken)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "/etc/passwd",
+        "a/b",
+        "a\\b",
+        "a\0b",
+        ".hidden",
+        "-o",
+        "a\nb",
+        "\x1b[2J",
+        "x" * 256,
+    ],
+)
+def test_names_that_are_not_taken(name: str) -> None:
+    assert not is_taken(name)
+
+
+def test_a_colon_as_in_the_names_of_nemo_rl_becomes_plain() -> None:
+    assert local("policy_2:3_4711.nsys-rep", []) == "policy_2_3_4711.nsys-rep"
+    assert local("A.nsys-rep", ["a.nsys-rep"]) == "A.2.nsys-rep"
+
+
+def test_a_description_is_read_with_all_that_the_list_names() -> None:
+    entry = entry_of("p.nsys-rep", described(b"x", nsys_version="2022.4", options={"t": "nvtx"}))
+    assert entry is not None
+    assert (entry.class_name, entry.pid, entry.rank, entry.gpus) == ("Policy", 7, "0", ("0",))
+    assert (entry.nsys_version, entry.options) == ("2022.4", ("t=nvtx",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[" * 100_000,
+        b"{}",
+        b"\xff\xfe",
+        described(b"", size=-1),
+        described(b"", size="9"),
+        described(b"", size=True),
+        described(b"", size=2**60),
+        described(b"", sha256="../../x"),
+        described(b"", sha256=""),
+    ],
+)
+def test_a_description_that_is_none(text: bytes) -> None:
+    assert entry_of("p.nsys-rep", text) is None
+
+
+def test_hostile_words_of_a_description_are_one_line() -> None:
+    said = described(b"x", name="a\n\x1b[2Jb" * 200, run="\0", pid="7", options=[{}, 1, "o\n"])
+    entry = entry_of("p.nsys-rep", said)
+    assert isinstance(entry, Entry)
+    assert entry.name.isprintable() and len(entry.name) <= 300 and entry.pid == 0
+    assert entry.options == ("", "1", "o ")
+    assert len(content(1, 9)) == 9

@@ -1,0 +1,181 @@
+"""The reports of a run while it lives: fetched as they come, waited for before its end, and given up in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import OpenedSocket
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling import run_reports
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.routes.spec import DIRECT, RouteSpec
+
+from tests.fakes.agent import agent_of
+from tests.fakes.dashboard import FakeDashboard
+from tests.profiling.reports import RUN, content, described, put, status
+
+STATUS = "p.n1.7.worker.json"
+NAME = "p.n1.7.nsys-rep"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_S", "SOON_S"):
+        monkeypatch.setattr(run_reports, name, 0.01)
+    monkeypatch.setattr(run_reports, "GONE_S", 0.2)
+
+
+class Nsys:
+    """Takes the question to end a recording, as the gates pass it on; `does` is what comes of it."""
+
+    def __init__(self, does: Callable[[], None] = lambda: None, asked: int = 1) -> None:
+        self._does = does
+        self._asked = asked
+        self.stops = 0
+
+    async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
+        self.stops += 1
+        self._does()
+        return self._asked
+
+
+class Opens:
+    async def open_socket(self, routes: list[RouteSpec], host: str, port: int) -> OpenedSocket:
+        raise EaglerayError("port-refused", "nobody listens there")
+
+
+def reports(
+    there: Path, here: Path, nsys: Nsys, home: run_reports.Home = lambda: None, quiet_s: float = 60
+) -> RunReports:
+    sources = SourcesOfRun(RUN, there, Opens(), lambda cluster, ip: [DIRECT])
+    return RunReports(RUN, Gathering(RUN, here), sources, home, nsys, quiet_s)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():
+        await asyncio.sleep(0.01)
+
+
+async def test_a_report_comes_while_the_run_goes_on(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    made = reports(there, tmp_path / "here", Nsys())
+    running = asyncio.create_task(made.run())
+    await until(lambda: (tmp_path / "here").exists())
+    there.mkdir()
+    said = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
+    (there / STATUS).write_bytes(status("recording", said=said))
+    await until(lambda: made.seen.phase == "recording")
+    assert made.seen.workers[0].said == said
+    put(there, NAME, b"one")
+    (there / STATUS).write_bytes(status("armed", reports=[NAME]))
+    await until(lambda: made.seen.gathered == 1)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await made.close()
+    assert made.seen.workers[0].reports == (str(tmp_path / "here" / NAME),)
+    assert (made.seen.expected, made.seen.phase) == (1, "idle")
+
+
+async def test_finishing_waits_until_what_was_recorded_is_here(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / STATUS).write_bytes(status("recording"))
+    nsys = Nsys(lambda: (there / STATUS).write_bytes(status("writing")) and None)
+    made = reports(there, tmp_path / "here", nsys)
+    finishing = asyncio.create_task(made.finish())
+    await until(lambda: made.seen.workers != () and made.seen.workers[0].state == "writing")
+    # It grows, as nsys writes it, and is none before its description is there.
+    (there / NAME).write_bytes(b"")
+    await asyncio.sleep(0)
+    assert not finishing.done()
+    put(there, NAME, b"one")
+    assert not finishing.done()
+    (there / STATUS).write_bytes(status("armed", reports=[NAME]))
+    await finishing
+    await made.close()
+    assert nsys.stops == 1 and (tmp_path / "here" / NAME).read_bytes() == b"one"
+
+
+async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / STATUS).write_bytes(status("writing"))
+    made = reports(there, tmp_path / "here", Nsys())
+    rest = asyncio.create_task(made.rest())
+    await until(lambda: made.seen.phase == "gathering" and made.seen.workers != ())
+    put(there, NAME, b"one")
+    (there / STATUS).write_bytes(status("ended", reports=[NAME]))
+    await rest
+    await made.close()
+    assert (made.seen.phase, made.seen.gathered) == ("gathered", 1)
+
+
+async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / STATUS).write_bytes(status("writing"))
+    made = reports(there, tmp_path / "here", Nsys(), quiet_s=0.05)
+    await made.rest()
+    await made.close()
+    assert made.seen.gathered == 0
+
+
+async def test_nobody_records_and_nobody_is_waited_for(tmp_path: Path) -> None:
+    made = reports(tmp_path / "there", tmp_path / "here", Nsys(asked=0))
+    await made.finish()
+    await made.close()
+    assert (made.seen.phase, made.seen.workers) == ("gathered", ())
+
+
+async def test_a_node_without_nsys_is_said_by_its_name(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    problem = "nsys was not found on n1; the worker runs without it."
+    (there / STATUS).write_bytes(status("missing", problem=problem))
+    made = reports(there, tmp_path / "here", Nsys(asked=0))
+    await made.rest()
+    await made.close()
+    assert [(one.state, one.problem) for one in made.seen.workers] == [("missing", problem)]
+
+
+async def test_what_another_process_gathers_is_left_to_it(tmp_path: Path) -> None:
+    made = reports(tmp_path / "there", tmp_path / "here", Nsys())
+    with Gathering(RUN, tmp_path / "here").held(), pytest.raises(EaglerayError) as raised:
+        await made.now()
+    await made.close()
+    assert raised.value.code == "being-gathered"
+    assert made.seen.phase == "failed" and "Somebody else" in made.seen.sentence
+
+
+async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_path: Path) -> None:
+    fake = FakeDashboard()
+    await fake.start()
+    node_id = next(row["node_id"] for row in fake.rows["nodes"] if row["state"] == "ALIVE")
+    for row in fake.rows["nodes"]:
+        row["node_ip"] = "127.0.0.1"
+    report = content(5, 50_000)
+    folder = f"eagleray/{RUN}/"
+    fake.files[node_id] = {folder + NAME: report, folder + NAME + ".json": described(report)}
+    dashboard = Dashboard(fake.address)
+    try:
+        async with agent_of(fake.files[node_id]) as agent:
+            told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
+            fake.files[node_id][folder + STATUS] = told
+            made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
+            await made.now()
+            assert agent.starts == [0]
+            # The cluster ends; what was seen of it stays.
+            fake.fault = "error_500"
+            await made.rest()
+            await made.close()
+    finally:
+        await dashboard.close()
+        await fake.stop()
+    assert (tmp_path / "here" / NAME).read_bytes() == report
+    assert made.seen.gathered == made.seen.expected == len(made.seen.workers) == 1
