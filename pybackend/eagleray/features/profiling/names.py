@@ -1,31 +1,56 @@
-"""Names of reports, which come from a cluster: which of them are taken, and what they are called here."""
+"""The names of one column of StringIds, and sums over calls and kernels that bear the same name."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Iterable
+from typing import Any
 
-REPORT = ".nsys-rep"
-ENTRY = ".nsys-rep.json"
-STATUS = ".worker.json"
-# What file systems of every kind take: a colon is none of them, and scp sees a host before it.
-_PLAIN = re.compile(r"[^A-Za-z0-9._+=@-]")
-_LONGEST = 200
+from attrs import define
+
+from eagleray.features.profiling.database import Database, shown, whole
+from eagleray.features.profiling.tables import Cell
 
 
-def is_taken(name: str) -> bool:
-    """Whether a file of that name is asked for: one name in the folder of the run, that no tool reads otherwise."""
-    if name in ("", ".", "..") or name.startswith((".", "-")) or len(name.encode()) > 255:
-        return False
-    return name.isprintable() and not {"/", "\\", "\0"}.intersection(name)
+@define
+class Sums:
+    """Of things with one name: how many, and their times."""
+
+    count: int = 0
+    total: int = 0
+    least: int | None = None
+    most: int = 0
+
+    def add(self, count: object, total: object, least: object, most: object) -> None:
+        self.count += whole(count)
+        self.total += whole(total)
+        low = whole(least)
+        self.least = low if self.least is None else min(self.least, low)
+        self.most = max(self.most, whole(most))
 
 
-def local(name: str, taken: Collection[str]) -> str:
-    """What a report is called here: a plain name that none of `taken` has, in any case of its letters."""
-    stem = _PLAIN.sub("_", name.removesuffix(REPORT)).lstrip(".-_")[: _LONGEST - 20] or "report"
-    used = {one.casefold() for one in taken}
-    number, found = 1, f"{stem}{REPORT}"
-    while found.casefold() in used:
-        number += 1
-        found = f"{stem}.{number}{REPORT}"
+def by_name(database: Database, rows: Iterable[tuple[Any, ...]], unnamed: str) -> dict[str, Sums]:
+    """Rows of (StringIds number, count, total, min, max); one name may have several numbers."""
+    every = list(rows)
+    names = database.strings({key for key, *_ in every if isinstance(key, int)})
+    found: dict[str, Sums] = {}
+    for key, *sums in every:
+        name = names.get(key, "") or (f"{unnamed} {shown(key)}" if key is not None else unnamed)
+        found.setdefault(name, Sums()).add(*sums)
     return found
+
+
+def cells(found: dict[str, Sums]) -> list[tuple[Cell, ...]]:
+    """Rows of a table: name, count, total, share, average, min, max."""
+    every = sum(one.total for one in found.values())
+    return [
+        (
+            name,
+            one.count,
+            one.total,
+            one.total / every if every else 0.0,
+            one.total // one.count if one.count else 0,
+            one.least,
+            one.most,
+        )
+        for name, one in found.items()
+    ]

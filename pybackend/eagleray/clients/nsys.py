@@ -1,0 +1,148 @@
+"""nsys of this machine: where it is, its version, and the export of a report into a database.
+
+It writes what it exports under another name first, and success is a file that is there: nsys ends with 0
+also when it has written none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.errors import printable
+from eagleray.common.report_errors import export_failed, export_slow, nsys_missing
+
+VERSION_LIMIT_S = 20.0
+EXPORT_LIMIT_S = 120.0
+# A slow disk takes so long for a megabyte of a report.
+EXPORT_S_PER_MB = 2.0
+
+_VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
+_PERCENT = re.compile(rb"(\d{1,3})%")
+_UNIT = re.compile(r"[^\x20-\x7e]|\[[^\]]*\]?")
+
+
+@frozen
+class Nsys:
+    """An nsys that can be run."""
+
+    program: str
+
+    async def version(self) -> str:
+        """ "2022.4.2.1", or "" when it does not say."""
+        try:
+            _, said = await _run([self.program, "--version"], VERSION_LIMIT_S)
+        except (OSError, asyncio.TimeoutError):
+            return ""
+        found = _VERSION.search(said)
+        return found[1] if found else ""
+
+    async def export(
+        self,
+        report: Path,
+        size: int,
+        database: Path,
+        percent: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Makes `database` of a report of `size` bytes, whole or not at all; ends nsys when it is cancelled."""
+        made = database.with_name(f".{database.name}.{os.getpid()}.part")
+        limit_s = EXPORT_LIMIT_S + size / 2**20 * EXPORT_S_PER_MB
+        command = [self.program, "export", "--type", "sqlite", "--force-overwrite=true"]
+        try:
+            code, said = await _run([*command, "-o", str(made), str(report)], limit_s, percent)
+            if code != 0 or not made.exists() or made.stat().st_size == 0:
+                raise export_failed(str(report), await self.version(), _reason(said, code))
+            made.replace(database)
+        except asyncio.TimeoutError as error:
+            raise export_slow(str(report), limit_s) from error
+        except OSError as error:
+            raise export_failed(str(report), "", error.strerror or str(error)) from error
+        finally:
+            made.unlink(missing_ok=True)
+
+
+def find(environ: Mapping[str, str] | None = None, root: Path = Path("/")) -> Nsys | None:
+    """The nsys to use.
+
+    1. The one that EAGLERAY_NSYS names.
+    2. One of the PATH, whose folders that are not absolute are left out: they lead into somebody's code.
+    3. Where CUDA and Nsight Systems install it, the newest first.
+    """
+    environ = os.environ if environ is None else environ
+    if named := environ.get("EAGLERAY_NSYS"):
+        return Nsys(named) if _can_run(Path(named)) else None
+    folders = [Path(one) for one in environ.get("PATH", "").split(os.pathsep)]
+    places = [folder / "nsys" for folder in folders if folder.is_absolute()]
+    places.append(root / "usr/local/cuda/bin/nsys")
+    installed = (root / "opt/nvidia/nsight-systems").glob("*/bin/nsys")
+    places += sorted(installed, key=lambda path: _numbers(path.parts[-3]), reverse=True)
+    return next((Nsys(str(place)) for place in places if _can_run(place)), None)
+
+
+def needed(report: Path, environ: Mapping[str, str] | None = None) -> Nsys:
+    """As `find`; raises `nsys-missing` where there is none to read `report`."""
+    nsys = find(environ)
+    if nsys is None:
+        raise nsys_missing(str(report))
+    return nsys
+
+
+def _can_run(path: Path) -> bool:
+    try:
+        return path.is_file() and os.access(path, os.X_OK)
+    except OSError:
+        return False
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def _reason(said: str, code: int) -> str:
+    """The last line that is no progress bar."""
+    lines = [_UNIT.sub(" ", line).strip() for line in re.split(r"[\r\n]", said)]
+    spoken = [line for line in lines if line and not line.startswith("Exporting ")]
+    return printable(spoken[-1] if spoken else f"it ended with {code} and wrote nothing").rstrip(
+        "."
+    )
+
+
+async def _run(
+    command: list[str], limit_s: float, percent: Callable[[int], None] = lambda _: None
+) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        said = await asyncio.wait_for(_followed(process, percent), limit_s)
+    finally:
+        if process.returncode is None:
+            # Its helpers too, which would write on.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return process.returncode or 0, said
+
+
+async def _followed(process: asyncio.subprocess.Process, percent: Callable[[int], None]) -> str:
+    """The end of what it says; the progress bar in it is told as numbers."""
+    assert process.stdout
+    kept, before = b"", -1
+    while chunk := await process.stdout.read(2**14):
+        kept = (kept + chunk)[-(2**16) :]
+        if (found := _PERCENT.findall(chunk)) and (now := min(100, int(found[-1]))) != before:
+            before = now
+            percent(now)
+    await process.wait()
+    return kept.decode("utf-8", "replace")

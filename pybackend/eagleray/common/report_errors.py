@@ -1,0 +1,73 @@
+"""Errors of nsys reports: whether there is one, whether it is whole, and what can read it."""
+
+from __future__ import annotations
+
+from eagleray.common.errors import EaglerayError, printable
+
+
+def no_report(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-report",
+        f"{printable(path)} cannot be read: {printable(why)}.",
+        "Name a .nsys-rep file, or the .sqlite that nsys made of one.",
+    )
+
+
+def empty_report(path: str) -> EaglerayError:
+    return EaglerayError(
+        "empty-report",
+        f"{printable(path)} has 0 bytes.",
+        "nsys may still be writing it; when nothing comes, record once more.",
+    )
+
+
+def not_a_report(path: str) -> EaglerayError:
+    return EaglerayError(
+        "not-a-report",
+        f"{printable(path)} is a database, but none that nsys has made.",
+        "Name the .sqlite that `nsys export --type sqlite` made of a report.",
+    )
+
+
+def damaged_report(path: str, detail: str) -> EaglerayError:
+    return EaglerayError(
+        "damaged-report",
+        f"{printable(path)} is damaged or not whole: {printable(detail)}.",
+        "Copy it once more, or export it anew with `nsys export --type sqlite`.",
+        detail,
+    )
+
+
+def nsys_missing(path: str) -> EaglerayError:
+    return EaglerayError(
+        "nsys-missing",
+        f"nsys is not on this machine, and only it can read {printable(path)}.",
+        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite,"
+        " or name your nsys in EAGLERAY_NSYS.",
+    )
+
+
+def export_failed(path: str, version: str, said: str) -> EaglerayError:
+    return EaglerayError(
+        "export-failed",
+        f"nsys {printable(version, 40)} cannot read {printable(path)}: {printable(said)}.",
+        "The report may be cut off, or of a newer nsys: then export it with that one"
+        " (`nsys export --type sqlite`) and open the .sqlite.",
+        said,
+    )
+
+
+def export_slow(path: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "export-slow",
+        f"nsys did not export {printable(path)} within {seconds:g} s and was stopped.",
+        "Export it by hand with `nsys export --type sqlite` and open the .sqlite.",
+    )
+
+
+def reading_slow(path: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "reading-slow",
+        f"{printable(path)} was not read within {seconds:g} s.",
+        "Record a shorter time or fewer steps, or look at it in Nsight Systems.",
+    )

@@ -1,0 +1,134 @@
+"""A database that nsys has exported, read and never written, whichever of its tables are there.
+
+Nothing in it is trusted: neither that it is whole nor its types, names or sizes.  It is not mapped into memory,
+since a file that is cut off under a map ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from attrs import frozen
+
+from eagleray.common.errors import cancelled, printable
+from eagleray.common.report_errors import damaged_report, not_a_report, reading_slow
+from eagleray.features.profiling.limits import Limits
+
+# How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
+STEPS = 200_000
+CHUNK = 1_000
+AT_ONCE = 5_000
+LONGEST_NAME = 500
+# Older and newer exports name the table of what they say of themselves differently.
+META_TABLES = ("EXPORT_META_DATA", "META_DATA_EXPORT")
+
+
+@frozen
+class Database:
+    """The file and the columns of its tables; every query opens it anew, so that threads share nothing."""
+
+    path: Path
+    limits: Limits
+    tables: Mapping[str, frozenset[str]]
+
+    def has(self, table: str, *columns: str) -> bool:
+        return table in self.tables and self.tables[table] >= set(columns)
+
+    def rows(self, sql: str, values: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        for chunk in self.chunks(sql, values):
+            yield from chunk
+
+    def chunks(
+        self, sql: str, values: tuple[object, ...] = (), size: int = CHUNK
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows in lists of `size`; raises an error of the catalogue, also in the middle."""
+        with _connected(self.path, self.limits) as connection:
+            cursor = connection.execute(sql, values)
+            while chunk := cursor.fetchmany(size):
+                yield chunk
+
+    def strings(self, ids: set[int]) -> dict[int, str]:
+        """The texts of StringIds, each on one line and of bounded length."""
+        if not ids or not self.has("StringIds", "id", "value"):
+            return {}
+        found: dict[int, str] = {}
+        wanted = sorted(ids)
+        for at in range(0, len(wanted), AT_ONCE):
+            # The numbers are ours to write: they are integers.
+            marks = ",".join(map(str, wanted[at : at + AT_ONCE]))
+            text = f"substr(value, 1, {LONGEST_NAME})"
+            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({marks})"  # noqa: S608
+            found.update((number, shown(said)) for number, said in self.rows(sql))
+        return found
+
+
+def opened(path: Path, limits: Limits) -> Database:
+    """Blocks.  Raises `damaged-report`, or `not-a-report` when nsys has not made it."""
+    tables: dict[str, frozenset[str]] = {}
+    with _connected(path, limits) as connection:
+        # Views and virtual tables could run what somebody else has written.
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+        for (name,) in connection.execute(sql).fetchall():
+            columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
+            tables[name] = frozenset(column for (column,) in columns)
+    if not (any(name in tables for name in META_TABLES) or "StringIds" in tables):
+        raise not_a_report(str(path))
+    return Database(path, limits, tables)
+
+
+@contextlib.contextmanager
+def _connected(path: Path, limits: Limits) -> Iterator[sqlite3.Connection]:
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.text_factory = _text
+            connection.set_progress_handler(limits.are_reached, STEPS)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        if limits.is_cancelled:
+            raise cancelled() from error
+        if limits.are_reached():
+            raise reading_slow(str(path), limits.limit_s) from error
+        raise damaged_report(str(path), str(error)) from error
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def shown(value: object) -> str:
+    """A name as it is shown: on one line, without what steers terminals, of bounded length."""
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return printable(text[: LONGEST_NAME + 1], LONGEST_NAME)
+
+
+def whole(value: object) -> int:
+    """A number of the database as an integer; what is no number is 0."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and abs(value) < 2.0**63:
+        return round(value)
+    return 0
+
+
+def pid(global_id: int) -> int:
+    """nsys packs the machine, the process and the thread into one number."""
+    return global_id >> 24 & 0xFFFFFF
+
+
+def tid(global_id: int) -> int:
+    return global_id & 0xFFFFFF

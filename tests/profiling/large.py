@@ -1,0 +1,64 @@
+"""A large recording with known answers: steps of training on some GPUs, each with its gap and its all-reduce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from tests.profiling.databases import Copy, Kernel, Range, Recording
+
+# Of a step of 1 000 units: kernels side by side, then an all-reduce, then nothing at all.
+UNIT = 1_000
+COMPUTE, REDUCE, GAP = 800, 100, 100
+NAMES = [f"void gemm_{size}<float>(float const*, float*)" for size in range(40)]
+REDUCTION = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+@frozen
+class Steps:
+    """`count` steps on each of `gpus` GPUs, with `kernels` kernels in each step."""
+
+    count: int
+    kernels: int
+    gpus: int = 1
+
+    @property
+    def step_ns(self) -> int:
+        """How long a step takes: a kernel of compute takes a unit, and so does the pause behind it."""
+        return self.compute_ns + 2 * REDUCE * UNIT
+
+    @property
+    def compute_ns(self) -> int:
+        return (self.kernels - 1) * UNIT
+
+    def recording(self) -> Recording:
+        return Recording(
+            kernels=self._kernels(),
+            copies=[
+                Copy(s * self.step_ns, s * self.step_ns + 500, 4096) for s in range(self.count)
+            ],
+            ranges=self._ranges(),
+            gpus={gpu: "NVIDIA H100" for gpu in range(self.gpus)},
+            end=self.count * self.step_ns,
+        )
+
+    def _kernels(self) -> Iterator[Kernel]:
+        for step in range(self.count):
+            begin = step * self.step_ns
+            for number in range(self.kernels - 1):
+                start = begin + number * UNIT
+                for gpu in range(self.gpus):
+                    # Every fourth kernel leaves a hole of a tenth behind it.
+                    end = start + (UNIT - 100 if number % 4 == 3 else UNIT)
+                    yield Kernel(start, end, NAMES[number % len(NAMES)], gpu)
+            start = begin + self.compute_ns
+            for gpu in range(self.gpus):
+                yield Kernel(start, start + REDUCE * UNIT, REDUCTION, gpu)
+
+    def _ranges(self) -> Iterator[Range]:
+        for step in range(self.count):
+            begin, end = step * self.step_ns, (step + 1) * self.step_ns
+            yield Range(begin, end, f"step {step}")
+            yield Range(begin, begin + self.compute_ns, "forward", registered=True)
+            yield Range(end - 2 * REDUCE * UNIT, end, "all_reduce", registered=True)
