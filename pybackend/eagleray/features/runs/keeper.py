@@ -141,6 +141,8 @@ class Keeper:
             self._write(evolve(self._state, phase="stopping"))
             if first and self._reports is not None:
                 await self._unless_skipped(self._reports.finish())
+                # Who asked again meanwhile had no time for that, and said no more by it.
+                self._stop_asked.clear()
             try:
                 await self._starter.stop(self._hurry)
             except EaglerayError as error:

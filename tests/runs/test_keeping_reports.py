@@ -1,0 +1,151 @@
+"""A keeper of a run that is profiled: the reports come before the end of the program, unless there is no time."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from eagleray.common.profiled import Profiled
+from eagleray.features.runs import keeper as keepers
+from eagleray.features.runs.keeper import Keeper
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.starters.starting import Ending, Started
+from eagleray.features.runs.state import RunState
+
+PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keepers, "LOOK_S", 0.01)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    return Records(tmp_path).create(PLAN, RunState("starting", 1.0))
+
+
+class World:
+    """The program, what watches it and what gathers its reports; `story` is what happened, in order."""
+
+    def __init__(self) -> None:
+        self.story: list[str] = []
+        self.over = asyncio.Event()
+        self.may_finish = asyncio.Event()
+        self.may_rest = asyncio.Event()
+        self.seen = Profiled("/here")
+
+    # The starter.
+
+    async def start(self) -> Started:
+        return Started()
+
+    async def ended(self) -> Ending:
+        await self.over.wait()
+        self.story.append("ended")
+        return Ending(0)
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        self.story.append("stop")
+        self.over.set()
+
+    # What is watched, and the reports.
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def last_look(self) -> None: ...
+
+    def update(self, state: RunState) -> RunState:
+        return state
+
+    def note(self, ending: Ending) -> str:
+        return ""
+
+    async def close(self) -> None:
+        self.story.append("close")
+
+    async def finish(self) -> None:
+        self.story.append("finish")
+        await self.may_finish.wait()
+        self.story.append("finished")
+
+    async def rest(self) -> None:
+        self.story.append("rest")
+        await self.may_rest.wait()
+        self.seen = Profiled("/here", "gathered", expected=1, gathered=1)
+        self.story.append("rested")
+
+
+async def kept(record: Record, world: World) -> tuple[Keeper, asyncio.Task[None]]:
+    async def make() -> World:
+        return world
+
+    output = Output(record.output)
+    keeper = Keeper(record, output, make, world, reports=world)
+    running = asyncio.create_task(keeper.run())
+    running.add_done_callback(lambda _: output.close())
+    while record.state().phase != "running" or record.state().profile is None:
+        await asyncio.sleep(0.01)
+    return keeper, running
+
+
+async def test_the_reports_come_before_the_program_is_ended(record: Record) -> None:
+    world = World()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "finish" not in world.story:
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "stopping" and "stop" not in world.story
+    world.may_finish.set()
+    world.may_rest.set()
+    await running
+    assert world.story[:6] == ["finish", "finished", "stop", "ended", "rest", "rested"]
+    state = record.state()
+    assert (state.phase, state.profile) == (
+        "ended",
+        Profiled("/here", "gathered", expected=1, gathered=1),
+    )
+
+
+async def test_who_asks_twice_has_no_time_for_reports(record: Record) -> None:
+    world = World()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "finish" not in world.story:
+        await asyncio.sleep(0.01)
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "stop", "ended"]
+    assert "finished" not in world.story and "rested" not in world.story
+
+
+async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: Record) -> None:
+    world = World()
+    _, running = await kept(record, world)
+    world.over.set()
+    while "rest" not in world.story:
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "running" and not running.done()
+    world.may_rest.set()
+    await running
+    assert world.story[:3] == ["ended", "rest", "rested"]
+    assert (record.state().phase, record.state().code) == ("ended", 0)
+
+
+async def test_reports_that_fail_do_not_keep_a_program_alive(record: Record) -> None:
+    class Broken(World):
+        async def finish(self) -> None:
+            raise RuntimeError("a fault of ours")
+
+        async def rest(self) -> None:
+            raise RuntimeError("another one")
+
+    world = Broken()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    await running
+    assert record.state().phase == "ended" and "stop" in world.story
