@@ -58,6 +58,11 @@ def runs() -> Path:
     return private_folder(home() / "runs")
 
 
+def reports() -> Path:
+    """Where that is kept which was read of reports and cannot lie beside them."""
+    return private_folder(home() / "reports")
+
+
 def in_cluster() -> Path:
     """Where the code lies that runs inside the programs of runs; their nodes may share this home."""
     folder = home() / "in_cluster"

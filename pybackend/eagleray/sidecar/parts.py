@@ -17,6 +17,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.slurm import Slurm
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
+from eagleray.common.paths import reports as report_records
 from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.heads import Heads
@@ -33,6 +34,7 @@ from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import Profiling
+from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.features.runs.preparing import Preparing
 from eagleray.features.runs.presets.debug_runs import DebugRuns
@@ -114,6 +116,7 @@ class Parts:
     runs_of_adapter: OfAdapter
     gathers: Gathers
     profiling: Profiling
+    reports: Reports
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
@@ -216,4 +219,5 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         runs_of_adapter=runs_of_adapter,
         gathers=gathers,
         profiling=Profiling(OfRuns(runs), runs_of_adapter, gathers, dashboard),
+        reports=Reports(report_records),
     )

@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Literal
 from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.profiling.reading.gpu import Gpu
+from eagleray.features.profiling.reading.reports import Report as ReadReport
+from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.profiling.reading.tables import Table
 
 if TYPE_CHECKING:
     from eagleray.sidecar.parts import Parts
     from eagleray.sidecar.requests import Report, Requests
+
+# So many rows of each table come with the summary; the others are asked for.
+FIRST_ROWS = 100
 
 WorkerState = Literal["profiled", "recording", "writing", "gathered", "missing"]
 
 
 def register(server: Requests, parts: Parts) -> None:
     """Answers all methods of this feature."""
+    reports = ReportHandlers(parts.reports)
+    server.answer_reporting(messages.REPORT, messages.ReportOf, reports.report)
+    server.answer_reporting(messages.TABLE, messages.TableOf, reports.table)
     handlers = RunHandlers(parts.profiling)
     server.answer_plain(messages.LIST, handlers.list)
     server.answer(messages.RECORD, messages.Record, handlers.record)
@@ -65,6 +75,74 @@ class RunHandlers:
         return messages.Preview(
             [messages.Seen(one.name, one.running, one.matched_by) for one in found]
         )
+
+
+class ReportHandlers:
+    """One method per request about reports."""
+
+    def __init__(self, reports: Reports) -> None:
+        self._reports = reports
+
+    async def report(self, asked: messages.ReportOf, report: Report) -> messages.Report:
+        return wire_report(await self._reports.read(asked.path, report))
+
+    async def table(self, asked: messages.TableOf, report: Report) -> messages.Table:
+        found = await self._reports.table(
+            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
+        )
+        return wire_table(found, asked.limit)
+
+
+def wire_report(one: ReadReport) -> messages.Report:
+    about = one.summary.about
+    return messages.Report(
+        path=str(one.path),
+        name=one.path.name,
+        database=str(one.database),
+        size=one.size,
+        host=about.host,
+        started_utc=about.started_utc,
+        duration_ns=about.duration,
+        nsys_version=about.nsys_version,
+        schema_version=about.schema_version,
+        trace=about.trace,
+        gpus=[_gpu(gpu) for gpu in one.summary.gpus],
+        tables=[wire_table(table, FIRST_ROWS) for table in one.summary.tables],
+        warnings=[
+            messages.ReportWarning(doubt.code, doubt.message, doubt.next_step)
+            for doubt in one.summary.doubts
+        ],
+    )
+
+
+def wire_table(table: Table, limit: int) -> messages.Table:
+    shape = table.shape
+    return messages.Table(
+        id=table.name,
+        title=shape.title,
+        columns=[messages.Column(one.id, one.title, one.kind) for one in shape.columns],
+        rows=[list(row) for row in table.first(limit).rows],
+        total=table.total,
+        sorted_by=table.sorted_by,
+        descending=table.descending,
+        note=table.note,
+    )
+
+
+def _gpu(gpu: Gpu) -> messages.Gpu:
+    return messages.Gpu(
+        id=gpu.id,
+        name=gpu.name,
+        kernels=gpu.kernels,
+        begin_ns=gpu.begin,
+        end_ns=gpu.end,
+        busy_ns=gpu.busy,
+        idle_ns=gpu.idle,
+        busy_share=gpu.busy_share,
+        nccl_ns=gpu.nccl,
+        nccl_alone_ns=gpu.nccl_alone,
+        curve=list(gpu.curve),
+    )
 
 
 def progress_text(seen: Profiled) -> str:

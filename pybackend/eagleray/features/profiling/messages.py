@@ -75,8 +75,9 @@ class TableOf:
 class Gpu:
     """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
 
-    `nccl_ns` is how long a kernel of NCCL ran, `nccl_alone_ns` how long nothing else ran beside it.
-    `curve` is the busy share in equal steps from `begin_ns` to `end_ns`, the first and the last kernel's edge.
+    It is looked at from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one
+    ends; `curve` is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
+    `nccl_alone_ns` how long nothing else ran beside it.
     """
 
     id: int

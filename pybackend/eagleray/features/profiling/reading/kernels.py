@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eagleray.features.profiling.database import Database, whole
-from eagleray.features.profiling.gpu import intervals
-from eagleray.features.profiling.names import Sums, by_name, cells
-from eagleray.features.profiling.tables import Cell, Table, made
+from eagleray.features.profiling.reading.database import Database, whole
+from eagleray.features.profiling.reading.gpu import intervals
+from eagleray.features.profiling.reading.names import Sums, by_name, cells
+from eagleray.features.profiling.reading.tables import Cell, Table, made
 
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 SETS = "CUPTI_ACTIVITY_KIND_MEMSET"

@@ -10,9 +10,9 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from eagleray.features.profiling.busy import Gap
-from eagleray.features.profiling.database import LONGEST_NAME, Database, pid, shown
-from eagleray.features.profiling.tables import Cell, Table, made
+from eagleray.features.profiling.reading.busy import Gap
+from eagleray.features.profiling.reading.database import LONGEST_NAME, Database, pid, shown
+from eagleray.features.profiling.reading.tables import Cell, Table, made
 
 EVENTS = "NVTX_EVENTS"
 PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75

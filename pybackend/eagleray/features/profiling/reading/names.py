@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import define
 
-from eagleray.features.profiling.database import Database, shown, whole
-from eagleray.features.profiling.tables import Cell
+from eagleray.features.profiling.reading.database import Database, shown, whole
+from eagleray.features.profiling.reading.tables import Cell
 
 
 @define

@@ -15,8 +15,8 @@ from typing import Any
 
 from attrs import frozen
 
-from eagleray.features.profiling.busy import Busy, Gap, Union
-from eagleray.features.profiling.database import Database, pid, shown
+from eagleray.features.profiling.reading.busy import Busy, Gap, Union
+from eagleray.features.profiling.reading.database import Database, pid, shown
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 # A graph that was recorded as one (`--cuda-graph-trace=graph`) stands here instead of its kernels.

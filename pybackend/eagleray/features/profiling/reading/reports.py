@@ -15,12 +15,12 @@ from eagleray.clients import nsys
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.common.report_errors import damaged_report, empty_report, no_report
-from eagleray.features.profiling import recording, summary
-from eagleray.features.profiling.database import opened
-from eagleray.features.profiling.kept import KeptSummaries
-from eagleray.features.profiling.limits import Limits
-from eagleray.features.profiling.summary import Say, Summary
-from eagleray.features.profiling.tables import Name, Table
+from eagleray.features.profiling.reading import recording, summary
+from eagleray.features.profiling.reading.database import opened
+from eagleray.features.profiling.reading.kept import KeptSummaries
+from eagleray.features.profiling.reading.limits import Limits
+from eagleray.features.profiling.reading.summary import Say, Summary
+from eagleray.features.profiling.reading.tables import Name, Table
 
 SQLITE = b"SQLite format 3\0"
 MOST_EXPORTS = 5
@@ -53,9 +53,17 @@ class Reports:
         trace = await asyncio.to_thread(recording.trace_beside, file)
         return Report(file, database, size, await self._summary(database, trace, say))
 
-    async def table(self, path: str, name: Name, sort: str, descending: bool, search: str) -> Table:
+    async def table(
+        self,
+        path: str,
+        name: Name,
+        sort: str = "",
+        descending: bool = True,
+        search: str = "",
+        say: Say = lambda text, percentage: None,
+    ) -> Table:
         """All rows of a table that fit; an empty one where the report has none of it."""
-        report = await self.read(path)
+        report = await self.read(path, say)
         found = next((one for one in report.summary.tables if one.name == name), None)
         table = found or Table(name, (), 0)
         return table.searched(search).ordered(sort, descending)
@@ -125,7 +133,7 @@ class Reports:
 
     def _own(self, report: Path) -> Path:
         seen = report.stat()
-        folder = paths.private_folder(paths.private_folder(self._folder()) / "exports")
+        folder = paths.private_folder(self._folder() / "exports")
         key = f"{report}\n{seen.st_size}\n{seen.st_mtime_ns}"
         return folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.sqlite"
 

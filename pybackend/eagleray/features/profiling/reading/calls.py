@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from attrs import define, frozen
 
-from eagleray.features.profiling.database import Database, pid, tid, whole
-from eagleray.features.profiling.names import by_name, cells
-from eagleray.features.profiling.tables import Name, Table, made
+from eagleray.features.profiling.reading.database import Database, pid, tid, whole
+from eagleray.features.profiling.reading.names import by_name, cells
+from eagleray.features.profiling.reading.tables import Name, Table, made
 
 OSRT = "OSRT_API"
 CUDA = "CUPTI_ACTIVITY_KIND_RUNTIME"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from eagleray.features.profiling.recording import About
+from eagleray.features.profiling.reading.recording import About
 
 # The schemas that were read are 3.x.
 KNOWN_SCHEMA = 3

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from eagleray.common.errors import cancelled, printable
 from eagleray.common.report_errors import damaged_report, not_a_report, reading_slow
-from eagleray.features.profiling.limits import Limits
+from eagleray.features.profiling.reading.limits import Limits
 
 # How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
 STEPS = 200_000

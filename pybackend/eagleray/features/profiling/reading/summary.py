@@ -8,15 +8,15 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.features.profiling import calls, gpu, kernels, ranges, recording
-from eagleray.features.profiling.busy import END
-from eagleray.features.profiling.database import Database, opened
-from eagleray.features.profiling.doubts import Doubt, Seen, doubts
-from eagleray.features.profiling.gpu import Gpu, Gpus, is_nccl
-from eagleray.features.profiling.kernels import GRAPH
-from eagleray.features.profiling.limits import Limits
-from eagleray.features.profiling.recording import About
-from eagleray.features.profiling.tables import Table, made
+from eagleray.features.profiling.reading import calls, gpu, kernels, ranges, recording
+from eagleray.features.profiling.reading.busy import END
+from eagleray.features.profiling.reading.database import Database, opened
+from eagleray.features.profiling.reading.doubts import Doubt, Seen, doubts
+from eagleray.features.profiling.reading.gpu import Gpu, Gpus, is_nccl
+from eagleray.features.profiling.reading.kernels import GRAPH
+from eagleray.features.profiling.reading.limits import Limits
+from eagleray.features.profiling.reading.recording import About
+from eagleray.features.profiling.reading.tables import Table, made
 
 # SQLite sums up outside of Python's lock.  What takes rows one by one stays in one thread: two such
 # threads would hand that lock to and fro for every row.

@@ -14,8 +14,8 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common import paths
-from eagleray.features.profiling.summary import Summary
-from eagleray.features.profiling.tables import Cell
+from eagleray.features.profiling.reading.summary import Summary
+from eagleray.features.profiling.reading.tables import Cell
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.features.profiling.database import META_TABLES, Database, shown, whole
+from eagleray.features.profiling.reading.database import META_TABLES, Database, shown, whole
 
 _LARGEST_NOTE = 2**20
 

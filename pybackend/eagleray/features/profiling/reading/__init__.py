@@ -1,0 +1,1 @@
+"""Reading of what nsys has recorded: one report, summed up."""
