@@ -10,7 +10,7 @@ import { Panel } from "../../extension/panel";
 import type { Parts } from "../../extension/parts";
 import { ErrorMessages } from "../../extension/sidecar/error_messages";
 import type { RequestOptions, Sidecar, SidecarState } from "../../extension/sidecar/sidecar";
-import { FakeChannel } from "./vscode";
+import { FakeChannel, Uri } from "./vscode";
 
 export interface Sent {
   readonly method: string;
@@ -137,6 +137,7 @@ export function fakeParts(): FakeParts {
     workspaceState: new FakeMemento(),
     subscriptions: [],
     extensionPath: "/ext",
+    extensionUri: Uri.file("/ext"),
   };
   const channel = log as unknown as LogOutputChannel;
   const parts: Parts = {

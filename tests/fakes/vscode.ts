@@ -9,9 +9,10 @@ import {
   Uri,
 } from "./vscode_values";
 import { FakeChannel, FakeStatusBarItem, FakeTreeView } from "./vscode_views";
+import { type FakeEditorProvider, FakeWebviewPanel } from "./vscode_webviews";
 
 export * from "./vscode_values";
-export { FakeChannel, FakeStatusBarItem, FakeTreeView };
+export { FakeChannel, FakeStatusBarItem, FakeTreeView, FakeWebviewPanel };
 
 /** What a message, box or picker showed, and how the test answers it. */
 export interface Asked {
@@ -33,6 +34,8 @@ class Editor {
   /** What the editor's own commands do. */
   builtin = new Map<string, () => void>();
   views = new Map<string, FakeTreeView>();
+  /** Editors of files, by their ids. */
+  editors = new Map<string, FakeEditorProvider>();
   channels = new Map<string, FakeChannel>();
   statusBar: FakeStatusBarItem[] = [];
   /** Boxes and lists that were created, shown or not; the test types into them. */
@@ -244,6 +247,11 @@ export const window = {
     editor.statusBar.push(item);
     return item;
   },
+  registerCustomEditorProvider: (id: string, provider: FakeEditorProvider) => {
+    editor.editors.set(id, provider);
+    return { dispose: () => void editor.editors.delete(id) };
+  },
+  setStatusBarMessage: () => ({ dispose: () => undefined }),
   createTreeView: (id: string, options: { treeDataProvider: FakeTreeView["provider"] }) => {
     const view = new FakeTreeView(options.treeDataProvider);
     editor.views.set(id, view);
@@ -457,6 +465,7 @@ export class DebugAdapterNamedPipeServer {
 
 export const env = {
   sessionId: "5e55",
+  remoteName: undefined,
   clipboard: {
     writeText: (text: string) => {
       editor.clipboard = text;

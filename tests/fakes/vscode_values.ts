@@ -60,6 +60,9 @@ export class Uri {
     const { protocol, host, pathname, search } = new URL(text);
     return new Uri(protocol.slice(0, -1), host, decodeURIComponent(pathname), search.slice(1));
   }
+  static joinPath({ scheme, path }: Uri, ...names: string[]): Uri {
+    return Uri.from({ scheme, path: [path, ...names].join("/") });
+  }
   get fsPath(): string {
     return this.path;
   }

@@ -63,16 +63,18 @@ export class GpuView {
 
 function busyBar(part: number): HTMLElement {
   const bar = element("div", { class: "busy", role: "img", "aria-label": `busy ${share(part)}` });
-  bar.style.setProperty("--part", share(Math.min(Math.max(part, 0), 1)));
+  bar.style.setProperty("--part", `${inside(part) * 100}%`);
   return bar;
+}
+
+/** Rounding may lead a little beyond the whole. */
+function inside(part: number): number {
+  return Math.min(Math.max(part, 0), 1);
 }
 
 function points({ curve, begin_ns, end_ns }: Gpu): uPlot.AlignedData {
   const step = (end_ns - begin_ns) / curve.length;
-  return [
-    curve.map((_, index) => begin_ns + step * index),
-    curve.map((part) => Math.min(Math.max(part, 0), 1)),
-  ];
+  return [curve.map((_, index) => begin_ns + step * index), curve.map(inside)];
 }
 
 function options(width: number): uPlot.Options {
@@ -89,7 +91,7 @@ function options(width: number): uPlot.Options {
     cursor: { drag: { x: true, y: false } },
     axes: [
       { ...axis, values: (_, at) => at.map(spent) },
-      { ...axis, size: 60, values: (_, at) => at.map((part) => share(part)) },
+      { ...axis, size: 56, values: (_, at) => at.map((part) => `${Math.round(part * 100)} %`) },
     ],
     series: [
       { label: "time", value: (_, at) => time(at) },

@@ -1,0 +1,36 @@
+/** A page in the editor, as unit tests see it: records what it is sent, says what the test says. */
+
+import { EventEmitter, Uri } from "./vscode_values";
+
+class FakeWebview {
+  options: object = {};
+  html = "";
+  readonly cspSource = "https://source";
+  readonly posted: unknown[] = [];
+  private readonly received = new EventEmitter<unknown>();
+  readonly onDidReceiveMessage = this.received.event;
+  asWebviewUri(uri: Uri): Uri {
+    return uri;
+  }
+  postMessage(message: unknown): Promise<boolean> {
+    this.posted.push(message);
+    return Promise.resolve(true);
+  }
+  /** As the page’s script does. */
+  says(message: unknown): void {
+    this.received.fire(message);
+  }
+}
+
+export class FakeWebviewPanel {
+  readonly webview = new FakeWebview();
+  private readonly disposed = new EventEmitter<undefined>();
+  readonly onDidDispose = this.disposed.event;
+  close(): void {
+    this.disposed.fire(undefined);
+  }
+}
+
+export interface FakeEditorProvider {
+  resolveCustomEditor(document: { readonly uri: Uri }, panel: FakeWebviewPanel): Promise<void>;
+}
