@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.adapter.protocol import RouteState, WorkerState
-from eagleray.cli import pdb, printing, profile_command, run_commands
+from eagleray.cli import pdb, printing, profile_command, report_command, run_commands
 from eagleray.cli.asking import Asking
 from eagleray.common.adapter_errors import tunnel_ended
 from eagleray.common.cluster_errors import no_clusters
@@ -191,6 +191,7 @@ COMMANDS = {
     "pdb": pdb_,
     "run": run_commands.run,
     "profile": profile_command.profile,
+    "report": report_command.report,
     "runs": run_commands.runs,
 }
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from eagleray import __version__
-from eagleray.cli import profile_arguments, run_arguments
+from eagleray.cli import profile_arguments, report_arguments, run_arguments
 from eagleray.cli.cluster_help import CLUSTER_HELP
 from eagleray.common.errors import EaglerayError
 
@@ -76,6 +76,12 @@ def parser() -> argparse.ArgumentParser:
         _command(commands, "profile", profile_arguments.PROFILE_HELP, cluster=False, json=False)
     )
     run_arguments.add_runs(_command(commands, "runs", run_arguments.RUNS_HELP, cluster=False))
+    report = _command(
+        commands,
+        "report",
+        "what nsys has recorded: GPUs, kernels, NVTX ranges, gaps",
+        cluster=False,
+    )
     pdb = _command(
         commands,
         "pdb",
@@ -101,6 +107,7 @@ def parser() -> argparse.ArgumentParser:
         "session", metavar="SESSION", nargs="?", help="the id, the beginning of it, or the name"
     )
     pdb.add_argument("--at", default="", help=argparse.SUPPRESS)
+    report_arguments.add_report(report)
     slurm.add_argument(
         "--host",
         metavar="HOST",
@@ -144,6 +151,8 @@ def _wrong(asked: argparse.Namespace) -> str:
         return profile_arguments.wrong(asked) or run_arguments.wrong(asked)
     if asked.command in ("run", "runs"):
         return run_arguments.wrong(asked)
+    if asked.command == "report":
+        return report_arguments.wrong(asked)
     if "workers" in asked and bool(asked.workers) == asked.all:
         return f"{asked.command}: name workers, or say --all"
     if asked.command == "logs" and asked.follow and asked.json:

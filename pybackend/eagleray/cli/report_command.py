@@ -1,0 +1,66 @@
+"""`eagleray report`: what nsys has recorded, as tables, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from eagleray.cli import printing
+from eagleray.features.profiling.handlers import wire_report, wire_table
+from eagleray.features.profiling.reading import texts
+from eagleray.features.profiling.reading.reports import Report
+from eagleray.features.profiling.reading.summary import Say
+from eagleray.features.profiling.reading.tables import Name, Table
+from eagleray.sidecar.parts import Parts
+
+
+async def report(parts: Parts, asked: argparse.Namespace) -> int:
+    read = await parts.reports.read(asked.file, _teller())
+    if asked.csv == "gpus":
+        print(
+            texts.comma_separated(texts.GPU_COLUMNS, texts.gpu_rows(read.summary.gpus)),
+            end="",
+        )
+        return 0
+    if asked.csv:
+        table = _table(read, asked.csv)
+        rows = _shown([table], asked, len(table.rows))[0].rows
+        print(texts.comma_separated(table.shape.columns, rows), end="")
+        return 0
+    tables = _shown(read.summary.tables, asked, 10)
+    if asked.json:
+        plain = printing.plain(wire_report(read))
+        plain["tables"] = [printing.plain(wire_table(one, len(one.rows))) for one in tables]
+        printing.print_json(plain)
+    elif asked.markdown:
+        print(texts.markdown(read, tables), end="")
+    else:
+        print(texts.plain(read, tables), end="")
+    return 0
+
+
+def _table(read: Report, name: Name) -> Table:
+    found = (one for one in read.summary.tables if one.name == name)
+    return next(found, Table(name, (), 0))
+
+
+def _shown(tables: Sequence[Table], asked: argparse.Namespace, usual: int) -> list[Table]:
+    """Searched, in order and cut as asked; a table without the column stays in its usual order."""
+    top = usual if asked.top is None else asked.top
+    return [
+        one.searched(asked.search).ordered(asked.sort, not asked.ascending).first(top)
+        for one in tables
+    ]
+
+
+def _teller() -> Say:
+    """Says each step once, to somebody who waits at a terminal."""
+    said: list[str] = []
+
+    def tell(text: str, _: int) -> None:
+        if sys.stderr.isatty() and text not in said:
+            said.append(text)
+            print(f"{text}…", file=sys.stderr, flush=True)
+
+    return tell
