@@ -1,6 +1,7 @@
 // Sets up what developing needs: npm packages, .venv with the `eagleray` command, and the bundle.
 // `npm run setup -- --all` adds what only some suites need: the editors, a browser, the lab, an old Ray, the proofs.
 import { environments, makeEnvironment } from "./environments.mjs";
+import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
 import { endWithChildren } from "./run.mjs";
 
@@ -19,6 +20,7 @@ await Promise.all([
 if (all) {
   await makeBrowser();
   await makeLab();
+  await makeNsys();
   await makeEditor("1.139");
   await makeEditor("1.105");
 }

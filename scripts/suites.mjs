@@ -1,11 +1,12 @@
 // The suites of `npm test`, the fastest first, and what each one needs to be there.
 import { environments, interpreter, makeEnvironment } from "./environments.mjs";
+import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
 import { join } from "node:path";
 import { root } from "./places.mjs";
 import { must } from "./run.mjs";
 
-const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "proofs", "packaging"];
+const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "proofs", "nsys", "packaging"];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // What has its own suite: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];
@@ -26,6 +27,7 @@ export const needs = {
   browser: { lane: "debian", make: makeBrowser },
   lab: { lane: "debian", make: makeLab },
   "editor 1.139": { lane: "node", make: (log) => makeEditor("1.139", log) },
+  nsys: { lane: "debian", make: makeNsys },
   "old-ray": { lane: "python", make: (log) => makeEnvironment("old-ray", log) },
   vsix: { lane: "python", make: makeVsix, after: ["packages", "bundle"] },
   "editor 1.105": { lane: "node", make: (log) => makeEditor("1.105", log) },
@@ -72,6 +74,7 @@ export const suites = [
     minutes: 20,
     real: true,
   }),
+  pytest("nsys", ["python", "nsys"], "nsys", { lane: "python", minutes: 10, real: true }),
   // The lab mostly waits: for links that are cut, connections that are given up.
   pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15, real: true }),
   pytest("lab Ray", ["python", "lab"], "lab_ray", { lane: "lab", minutes: 15, real: true }),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.in_cluster_run.runs import Debugging, Gates, Run
+from tests.in_cluster_run.runs import Debugging, GateClient, Gates, Run
 from tests.ray_cluster import Program, RayCluster
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -24,6 +24,15 @@ class Started:
 
     def debug(self, name: str) -> Debugging:
         return Debugging(self._gates.wait(name), self._run)
+
+    def gate_of(self, class_name: str, actor: str) -> GateClient:
+        """The gate of the worker of this class and name, both of which a class may share with others."""
+        gates = [self._gates.wait(class_name)]
+        while gates[-1].latest.get("name", "") != actor:
+            gates.append(self._gates.wait(class_name))
+        for other in gates[:-1]:
+            other.close()
+        return gates[-1]
 
     def ends_with(self, *lines: str) -> None:
         assert self.program.wait() == 0, self.program.output()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import ray_worker
 from .matching import meant, names_of
 from .places import functions_of
+from .profile_creating import Wishes, with_wish
 from .runtime_env import extended, needs_extending
 from .settings import VARIABLE
 from .trouble import harmless
@@ -25,6 +26,7 @@ class Creations:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._wishes = Wishes(settings)
         self._plain: tuple[Any, str] | None = None
         self._wanted: dict[Any, bool] = {}
 
@@ -46,13 +48,22 @@ class Creations:
     def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         known = made.__ray_metadata__
         actor = str(options.get("name") or "")
-        chosen = self._chosen(known.modified_class, known.class_name, actor, options)
+        own, name = known.modified_class, known.class_name
+        chosen = self._chosen(own, name, actor, options)
+        said = self._wishes.of_actor(own.__module__, name, actor)
+        if said is not None:
+            given = chosen[0] if chosen else options.get("runtime_env")
+            return {**options, "runtime_env": parsed(with_wish(given, said))}
         return chosen and {**options, "runtime_env": chosen[0]}
 
     @harmless
     def _of_function(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         own = made._function
         chosen = self._chosen(own, own.__qualname__, "", options)
+        said = self._wishes.of_task()
+        if said is not None:
+            given = chosen[0] if chosen else options.get("runtime_env")
+            chosen = serialized(parsed(with_wish(given, said)))
         if chosen is None:
             return None
         extended_options = {**options, "runtime_env": chosen[0]}
@@ -86,7 +97,7 @@ class Creations:
         if key not in self._wanted:
             names = names_of(own.__module__, name, actor)
             everybody = self._settings.everywhere or meant(self._settings.workers, names)
-            self._wanted[key] = everybody or may_create(own)
+            self._wanted[key] = everybody or self._wishes.means(names) or may_create(own)
         return self._wanted[key]
 
     def _is_inherited(self) -> bool:

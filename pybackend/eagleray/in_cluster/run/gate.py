@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,10 @@ def start(
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                _spawn(theirs.fileno(), listener.fileno())
+                numbers = [theirs.fileno(), listener.fileno()]
+                known = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                words = [str(number) for number in (os.getpid(), *numbers)]
+                spawn("gate_process", words, numbers, known)
             ours.settimeout(None)
             # A gate that takes nothing must not stop the worker.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
@@ -102,20 +105,19 @@ def start(
     return gate
 
 
-def _spawn(channel: int, listener: int) -> None:
+def spawn(module: str, words: list[str], passed: list[int], environ: Mapping[str, str]) -> None:
     """A shell starts it and ends at once: a program that waits for all its children must not wait for a gate."""
     package = __package__ or ""
     depth = package.count(".") + 1
     root = str(Path(__file__).resolve().parents[depth])
-    command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.gate_process"]
-    numbers = [str(number) for number in (os.getpid(), channel, listener)]
+    command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.{module}"]
     subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *command, *numbers],
+        ["/bin/sh", "-c", '"$@" &', "sh", *command, *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=(channel, listener),
-        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        pass_fds=passed,
+        env=environ,
         cwd="/",
         start_new_session=True,
         check=False,

@@ -18,6 +18,7 @@ from .gate_calling import Calling
 from .gate_debugging import Debugging
 from .gate_file import Announcement
 from .gate_loop import Lines, Loop, Peer
+from .gate_profiling import OPS, Profiling
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
@@ -57,6 +58,7 @@ class Gate:
         self._owner: Peer | None = None
         self._port = 0
         self._debugging: dict[int, Debugging] = {}
+        self._profiling = Profiling(self._loop, self._profiled)
         self._calling = Calling(self._loop, listener, start["run"], start["verifier"], self._called)
 
         self._announcement = Announcement(start.get("file", ""), self._calling.address)
@@ -64,6 +66,7 @@ class Gate:
     def run(self, early: bytes) -> None:
         """Until the worker has ended."""
         self._follow_worker()
+        self._profile(self._who)
         if early:
             self._on_worker(early)
         self._announcement.write(self._who)
@@ -111,6 +114,8 @@ class Gate:
             self._who.update({key: value for key, value in line.items() if key != "event"})
             for debugging in self._debugging.values():
                 debugging.matches = self._who.get("matches", True) is not False
+            self._profile(self._who)
+            line = {**self._who, "event": "who"} if "nsys" in line else line
             self._announcement.write(self._who)
         if "files" in line:
             self._who["files"] = line["files"]
@@ -120,6 +125,16 @@ class Gate:
         if event in ("waiting", "listening", "debugging", "free"):
             self._state = event
         self._say(line)
+
+    def _profile(self, who: dict[str, Any]) -> None:
+        """Where the worker's watcher listens concerns nobody else."""
+        self._profiling.connect(who.pop("nsys", ""))
+        self._profiling.who(who)
+
+    def _profiled(self, profile: dict[str, Any]) -> None:
+        self._who["profile"] = profile
+        self._announcement.write(self._who)
+        self._say({"event": "who", "profile": profile})
 
     def _tell_worker(self, line: dict[str, Any]) -> None:
         self._worker.send(json.dumps(line).encode() + b"\n")
@@ -170,6 +185,8 @@ class Gate:
         op = line.get("op")
         if op == "debug" and self._port:
             self._say({"event": "listening", "port": self._port})
+        elif op in OPS:
+            self._profiling.ask(line)
         elif op in _PASSED_ON:
             self._tell_worker(line)
 

@@ -101,6 +101,9 @@ class Loading:
         self._process.matches = matches
         self._process.tell_who()
         self._process.decide(matches)
+        if ray_worker.profiling():
+            # It is recorded when somebody says so, whether it is debugged or not.
+            self._process.open_soon()
 
     def _verdict(self, who: dict[str, Any]) -> bool | None:
         name = who.get("name", "")
@@ -111,7 +114,7 @@ class Loading:
         return verdict(self._process.settings, names, rank)
 
     def _describe(self) -> dict[str, Any]:
-        return {**ray_worker.facts(), **self._who}
+        return {**ray_worker.facts(), **ray_worker.profiling(), **self._who}
 
     # --- each call -------------------------------------------------------------------------------
 

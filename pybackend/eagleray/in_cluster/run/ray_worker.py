@@ -53,6 +53,14 @@ def _facts(worker: Any) -> list[tuple[str, Any]]:
     ]
 
 
+def profiling() -> dict[str, Any]:
+    """What the gate has to know of nsys at this worker; nothing where nobody asked for it."""
+    module = sys.modules.get(f"{__package__}.nsys_start")
+    known = dict(getattr(module, "for_gate", {}))
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return {**known, "gpus": gpus.split(",") if gpus else []} if known else {}
+
+
 def becomes_actor() -> bool:
     """Whether this worker is about to be an actor that it is not yet: then the class being loaded is its own.
 

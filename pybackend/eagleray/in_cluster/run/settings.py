@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from .profile_settings import Profile
+
 VARIABLE = "EAGLERAY_RUN"
 # What a process of the run tells those that it starts: that they are within a "worker", or are "debugged" already.
 INSIDE = "EAGLERAY_RUN_INSIDE"
@@ -36,6 +38,10 @@ class Settings:
         self.wait_s = float(values.get("wait_s") or 15)
         self.hold_s = float(values.get("hold_s") or 600)
         self.paths = paths_of(values.get("breakpoints"))
+        self.profile = profile_of(values.get("profile"))
+        if self.profile is not None and not (self.paths or self.post_mortem):
+            # Nobody is debugged, so that only those who are recorded have a gate.
+            self.workers, self.ranks = self.profile.workers, None
 
     @property
     def filters(self) -> bool:
@@ -62,3 +68,13 @@ def text(values: Mapping[str, Any]) -> str:
 def paths_of(breakpoints: Any) -> list[str]:
     """The files that have breakpoints."""
     return [str(one["path"]) for one in breakpoints or [] if one.get("lines")]
+
+
+def profile_of(values: Any) -> Profile | None:
+    """What nsys is to record, None for nothing."""
+    if not values:
+        return None
+    # Most runs record nothing, and need nothing of what it needs.
+    from .profile_settings import Profile
+
+    return Profile(values)

@@ -41,6 +41,10 @@ def start(site: str) -> None:
     settings = read(os.environ)
     if settings is None:
         return
+    if kind == "worker" and settings.profile is not None:
+        from .nsys_start import begin
+
+        begin(settings)
     arrivals = Arrivals()
     arrivals.install()
     create(settings, arrivals)

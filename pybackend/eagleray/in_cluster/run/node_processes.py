@@ -1,0 +1,30 @@
+"""Processes of this node, as /proc tells of them."""
+
+from __future__ import annotations
+
+import os
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; one that has ended and was never waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            state = stream.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in (b"Z", b"X")
+
+
+def command_of(pid: int) -> list[str]:
+    """Its words; none if it has ended or is another user's."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            return [word.decode("utf-8", "replace") for word in stream.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
+def having_word(word: str) -> list[int]:
+    """The living processes whose command has exactly this word."""
+    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return [pid for pid in pids if word in command_of(pid) and is_alive(pid)]

@@ -1,0 +1,98 @@
+"""The folder of reports on a node, their names in it, and what is written beside them for whoever gathers."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+REPORT = ".nsys-rep"
+_PIECE = 2**20
+
+
+def folder_for(shared: str, session_dir: str, run: str) -> str:
+    """Where reports of this node go: into the run's own folder if that can be written from here, else to Ray's logs.
+
+    Ray serves the files below its logs, so that reports are had from there without a shared file system.
+    Raises OSError if neither can be.
+    """
+    if shared and os.path.isdir(shared) and os.access(shared, os.W_OK | os.X_OK):
+        return shared
+    folder = os.path.join(session_dir, "logs", "eagleray", plain(run))
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def stem(known: Mapping[str, Any]) -> str:
+    """The beginning of all names that belong to one worker; it has no colon, which is no part of a name on Windows."""
+    kind = str(known.get("class") or "worker").rpartition(".")[2]
+    host = str(known.get("host") or socket.gethostname()).partition(".")[0]
+    return f"{plain(kind)}.{plain(host)}.{known.get('pid', os.getpid())}"
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:80] or "_"
+
+
+def utc(seconds: float) -> str:
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03}Z"
+    )
+
+
+def write_json(path: str, said: Mapping[str, Any]) -> None:
+    """Appears whole, in place of what was there; raises OSError."""
+    beside = f"{path}.{os.getpid()}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    with os.fdopen(os.open(beside, flags, 0o644), "w", encoding="utf-8") as stream:
+        json.dump(dict(said), stream)
+    os.replace(beside, path)
+
+
+def measured(path: str) -> tuple[int, str]:
+    """Its size and SHA-256; raises OSError."""
+    digest, size = hashlib.sha256(), 0
+    with open(path, "rb") as stream:
+        while piece := stream.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return size, digest.hexdigest()
+
+
+def size_of(path: str) -> int:
+    """0 also for a file that is not there."""
+    with contextlib.suppress(OSError):
+        return os.path.getsize(path)
+    return 0
+
+
+def moved(found: str, wanted: str) -> None:
+    """A report that nsys has put elsewhere; raises OSError."""
+    part = f"{wanted}.{os.getpid()}.part"
+    shutil.copyfile(found, part)
+    os.replace(part, wanted)
+    os.unlink(found)
+
+
+def strays(since: float, ending: str, folder: str = "") -> list[str]:
+    """What nsys has left in its folder for temporary files since then: reports of names that it chose itself."""
+    folder = folder or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if re.fullmatch(r"nsys-report-[0-9a-f-]+" + re.escape(ending), entry.name):
+                with contextlib.suppress(OSError):
+                    known = entry.stat(follow_symlinks=False)
+                    if known.st_uid == os.geteuid() and known.st_mtime >= since - 1:
+                        found.append(entry.path)
+    return sorted(found)

@@ -1,0 +1,95 @@
+"""The session of nsys round one worker: recordings begin and end in it as often as somebody wants."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from . import node_processes, node_reports, nsys_words
+from .nsys_calls import START_S, STOP_S, generated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .nsys_calls import Nsys
+    from .profile_settings import Profile
+
+
+class Recording:
+    """One of them; `path` is where its report is to be, `generated` where nsys said that it has put it."""
+
+    def __init__(self, path: str, words: list[str], in_ranges: bool) -> None:
+        self.path = path
+        self.words = words
+        self.in_ranges = in_ranges
+        self.began = time.time()
+        self.generated = ""
+
+
+class Session:
+    """Used by one thread of the watcher.  `recording` is the one that is going on."""
+
+    def __init__(self, nsys: Nsys, name: str, profile: Profile) -> None:
+        self.name = name
+        self.recording: Recording | None = None
+        self._nsys = nsys
+        self._profile = profile
+
+    def begin(self, path: str, in_ranges: bool) -> Recording:
+        """Raises Refused."""
+        words = nsys_words.to_record(
+            self._profile, self.name, path.removesuffix(".nsys-rep"), in_ranges
+        )
+        self._nsys.call(words, START_S)
+        self.recording = Recording(path, words, in_ranges)
+        return self.recording
+
+    def end(self) -> Recording | None:
+        """The recording that was going on, None if there was none; raises Refused, and then it still is."""
+        recording = self.recording
+        if recording is not None:
+            said = self._nsys.call(["stop", f"--session={self.name}"], STOP_S)
+            recording.generated = next(iter(generated(said)), "")
+            self.recording = None
+        return recording
+
+    def processes(self) -> list[int]:
+        """Those of nsys that hold what was recorded, also when the worker has ended."""
+        return node_processes.having_word(f"--session-name={self.name}")
+
+
+def placed(recording: Recording) -> str:
+    """Why there is no report where it should be, "" if it is there now: one elsewhere is brought.
+
+    nsys returns 0 also when it could not write there, or has written nothing at all.
+    """
+    if node_reports.size_of(recording.path):
+        return ""
+    elsewhere = [recording.generated] if node_reports.size_of(recording.generated) else []
+    elsewhere = elsewhere or node_reports.strays(recording.began, node_reports.REPORT)
+    if len(elsewhere) == 1:
+        try:
+            node_reports.moved(elsewhere[0], recording.path)
+        except OSError as error:
+            return f"nsys has put it at {elsewhere[0]}, from where it cannot be moved: {error.strerror}"
+        return ""
+    if elsewhere:
+        return f"nsys has put it at one of {', '.join(elsewhere)}"
+    raw = node_reports.strays(recording.began, ".qdstrm")
+    if raw:
+        return f"nsys ended before it had written the report; what it had recorded is in {raw[-1]}"
+    return "nsys ended without a report"
+
+
+def entry(recording: Recording, known: dict[str, Any], problem: str) -> dict[str, Any]:
+    """What is written beside a report; of one that is lost it stands alone, with no size."""
+    size, digest = 0, ""
+    with contextlib.suppress(OSError):
+        size, digest = node_reports.measured(recording.path)
+    times = {
+        "started_utc": node_reports.utc(recording.began),
+        "ended_utc": node_reports.utc(time.time()),
+    }
+    options = {"options": [*known.get("options", []), *recording.words]}
+    return {**known, **options, **times, "size": size, "sha256": digest, "problem": problem}

@@ -1,0 +1,233 @@
+"""A worker that nsys is to record starts again under nsys, before its own first line; without nsys it goes on as it is.
+
+1. Who is not meant, or has no rank that is meant, goes on.  2. So does who has no nsys, which is said with the node.
+3. A watcher is started.  4. The same command is started by nsys; this process waits for it and is nothing else.
+5. If nsys refuses or is silent, this process goes on as the worker, as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import node_reports, nsys_finding, nsys_words
+from .matching import rank_of
+from .profile_settings import read_wish
+from .trouble import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .profile_settings import Profile
+    from .settings import Settings
+
+SOCKET = "EAGLERAY_NSYS_SOCKET"
+# So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
+BEGIN_S = 60.0
+GO_S = 90.0
+
+# What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
+for_gate: dict[str, Any] = {}
+
+
+def begin(settings: Settings) -> None:
+    """Returns in the process that is to go on as the worker."""
+    watcher = os.environ.pop(SOCKET, "")
+    if watcher:
+        for_gate["nsys"] = watcher
+        harmless(_wait_for_go)(watcher)
+        return
+    wish = read_wish(os.environ)
+    if wish is None or settings.profile is None:
+        return
+    known = known_of(settings, wish, worker_words())
+    if not settings.profile.means_rank(int(known["rank"]) if known["rank"] else None):
+        return
+    harmless(_begin_meant)(settings, settings.profile, known)
+
+
+def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict[str, Any]:
+    """What can be said of a worker before Ray has told it anything."""
+    rank = rank_of(os.environ, wish["name"])
+    host = socket.gethostname()
+    return {
+        "run": settings.run,
+        "worker_id": option(words, "worker-id"),
+        "actor_id": "",
+        "pid": os.getpid(),
+        "host": host,
+        "node": host,
+        "node_id": option(words, "node-id"),
+        "node_ip": option(words, "node-ip-address"),
+        "module": wish["module"],
+        "class": wish["class"],
+        "name": wish["name"],
+        "rank": "" if rank is None else str(rank),
+        "gpus": [],
+        "pattern": wish["pattern"],
+        "agent_port": agent_port(session_dir(words), option(words, "node-id")),
+    }
+
+
+def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) -> None:
+    name, node = known["name"] or known["class"], known["host"]
+    nsys = nsys_finding.found(profile.nsys, os.environ)
+    where = f" at {profile.nsys}" if profile.nsys else ""
+    if not nsys:
+        _go_on(settings, known, f"Node {node} has no nsys{where}: worker '{name}' runs without it.")
+        return
+    said = f"Nsight profiling enabled for worker '{name}' (matched pattern '{known['pattern']}')"
+    folder = node_reports.folder_for(profile.reports, session_dir(worker_words()), settings.run)
+    private = tempfile.mkdtemp(prefix="eagleray-nsys-")
+    session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
+    words = nsys_words.to_stand_by(profile, session)
+    told = {
+        "known": {**known, "nsys": nsys, "options": words},
+        "reports": folder,
+        "profile": settings.values["profile"],
+        "nsys": nsys,
+        "session": session,
+        "said": said,
+    }
+    address = _start_watcher(private, told)
+    sys.stderr.write(f"{said}\n")
+    problem = _run_under([nsys, *words], address)
+    _go_on(settings, known, f"Node {node}: {problem}; worker '{name}' runs without nsys.")
+
+
+def _go_on(settings: Settings, known: dict[str, Any], problem: str) -> None:
+    """As the worker, without nsys; the reason stands in its log, at its gate and beside the reports of others."""
+    sys.stderr.write(f"{problem}\n")
+    shown = {"state": "missing", "said": problem, "problem": problem, "reports": []}
+    for_gate["profile"] = shown
+    profile = settings.profile
+    with contextlib.suppress(OSError):
+        shared = profile.reports if profile is not None else ""
+        folder = node_reports.folder_for(shared, session_dir(worker_words()), settings.run)
+        path = os.path.join(folder, f"{node_reports.stem(known)}.worker.json")
+        node_reports.write_json(path, {**known, **shown})
+
+
+def _run_under(nsys: list[str], address: str) -> str:
+    """Does not return when the worker has begun under nsys; else the answer is why it has not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
+        watcher.connect(address)
+        environ = {**os.environ, SOCKET: address}
+        try:
+            front = subprocess.Popen([*nsys, *own_command()], env=environ)
+        except OSError as error:
+            _say(watcher, {"op": "failed"})
+            return f"nsys cannot be started: {error.strerror}"
+        _say(watcher, {"op": "front", "pid": front.pid})
+        worker = _started(watcher, front)
+        if worker:
+            # Who ends this process means the worker.
+            signal.signal(signal.SIGTERM, lambda *_: _pass_on(worker, signal.SIGTERM))
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            code = front.wait()
+            os._exit(code if code >= 0 else 128 - code)
+        _say(watcher, {"op": "failed"})
+        if front.poll() is None:
+            front.kill()
+            front.wait()
+            return f"nsys did not start the worker within {BEGIN_S:g} s"
+        return f"nsys ended with {front.returncode} and says why in the worker's log"
+
+
+def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
+    """The worker's process once it has begun under nsys, 0 if it does not."""
+    limit = time.monotonic() + BEGIN_S
+    watcher.settimeout(0.1)
+    buffer = b""
+    while time.monotonic() < limit:
+        with contextlib.suppress(socket.timeout):
+            data = watcher.recv(2**16)
+            if not data:
+                break
+            buffer += data
+        lines = buffer.split(b"\n")
+        buffer = lines.pop()
+        for line in lines:
+            said = json.loads(line)
+            if said.get("event") == "started":
+                return int(said["pid"])
+        if front.poll() is not None:
+            break
+    return 0
+
+
+def _start_watcher(folder: str, told: dict[str, Any]) -> str:
+    """Starts it as a gate is started; returns the address of its socket, which is there already."""
+    from .gate import spawn
+
+    with open(os.path.join(folder, "begin.json"), "w", encoding="utf-8") as stream:
+        json.dump(told, stream)
+    address = os.path.join(folder, "socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address)
+        listener.listen(16)
+        spawn("nsys_watcher", [folder, str(listener.fileno())], [listener.fileno()], os.environ)
+    return address
+
+
+def _wait_for_go(address: str) -> None:
+    """Until what is to be recorded from the worker's start is recorded."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
+        watcher.settimeout(GO_S)
+        watcher.connect(address)
+        _say(watcher, {"op": "worker", "pid": os.getpid()})
+        with watcher.makefile("rb") as stream:
+            stream.readline()
+
+
+def _say(watcher: socket.socket, line: dict[str, Any]) -> None:
+    watcher.sendall(json.dumps(line).encode() + b"\n")
+
+
+def _pass_on(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
+# --- the command of this worker --------------------------------------------------------------------
+
+
+def own_command() -> list[str]:
+    """How this process was started: the same interpreter, whoever has chosen it."""
+    return [sys.executable, *worker_words()[1:]]
+
+
+def worker_words() -> list[str]:
+    words = getattr(sys, "orig_argv", None)
+    if words is None:
+        from .node_processes import command_of
+
+        # Python 3.9 keeps them nowhere.
+        words = command_of(os.getpid())
+    return list(words)
+
+
+def option(words: list[str], name: str) -> str:
+    """The value of one of the words that Ray gives its workers."""
+    start = f"--{name}="
+    return next((word[len(start) :] for word in words if word.startswith(start)), "")
+
+
+def session_dir(words: list[str]) -> str:
+    return os.path.join(option(words, "temp-dir"), option(words, "session-name"))
+
+
+def agent_port(folder: str, node: str) -> int:
+    """Where Ray's agent of this node serves the logs; 0 if it has not written that down."""
+    path = os.path.join(folder, f"dashboard_agent_listen_port_{node}")
+    with contextlib.suppress(OSError, ValueError), open(path) as stream:
+        return int(stream.read())
+    return 0

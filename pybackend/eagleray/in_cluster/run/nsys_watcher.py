@@ -1,0 +1,247 @@
+"""The watcher: a process beside a worker under nsys, which records when it is told and says when a report is whole.
+
+It outlives the worker until nsys has written the last report, and waits for that no longer than its limits.
+It is started with a private folder as its argument: `begin.json` lies in it, and its socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import sys
+import time
+
+from . import node_processes, node_reports
+from .nsys_calls import Nsys, Refused
+from .nsys_session import Session, entry, placed
+from .nsys_talk import Caller, serve
+from .profile_settings import Profile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .nsys_session import Recording
+
+LOOK_S = 0.25
+# So long a worker may take to begin under nsys, and nsys to write when the worker has ended.
+BEGIN_S = 120.0
+END_S = 1800.0
+
+
+def main() -> None:
+    """Runs with the private folder and the number of the listening socket as the last arguments."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
+    try:
+        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
+            begin = json.load(stream)
+        Watcher(begin, folder, listener).run()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Watcher:
+    """All of one worker, on one thread; those who call it have threads of their own."""
+
+    def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
+        self._known: dict[str, Any] = begin["known"]
+        self._reports_folder: str = begin["reports"]
+        self._profile = Profile(begin["profile"])
+        self._folder = folder
+        self._nsys = Nsys(begin["nsys"], os.environ)
+        self._known["nsys_version"] = self._nsys.version()
+        self._session = Session(self._nsys, begin["session"], self._profile)
+        self._todo: queue.Queue[tuple[Caller, dict[str, Any]]] = queue.Queue()
+        self._callers: list[Caller] = []
+        self._state = "armed"
+        self._said: str = begin["said"]
+        self._problem = ""
+        self._reports: list[str] = []
+        self._count = 0
+        self._front = self._worker = 0
+        self._ends_at = 0.0
+        self._limit = time.monotonic() + BEGIN_S
+        self._is_over = False
+        self._seen: tuple[str, int] = ("", 0)
+        serve(listener, self._todo)
+
+    def run(self) -> None:
+        """Until nothing more can come."""
+        while not self._is_over:
+            with contextlib.suppress(queue.Empty):
+                caller, line = self._todo.get(timeout=LOOK_S)
+                self._take(caller, line)
+            self._look()
+
+    # --- who calls -------------------------------------------------------------------------------
+
+    def _take(self, caller: Caller, line: dict[str, Any]) -> None:
+        op = line.get("op")
+        if op == "front":
+            self._front = int(line["pid"])
+            self._callers.append(caller)
+        elif op == "worker":
+            self._begun(caller, int(line["pid"]))
+        elif op == "failed":
+            # The one who called goes on as the worker and says so itself.
+            self._is_over = True
+        elif op == "gate":
+            self._callers.append(caller)
+            caller.say(self._line())
+        elif op == "who":
+            known = {
+                key: line[key]
+                for key in ("actor_id", "worker_id", "name", "rank", "gpus")
+                if line.get(key)
+            }
+            self._known.update(known)
+            self._tell()
+        elif op == "record":
+            self._record(float(line.get("seconds") or 0))
+        elif op == "stop_recording":
+            self._stop()
+
+    def _begun(self, caller: Caller, pid: int) -> None:
+        """The worker is there, and waits until what is to be recorded from its start is recorded."""
+        if not self._worker:
+            self._worker = self._known["pid"] = pid
+            self._stem = node_reports.stem(self._known)
+            if self._profile.when == "steps":
+                self._record(0, in_ranges=True)
+            elif self._profile.when != "on-demand":
+                self._record(self._profile.seconds if self._profile.when == "seconds" else 0)
+            else:
+                self._tell()
+            for one in self._callers:
+                one.say({"event": "started", "pid": pid})
+        caller.say({"event": "go"})
+
+    def _line(self) -> dict[str, Any]:
+        shown = {"state": self._state, "said": self._said, "problem": self._problem}
+        return {"event": "profile", "profile": {**shown, "reports": self._reports}}
+
+    def _tell(self) -> None:
+        """What has changed, to who listens and to the file beside the reports."""
+        line = self._line()
+        if self._worker:
+            path = os.path.join(self._reports_folder, f"{self._stem}.worker.json")
+            with contextlib.suppress(OSError):
+                node_reports.write_json(path, {**self._known, **line["profile"]})
+        self._callers = [one for one in self._callers if one.say(line)]
+
+    # --- recording -------------------------------------------------------------------------------
+
+    def _record(self, seconds: float, in_ranges: bool = False) -> None:
+        if self._session.recording is not None or self._state == "ended":
+            return
+        self._count += 1
+        number = f".{self._count}" if self._count > 1 else ""
+        path = os.path.join(self._reports_folder, f"{self._stem}{number}{node_reports.REPORT}")
+        try:
+            self._session.begin(path, in_ranges)
+        except Refused as error:
+            self._problem = f"nsys does not record: {error}"
+        else:
+            self._problem = ""
+            self._state = "armed" if in_ranges else "recording"
+            self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
+        self._tell()
+
+    def _stop(self) -> None:
+        if self._session.recording is None:
+            return
+        self._state = "writing"
+        self._tell()
+        recording, problem = self._session.recording, ""
+        try:
+            self._session.end()
+        except Refused as error:
+            problem = str(error)
+            if not self._worker_lives():
+                # It has ended meanwhile, and nsys writes the report for that.
+                return
+            self._session.recording = None
+        self._keep(recording, problem)
+        self._state = "armed"
+        self._tell()
+
+    def _keep(self, recording: Recording, refused: str = "") -> None:
+        """The report is whole when it can be read, which is then said by the file beside it."""
+        lost = placed(recording)
+        problem = lost and f"{lost} ({refused})" if refused else lost
+        if not lost:
+            unread = self._nsys.can_read(recording.path, self._folder)
+            problem = f"the report cannot be read: {unread}" if unread else ""
+        try:
+            said = entry(recording, self._known, problem)
+            node_reports.write_json(f"{recording.path}.json", said)
+            if not lost:
+                self._reports.append(os.path.basename(recording.path))
+        except OSError as error:
+            problem = problem or f"what belongs to the report cannot be written: {error.strerror}"
+        if recording.in_ranges and lost and not self._worker_lives():
+            problem = "the program began no range in which to record (torch.cuda.profiler.start)"
+        self._problem = problem
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    def _worker_lives(self) -> bool:
+        return node_processes.is_alive(self._worker)
+
+    def _look(self) -> None:
+        if not self._worker:
+            self._is_over = self._is_over or time.monotonic() > self._limit
+            return
+        if self._worker_lives():
+            self._limit = time.monotonic() + END_S
+            recording = self._session.recording
+            if recording is not None and recording.in_ranges:
+                self._look_for_range(recording)
+            elif recording is not None and self._ends_at and time.monotonic() > self._ends_at:
+                self._stop()
+        else:
+            self._end()
+
+    def _look_for_range(self, recording: Recording) -> None:
+        """A report that the program's own calls have ended is there once it no longer grows and can be read."""
+        seen = (recording.path, node_reports.size_of(recording.path))
+        is_still = seen == self._seen and seen[1] > 0
+        self._seen = seen
+        if is_still and not self._nsys.can_read(recording.path, self._folder):
+            self._session.recording = None
+            self._keep(recording)
+            self._tell()
+
+    def _end(self) -> None:
+        """The worker has ended; nsys writes what it has, and is not waited for without a limit."""
+        if self._state != "writing" and self._session.recording is not None:
+            self._state = "writing"
+            self._tell()
+        working = [pid for pid in [self._front] if node_processes.is_alive(pid)]
+        working += self._session.processes()
+        is_late = time.monotonic() > self._limit
+        if working and not is_late:
+            return
+        for pid in working:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        recording, self._session.recording = self._session.recording, None
+        if recording is not None:
+            late = (
+                f"nsys was still at work {END_S:g} s after the worker had ended" if is_late else ""
+            )
+            self._keep(recording, late)
+        self._state = "ended"
+        self._tell()
+        self._is_over = True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Actors and tasks as they are created: those that nsys is to record are told so, their children are told not."""
+
+from __future__ import annotations
+
+import os
+
+from .matching import names_of
+from .profile_settings import VARIABLE, wish
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .settings import Settings
+
+
+class Wishes:
+    """What the processes of a run say to those that they create."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._profile = settings.profile
+        # Ray merges a runtime_env with that of the creator, and so hands this variable down.
+        self._is_handed_down = bool(os.environ.get(VARIABLE))
+
+    def of_actor(self, module: str, qualified: str, actor: str) -> str | None:
+        """The value of the variable; None if nothing has to be said."""
+        names = names_of(module, qualified, actor)
+        pattern = self._profile.pattern(names) if self._profile is not None else ""
+        return wish(pattern, module, qualified, actor) if pattern else self.of_task()
+
+    def of_task(self) -> str | None:
+        """A task is never recorded: nsys writes when a process ends, and that of tasks is used again and again."""
+        return "" if self._is_handed_down else None
+
+    def means(self, names: list[str]) -> bool:
+        return self._profile is not None and bool(self._profile.pattern(names))
+
+
+def with_wish(runtime_env: Mapping[str, Any] | None, said: str) -> dict[str, Any]:
+    """A copy of a runtime_env that says it; all else in it stays, an `nsight` of the framework's own too."""
+    known = dict(runtime_env or {})
+    known["env_vars"] = {**dict(known.get("env_vars") or {}), VARIABLE: said}
+    return known

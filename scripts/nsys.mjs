@@ -1,0 +1,115 @@
+// A real nsys for tests: Debian's non-free packages, unpacked into the developer's cache and never shipped.
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+import { cache } from "./places.mjs";
+import { must, retry } from "./run.mjs";
+
+const RELEASE = "bookworm";
+const PACKAGES = ["nsight-systems", "nsight-systems-target", "libssh-4"];
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+// What changes what is made from these packages changes this number.
+const MADE = "1";
+
+const folder = join(cache, "nsys");
+/** The command, whether it is there yet or not. */
+export const nsys = join(folder, "bin", "nsys");
+
+/** Unpacks nsys unless it is there already; where it cannot be had, the reason is said and kept for the tests. */
+export async function makeNsys(log = console.log) {
+  const stamp = join(folder, `.complete-${MADE}`);
+  if (existsSync(stamp)) return;
+  const made = `${folder}.${process.pid}.new`;
+  rmSync(made, { recursive: true, force: true });
+  mkdirSync(made, { recursive: true });
+  try {
+    const mirror = await mirrorOfDebian();
+    log("unpacking nsys of Debian's non-free packages");
+    await retry("downloading nsys", () => download(mirror, made), log);
+    await unpack(made);
+    const version = await must(join(made, "bin", "nsys"), ["--version"], { limitMs: 60_000 });
+    log(version.trim());
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(made, folder);
+    await placeCommand(folder);
+    writeFileSync(stamp, version);
+  } catch (error) {
+    rmSync(made, { recursive: true, force: true });
+    const why = error.message.split("\n")[0];
+    log(`no nsys can be had here, so nothing is tried with it: ${why}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "why-not.txt"), `${error.message}\n`);
+  }
+}
+
+/** Where this machine gets its Debian from, as its own apt says. */
+async function mirrorOfDebian() {
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    throw new Error(`these packages are taken for linux-x64 only, and this is ${process.arch}`);
+  }
+  const said = await must("apt-get", ["update", "--print-uris"], { limitMs: 60_000 });
+  const known = new RegExp(`^'(\\S+)/dists/${RELEASE}/InRelease'`, "m").exec(said);
+  if (known === null) throw new Error(`apt knows no mirror of Debian ${RELEASE}`);
+  return known[1];
+}
+
+/** By an apt with a state of its own, so that nothing of this machine changes and nothing is installed. */
+async function download(mirror, into) {
+  const own = join(into, "apt");
+  for (const name of ["lists/partial", "cache/archives/partial", "sources"]) {
+    mkdirSync(join(own, name), { recursive: true });
+  }
+  const source = {
+    Types: "deb",
+    URIs: mirror,
+    Suites: RELEASE,
+    Components: "main non-free",
+    "Signed-By": KEYRING,
+  };
+  const lines = Object.entries(source).map(([key, value]) => `${key}: ${value}\n`);
+  writeFileSync(join(own, "sources", "nsys.sources"), lines.join(""));
+  const options = {
+    "Dir::Etc::sourcelist": "/dev/null",
+    "Dir::Etc::sourceparts": join(own, "sources"),
+    "Dir::State::lists": join(own, "lists"),
+    "Dir::Cache": join(own, "cache"),
+    "APT::Sandbox::User": "root",
+  };
+  const words = Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
+  await must("apt-get", ["update", "-q", ...words], { limitMs: 300_000 });
+  await must("apt-get", ["download", "-q", ...words, ...PACKAGES], {
+    cwd: own,
+    limitMs: 600_000,
+  });
+}
+
+async function unpack(made) {
+  const own = join(made, "apt");
+  for (const name of readdirSync(own).filter((one) => one.endsWith(".deb"))) {
+    await must("dpkg-deb", ["-x", join(own, name), join(made, "root")], { limitMs: 300_000 });
+  }
+  rmSync(own, { recursive: true });
+  // The importer is looked for beside the real program; without it nsys ends with 0 and leaves no report.
+  symlinkSync(
+    "../../nsight-systems/host-linux-x64",
+    join(made, "root/usr/lib/x86_64-linux-gnu/nsight-systems/host-linux-x64"),
+  );
+  await placeCommand(made);
+}
+
+/** A script and no link, since nsys looks for its parts beside the name by which it is called. */
+async function placeCommand(at) {
+  const real = join(at, "root/usr/lib/nsight-systems/bin/nsys");
+  mkdirSync(join(at, "bin"), { recursive: true });
+  writeFileSync(join(at, "bin", "nsys"), `#!/bin/sh\nexec ${real} "$@"\n`);
+  chmodSync(join(at, "bin", "nsys"), 0o755);
+}

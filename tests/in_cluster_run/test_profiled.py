@@ -1,0 +1,126 @@
+"""Workers of a real Ray under a real nsys: who is recorded, as often as somebody says so, and who runs without it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.in_cluster_run.on_ray import PROGRAMS, Started, started
+from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.in_cluster_run.runs import GateClient
+from tests.ray_cluster import RayCluster, start_cluster, wait_for
+
+pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
+PROGRAM = PROGRAMS / "profiled.py"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    real_nsys()
+    with start_cluster() as running:
+        yield running
+
+
+@contextmanager
+def profiled(
+    cluster: RayCluster, folder: Path, words: list[str], **profile: Any
+) -> Iterator[Started]:
+    """The program with such a profile; its reports come into `folder / "reports"`."""
+    (folder / "reports").mkdir()
+    asked = {"trace": "nvtx,osrt", "nsys": real_nsys(), "reports": str(folder / "reports")}
+    with started(cluster, folder, words, program=PROGRAM, profile={**asked, **profile}) as run:
+        yield run
+
+
+def statuses(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the workers say beside their reports, by their class or name."""
+    found = [json.loads(path.read_text()) for path in (folder / "reports").glob("*.worker.json")]
+    return {one["name"] or one["class"]: one for one in found}
+
+
+def wait_for_state(gate: GateClient, state: str, reports: int) -> dict[str, Any]:
+    def is_so() -> dict[str, Any] | None:
+        known: dict[str, Any] = gate.latest.get("profile") or {}
+        so = known.get("state") == state and len(known["reports"]) == reports
+        return known if so else None
+
+    found = wait_for(f"{state} with {reports} reports", is_so)
+    assert found is not None
+    return found
+
+
+def test_a_family_of_which_some_are_recorded_again_and_again(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    orders = tmp_path / "orders"
+    os.mkfifo(orders)
+    words = ["family", str(orders)]
+    wanted = [" *Policy*, ,Rollout"]
+    with profiled(cluster, tmp_path, words, workers=wanted, when="on-demand") as run:
+        said = run.program.wait_output("ready: yes").splitlines()
+        assert [line for line in said if ": " in line and "INFO" not in line] == [
+            "policy: recorded job own",
+            "controller: plain job None",
+            "rollout: recorded job None",
+            "inner: recorded job rollout",
+            "reward: plain job None",
+            "task: plain job None",
+            "ready: yes",
+        ]
+        gate = run.gate_of("PolicyWorker", "")
+        known = wait_for_state(gate, "armed", 0)
+        assert known["said"] == (
+            "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
+        )
+        with orders.open("w") as line:
+            for number, count in enumerate([5, 7]):
+                gate.say(op="record", seconds=0)
+                wait_for_state(gate, "recording", number)
+                line.write(f"{count}\n")
+                line.flush()
+                run.program.wait_output(f"synced: {count}")
+                gate.say(op="stop_recording")
+                wait_for_state(gate, "armed", number + 1)
+            # The last one is ended by the end of the program.
+            gate.say(op="record", seconds=0)
+            wait_for_state(gate, "recording", 2)
+            line.write("3\n")
+        assert run.program.wait() == 0, run.program.output()
+        wait_for(
+            "the end of all three",
+            lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"] * 3,
+        )
+    of_workers = statuses(tmp_path)
+    assert set(of_workers) == {"PolicyWorker", "inner-1", "Rollout"}
+    policy = of_workers["PolicyWorker"]
+    assert policy["problem"] == "" and policy["worker_id"] and policy["node_id"]
+    reports = [tmp_path / "reports" / name for name in policy["reports"]]
+    assert [calls_in(one, "fsync", tmp_path) for one in reports] == [5, 7, 3]
+    for report in reports:
+        entry = json.loads(Path(f"{report}.json").read_text())
+        assert entry["size"] == report.stat().st_size and entry["problem"] == ""
+        assert entry["actor_id"] and entry["pid"] == policy["pid"] and ":" not in report.name
+    assert of_workers["Rollout"]["reports"] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"nsys": "/nowhere/nsys"}, "has no nsys at /nowhere/nsys"),
+        ({"trace": "nonsense"}, "nsys ended with 1"),
+    ],
+)
+def test_where_nsys_is_missing_or_refuses_the_worker_runs_without_it(
+    cluster: RayCluster, tmp_path: Path, settings: dict[str, str], why: str
+) -> None:
+    with profiled(cluster, tmp_path, [], workers=["PolicyWorker"], **settings) as run:
+        run.ends_with("policy: plain job own")
+    (known,) = statuses(tmp_path).values()
+    assert known["state"] == "missing" and why in known["problem"]
+    assert known["host"] in known["problem"]
