@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
 PID = 4711
+GRID = (1, 1, 1, 128, 1, 1)
 GLOBAL_PID = (1 << 48) | (PID << 24)
 
 # The columns that are documented and may not be null, in the types of schema 3.0.0.
@@ -174,28 +175,7 @@ def _rows(said: Recording, strings: Strings) -> Iterator[tuple[str, Iterable[tup
     yield "TARGET_INFO_GPU", [(0, key, name, 80 << 30, "") for key, name in said.gpus.items()]
     yield (
         "CUPTI_ACTIVITY_KIND_KERNEL",
-        (
-            # fmt: off
-            (
-                k.start,
-                k.end,
-                k.device,
-                1,
-                7,
-                number,
-                (1 << 48) | (k.pid << 24),
-                id_of(k.name),
-                id_of(k.name.split("(")[0]),
-                1,
-                1,
-                1,
-                128,
-                1,
-                1,
-            )
-            # fmt: on
-            for number, k in enumerate(said.kernels)
-        ),
+        (_kernel(k, number, strings) for number, k in enumerate(said.kernels)),
     )
     yield (
         "CUPTI_ACTIVITY_KIND_MEMCPY",
@@ -214,6 +194,11 @@ def _rows(said: Recording, strings: Strings) -> Iterator[tuple[str, Iterable[tup
         "ThreadNames",
         ((id_of(name), 20, global_tid(PID, tid)) for tid, name in said.threads.items()),
     )
+
+
+def _kernel(k: Kernel, number: int, strings: Strings) -> tuple[object, ...]:
+    names = strings.id(k.name), strings.id(k.name.split("(")[0])
+    return (k.start, k.end, k.device, 1, 7, number, (1 << 48) | (k.pid << 24), *names, *GRID)
 
 
 def _nvtx(said: Recording, strings: Strings) -> Iterator[tuple[object, ...]]:

@@ -8,9 +8,10 @@ from attrs import frozen
 
 from tests.profiling.databases import Copy, Kernel, Range, Recording
 
-# Of a step of 1 000 units: kernels side by side, then an all-reduce, then nothing at all.
+# A step: kernels of a unit each, an all-reduce of a hundred, as long a pause.
 UNIT = 1_000
-COMPUTE, REDUCE, GAP = 800, 100, 100
+REDUCE = 100
+HOLE = 100
 NAMES = [f"void gemm_{size}<float>(float const*, float*)" for size in range(40)]
 REDUCTION = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -25,12 +26,17 @@ class Steps:
 
     @property
     def step_ns(self) -> int:
-        """How long a step takes: a kernel of compute takes a unit, and so does the pause behind it."""
+        """How long a step takes."""
         return self.compute_ns + 2 * REDUCE * UNIT
 
     @property
     def compute_ns(self) -> int:
         return (self.kernels - 1) * UNIT
+
+    @property
+    def holes_ns(self) -> int:
+        """How long nothing runs within the compute of a step."""
+        return (self.kernels - 1) // 4 * HOLE
 
     def recording(self) -> Recording:
         return Recording(
@@ -39,7 +45,7 @@ class Steps:
                 Copy(s * self.step_ns, s * self.step_ns + 500, 4096) for s in range(self.count)
             ],
             ranges=self._ranges(),
-            gpus={gpu: "NVIDIA H100" for gpu in range(self.gpus)},
+            gpus=dict.fromkeys(range(self.gpus), "NVIDIA H100"),
             end=self.count * self.step_ns,
         )
 
@@ -50,7 +56,7 @@ class Steps:
                 start = begin + number * UNIT
                 for gpu in range(self.gpus):
                     # Every fourth kernel leaves a hole of a tenth behind it.
-                    end = start + (UNIT - 100 if number % 4 == 3 else UNIT)
+                    end = start + (UNIT - HOLE if number % 4 == 3 else UNIT)
                     yield Kernel(start, end, NAMES[number % len(NAMES)], gpu)
             start = begin + self.compute_ns
             for gpu in range(self.gpus):

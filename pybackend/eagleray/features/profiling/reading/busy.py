@@ -55,7 +55,7 @@ class Busy:
         self._begin = self._top = begin
         self._end = end
         self._idle = 0
-        self._step = max(1.0, (end - begin) / STEPS)
+        self._step = (end - begin) / STEPS or 1.0
         self._idle_of = [0.0] * STEPS
         self._gaps: list[Gap] = []
 
@@ -90,7 +90,9 @@ class Busy:
         return sorted(self._gaps, reverse=True)
 
     def curve(self) -> list[float]:
-        """The busy share of each step."""
+        """The busy share of each step; nothing when there is no time to look at."""
+        if self._end == self._begin:
+            return []
         return [round(min(1.0, max(0.0, 1 - idle / self._step)), 4) for idle in self._idle_of]
 
     def _place(self, time: int) -> int:

@@ -43,7 +43,7 @@ def read(database: Database, naming: Naming) -> Ranges:
     """Blocks.  A range is called as nsys calls it: `domain:name`, and `name` in the default domain."""
     if not database.has(EVENTS, "start", "end", "eventType"):
         return Ranges(made("nvtx", []), {})
-    events, last = next(database.rows(f"SELECT count(*), max(max(end), max(start)) FROM {EVENTS}"))  # noqa: S608
+    events, last = next(database.rows(f"SELECT count(*), max(coalesce(end, start)) FROM {EVENTS}"))  # noqa: S608
     last = last if isinstance(last, int) else 0
     found: dict[str, _Named] = {}
     threads: Counter[int] = Counter()

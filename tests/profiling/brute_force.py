@@ -1,0 +1,53 @@
+"""What a report must say, worked out nanosecond by nanosecond: slow, and too simple to be wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median
+
+from tests.profiling.databases import Kernel, Range
+
+
+def busy(kernels: Sequence[Kernel], device: int) -> set[int]:
+    """Every nanosecond in which a kernel runs on that GPU."""
+    return {at for one in kernels if one.device == device for at in range(one.start, one.end)}
+
+
+def gaps(kernels: Sequence[Kernel], device: int) -> list[tuple[int, int]]:
+    """The pauses as (begin, duration) between the first and the last kernel of all GPUs, the longest first."""
+    begin, end = min(one.start for one in kernels), max(one.end for one in kernels)
+    running = busy(kernels, device)
+    found: list[tuple[int, int]] = []
+    since = None
+    for at in range(begin, end + 1):
+        is_idle = at < end and at not in running
+        if is_idle and since is None:
+            since = at
+        elif not is_idle and since is not None:
+            found.append((since, at - since))
+            since = None
+    return sorted(found, key=lambda gap: (-gap[1], gap[0]))
+
+
+def around(ranges: Sequence[Range], begin: int, duration: int) -> int | None:
+    """How long the shortest range is that holds the whole pause."""
+    return min(
+        (
+            one.end - one.start
+            for one in ranges
+            if one.end is not None and one.start <= begin and begin + duration <= one.end
+        ),
+        default=None,
+    )
+
+
+def by_name(ranges: Sequence[Range], last: int) -> dict[str, tuple[int, int, int, int]]:
+    """Count, total, p50 and max of each name; what has no end lasts to the last event."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for one in ranges:
+        found[one.name].append((last if one.end is None else one.end) - one.start)
+    return {
+        name: (len(times), sum(times), int(median(times)), max(times))
+        for name, times in found.items()
+    }

@@ -1,0 +1,182 @@
+"""The numbers of a report against brute force, and those that are known of a large one."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from eagleray.features.profiling.reading import summary
+from eagleray.features.profiling.reading.busy import STEPS
+from eagleray.features.profiling.reading.limits import Limits
+from eagleray.features.profiling.reading.summary import Summary
+from eagleray.features.profiling.reading.tables import Name
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.profiling import brute_force
+from tests.profiling.databases import (
+    START_END,
+    Call,
+    Copy,
+    Kernel,
+    Range,
+    Recording,
+    write,
+)
+from tests.profiling.large import REDUCTION, Steps
+
+TIMES = st.integers(0, 400)
+KERNELS = st.builds(
+    lambda start, length, name, device: Kernel(start, start + length, name, device),
+    TIMES,
+    st.integers(0, 60),
+    st.sampled_from(["gemm", "softmax", "ncclDevKernel_AllReduce"]),
+    st.integers(0, 2),
+)
+RANGES = st.builds(
+    lambda start, length, name, kind, registered: Range(
+        start, None if length is None else start + length, name, kind, registered
+    ),
+    TIMES,
+    st.one_of(st.integers(0, 300), st.none()),
+    st.sampled_from(["step", "forward", "backward"]),
+    st.sampled_from([59, START_END]),
+    st.booleans(),
+)
+
+
+def read(recording: Recording, trace: str = "") -> Summary:
+    with tempfile.TemporaryDirectory() as folder:
+        return summary.read(write(Path(folder, "r.sqlite"), recording), trace, Limits())
+
+
+def rows(seen: Summary, name: Name) -> list[dict[str, Any]]:
+    """The rows of a table by the ids of its columns."""
+    return [
+        dict(zip([column.id for column in table.shape.columns], row, strict=True))
+        for table in seen.tables
+        if table.name == name
+        for row in table.rows
+    ]
+
+
+@given(st.lists(KERNELS, min_size=1, max_size=40), st.booleans())
+@settings(max_examples=60)
+def test_gpus_are_as_busy_as_brute_force_says(kernels: list[Kernel], ordered: bool) -> None:
+    said = sorted(kernels, key=lambda one: one.start) if ordered else kernels
+    seen = read(Recording(kernels=said))
+    assert [gpu.id for gpu in seen.gpus] == sorted({one.device for one in kernels})
+    for gpu in seen.gpus:
+        others = [one for one in kernels if not one.name.startswith("nccl")]
+        reductions = [one for one in kernels if one.name.startswith("nccl")]
+        running = brute_force.busy(kernels, gpu.id)
+        nccl = brute_force.busy(reductions, gpu.id)
+        assert gpu.busy == len(running)
+        assert gpu.busy + gpu.idle == gpu.end - gpu.begin
+        assert gpu.nccl == len(nccl)
+        assert gpu.nccl_alone == len(nccl - brute_force.busy(others, gpu.id))
+        expected = brute_force.gaps(kernels, gpu.id)
+        found = [(r["begin"], r["duration"]) for r in rows(seen, "gaps") if r["gpu"] == gpu.id]
+        assert sorted(found, key=lambda gap: (-gap[1], gap[0])) == expected
+        span = gpu.end - gpu.begin
+        assert abs(sum(gpu.curve) * span / STEPS - gpu.busy) <= 0.001 * span
+
+
+@given(st.lists(RANGES, max_size=30), st.lists(KERNELS, min_size=2, max_size=12))
+@settings(max_examples=60)
+def test_ranges_and_what_lies_around_a_gap(ranges: list[Range], kernels: list[Kernel]) -> None:
+    seen = read(Recording(ranges=ranges, kernels=kernels))
+    last = max((one.start if one.end is None else one.end for one in ranges), default=0)
+    expected = brute_force.by_name(ranges, last)
+    found = {
+        row["range"]: (row["count"], row["total"], row["p50"], row["max"])
+        for row in rows(seen, "nvtx")
+    }
+    assert found == expected
+    lengths = {one.name: set[int]() for one in ranges}
+    for one in ranges:
+        lengths[one.name].add((last if one.end is None else one.end) - one.start)
+    for gap in rows(seen, "gaps"):
+        shortest = brute_force.around(ranges, gap["begin"], gap["duration"])
+        assert (gap["range"] == "") is (shortest is None)
+        assert shortest is None or shortest in lengths[gap["range"]]
+
+
+@given(st.lists(KERNELS, min_size=1, max_size=40))
+@settings(max_examples=30)
+def test_kernels_by_name(kernels: list[Kernel]) -> None:
+    found = {row["kernel"]: row for row in rows(read(Recording(kernels=kernels)), "kernels")}
+    assert set(found) == {one.name for one in kernels}
+    for name, row in found.items():
+        times = [one.end - one.start for one in kernels if one.name == name]
+        assert (row["count"], row["total"]) == (len(times), sum(times))
+        assert (row["min"], row["max"]) == (min(times), max(times))
+
+
+def test_a_large_recording_has_its_known_answers() -> None:
+    said = Steps(count=60, kernels=100, gpus=2)
+    seen = read(said.recording())
+    span = 59 * said.step_ns + said.compute_ns + 100_000
+    holes = 60 * said.holes_ns + 59 * 100_000
+    assert [(gpu.busy, gpu.idle, gpu.kernels) for gpu in seen.gpus] == [
+        (span - holes, holes, 6000)
+    ] * 2
+    assert [(gpu.nccl, gpu.nccl_alone) for gpu in seen.gpus] == [(6_000_000, 6_000_000)] * 2
+    gaps = rows(seen, "gaps")[:118]
+    assert {(gap["duration"], gap["range"]) for gap in gaps} == {(100_000, "all_reduce")}
+    (forward,) = [row for row in rows(seen, "nvtx") if row["range"] == "forward"]
+    assert (forward["count"], forward["p50"]) == (60, said.compute_ns)
+    (reduction,) = [row for row in rows(seen, "kernels") if row["kernel"] == REDUCTION]
+    assert (reduction["count"], reduction["total"]) == (120, 12_000_000)
+    (copy,) = rows(seen, "memcpy")
+    assert (copy["copy"], copy["bytes"]) == ("Host-to-Device", 60 * 4096)
+    assert seen.doubts == ()
+
+
+def test_calls_by_name_and_by_thread() -> None:
+    said = Recording(
+        osrt=[Call(0, 10, "read", 1), Call(20, 25, "read", 2), Call(30, 90, "poll", 2)],
+        cuda=[Call(0, 7, "cudaLaunchKernel_v7000", 1)],
+        ranges=[Range(0, 5, "step", tid=1)],
+        threads={1: "main", 9: "of another process"},
+    )
+    seen = read(said)
+    assert [(r["call"], r["count"], r["total"]) for r in rows(seen, "osrt")] == [
+        ("poll", 1, 60),
+        ("read", 2, 15),
+    ]
+    assert [r["call"] for r in rows(seen, "cuda_api")] == ["cudaLaunchKernel_v7000"]
+    threads = {(r["thread"], r["tid"]): r for r in rows(seen, "threads")}
+    assert set(threads) == {("main", 1), ("", 2)}
+    assert threads["main", 1]["calls"] == 2
+    assert (threads["main", 1]["osrt"], threads["main", 1]["cuda"]) == (10, 7)
+    assert threads["main", 1]["ranges"] == 1
+
+
+def test_a_range_bears_its_domain_and_only_its_process_explains_a_gap() -> None:
+    kernels = [Kernel(0, 10), Kernel(90, 100)]
+    ranges = [
+        Range(5, 95, "of another process", pid=99),
+        Range(0, 100, "forward", domain=3, registered=True),
+    ]
+    seen = read(Recording(kernels=kernels, ranges=ranges, domains={3: "model"}))
+    assert {row["range"] for row in rows(seen, "nvtx")} == {"model:forward", "of another process"}
+    assert [(gap["range"], gap["next"]) for gap in rows(seen, "gaps")] == [
+        ("model:forward", "gemm")
+    ]
+
+
+def test_where_and_when_it_was_recorded() -> None:
+    about = read(Recording(osrt=[Call(0, 1, "read")], end=5_000)).about
+    assert (about.host, about.duration, about.nsys_version) == ("node-7", 5_000, "2022.4.2.1")
+    assert about.started_utc == "2026-11-21T22:01:40.642Z"
+    assert about.schema_version == "3.0.0"
+
+
+def test_copies_by_kind() -> None:
+    seen = read(Recording(copies=[Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]))
+    assert [(r["copy"], r["count"], r["bytes"], r["rate"]) for r in rows(seen, "memcpy")] == [
+        ("Device-to-Host", 2, 400, 20_000_000_000),
+        ("Kind 77", 1, 5, 5_000_000_000),
+    ]
