@@ -98,7 +98,8 @@ def _connected(path: Path, limits: Limits) -> Iterator[sqlite3.Connection]:
             yield connection
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    # A damaged schema makes names, and messages that quote them, that are no text.
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if limits.is_cancelled:
             raise cancelled() from error
         if limits.are_reached():

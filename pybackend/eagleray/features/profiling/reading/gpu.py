@@ -74,8 +74,8 @@ def intervals(database: Database, checked: bool) -> str:
     where = f" WHERE {_INTEGERS}" if checked else ""
     parts = []
     if name := kernel_name(database):
-        name = f"CAST({name} AS INTEGER)" if checked else name
-        parts.append(f"SELECT deviceId, start, end, {name} AS name FROM {KERNELS}{where}")  # noqa: S608
+        named = f" AND typeof({name}) = 'integer'" if checked else ""
+        parts.append(f"SELECT deviceId, start, end, {name} AS name FROM {KERNELS}{where}{named}")  # noqa: S608
     if database.has(GRAPHS, "start", "end", "deviceId"):
         parts.append(f"SELECT deviceId, start, end, 0 AS name FROM {GRAPHS}{where}")  # noqa: S608
     return " UNION ALL ".join(parts)
@@ -152,6 +152,8 @@ class _Device:
         _, starts, ends, names = zip(*rows, strict=True)
         is_ordered = starts[0] >= self._last and not any(map(gt, starts, islice(starts, 1, None)))
         if not is_ordered or any(map(gt, starts, ends)) or max(ends) > self._end:
+            raise _Strange
+        if not all(isinstance(name, int) for name in set(names)):
             raise _Strange
         self._last = starts[-1]
         self._kernels += len(rows)
