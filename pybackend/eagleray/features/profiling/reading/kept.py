@@ -9,11 +9,13 @@ import logging
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import cattrs
 from attrs import frozen
 
 from eagleray.common import paths
+from eagleray.features.profiling.reading.database import shown
 from eagleray.features.profiling.reading.summary import Summary
 from eagleray.features.profiling.reading.tables import Cell
 
@@ -26,14 +28,44 @@ LARGEST = 64 * 2**20
 SMALLEST = 4 * 2**20
 MOST_KEPT = 30
 
+# Whoever gave somebody a report may have given this along: it is held to its types, and names are made
+# harmless once more.
 _converter = cattrs.Converter(forbid_extra_keys=True)
 
 
-@_converter.register_structure_hook
-def _cell(value: object, _: type[Cell]) -> Cell:
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    raise ValueError("no cell")
+def _number(value: Any, kind: type[Any]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else int):
+        raise ValueError("no number")
+    return value
+
+
+def _text(value: Any, _: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("no text")
+    return shown(value)
+
+
+def _cell(value: Any, _: object) -> Cell:
+    return (
+        value
+        if value is None
+        else _text(value, _)
+        if isinstance(value, str)
+        else _number(value, float)
+    )
+
+
+def _flag(value: Any, _: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("neither true nor false")
+    return value
+
+
+_converter.register_structure_hook(int, _number)
+_converter.register_structure_hook(float, _number)
+_converter.register_structure_hook(str, _text)
+_converter.register_structure_hook(bool, _flag)
+_converter.register_structure_hook(Cell, _cell)
 
 
 @frozen
@@ -89,20 +121,29 @@ def _beside(database: Path) -> Path:
 
 def _read(place: Path) -> _Kept | None:
     try:
-        # Whoever gave us the report may have given us this: it is read as strictly.
         if not place.is_file() or place.stat().st_size > LARGEST:
             return None
-        return _converter.structure(json.loads(place.read_text("utf-8")), _Kept)
+        said = json.loads(place.read_text("utf-8"), parse_constant=_refuse)
+        kept = _converter.structure(said, _Kept)
+        for table in kept.summary.tables:
+            if any(len(row) != len(table.shape.columns) for row in table.rows):
+                raise ValueError("a row is too long or too short")
+        return kept
     except (
         OSError,
         ValueError,
         TypeError,
         KeyError,
+        AttributeError,
         RecursionError,
         cattrs.BaseValidationError,
     ) as error:
         log.info("%s is read anew: %s", place, type(error).__name__)
         return None
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _write(place: Path, text: str) -> None:

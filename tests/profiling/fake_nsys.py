@@ -1,0 +1,42 @@
+"""An nsys that exports what it is told to: `install(folder, …)` makes the command."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+BODY = """\
+    import os, shutil, sys, time
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        print("NVIDIA Nsight Systems version 2025.1.2.3-abc")
+        sys.exit(0)
+    out, report = words[words.index("-o") + 1], words[-1]
+    with open({log!r}, "a") as log:
+        log.write(f"{{os.getpid()}} {{' '.join(words)}}\\n")
+    for percent in (10, 55, 100):
+        print(f"Exporting 9 events: [==={{percent}}%   ]", end="\\r", flush=True)
+"""
+ENDINGS = {
+    "exports": "shutil.copy({database!r}, out)",
+    "fails": "print('\\nExportation error: Section Table Reference magic number mismatch.'); sys.exit(1)",
+    "writes nothing": "pass",
+    "hangs": "open(out, 'w').write('half'); time.sleep(600)",
+}
+
+
+def install(folder: Path, ending: str, database: Path | None = None) -> Path:
+    """The command; `calls(folder)` says how it was called."""
+    folder.mkdir(exist_ok=True)
+    program = folder / "nsys"
+    text = textwrap.dedent(BODY).format(log=str(folder / "calls"))
+    text += ENDINGS[ending].format(database=str(database))
+    program.write_text(f"#!{sys.executable}\n{text}\n")
+    program.chmod(0o755)
+    return program
+
+
+def calls(folder: Path) -> list[str]:
+    log = folder / "calls"
+    return log.read_text().splitlines() if log.exists() else []

@@ -1,0 +1,264 @@
+"""Reports as a person names them: exported once, read once, kept, given up; the tables in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.clients import nsys
+from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.reading import summary
+from eagleray.features.profiling.reading.kept import KeptSummaries
+from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.profiling.reading.tables import MOST_ROWS, Table, made
+
+from tests.profiling import fake_nsys
+from tests.profiling.databases import Call, Kernel, Range, Recording, write
+
+SOME = Recording(
+    kernels=[Kernel(0, 10), Kernel(40, 60, "softmax")],
+    ranges=[Range(0, 70, "step 1"), Range(70, 75, "step 2")],
+    osrt=[Call(0, 1, "read")],
+)
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an nsys that exports SOME."""
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    fake_nsys.install(folder, "exports", write(folder / "some.sqlite", SOME))
+    monkeypatch.setenv("EAGLERAY_NSYS", str(folder / "nsys"))
+    return folder
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    (tmp_path / "here").mkdir()
+    file = tmp_path / "here" / "policy.node-7.1.nsys-rep"
+    file.write_bytes(b"a report")
+    return file
+
+
+def reports(tmp_path: Path, smallest: int = 0) -> Reports:
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700, exist_ok=True)
+    return Reports(lambda: own, KeptSummaries(own / "summaries", smallest))
+
+
+async def test_a_report_is_exported_beside_it_once(
+    tmp_path: Path, tool: Path, report: Path
+) -> None:
+    said: list[tuple[str, int]] = []
+    read = await reports(tmp_path).read(str(report), lambda text, now: said.append((text, now)))
+    assert read.database == report.with_suffix(".sqlite")
+    assert [gpu.kernels for gpu in read.summary.gpus] == [2]
+    assert ("Exporting with nsys", 100) in said
+    assert ("Reading the NVTX ranges", 50) in said
+    await reports(tmp_path).read(str(report))
+    assert len(fake_nsys.calls(tool)) == 1
+    os.utime(report, ns=(2**62, 2**62))
+    await reports(tmp_path).read(str(report))
+    assert len(fake_nsys.calls(tool)) == 2
+
+
+async def test_a_file_of_that_name_that_is_not_of_nsys_stays(
+    tmp_path: Path, tool: Path, report: Path
+) -> None:
+    report.with_suffix(".sqlite").write_text("something of the person")
+    for _ in range(2):
+        read = await reports(tmp_path).read(str(report))
+        assert read.database.parent == tmp_path / "own" / "exports"
+    assert report.with_suffix(".sqlite").read_text() == "something of the person"
+    assert len(fake_nsys.calls(tool)) == 1
+
+
+async def test_where_nothing_can_be_written_the_state_folder_is_used(
+    tmp_path: Path, tool: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # root may write everywhere, so that a mode alone would not refuse it.
+    can = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != report.parent and can(path, mode))
+    read = await reports(tmp_path).read(str(report))
+    assert read.database.parent == tmp_path / "own" / "exports"
+    assert list(report.parent.iterdir()) == [report]
+
+
+async def test_without_nsys_it_says_where_to_export(
+    tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
+    with pytest.raises(EaglerayError) as error:
+        await reports(tmp_path).read(str(report))
+    assert error.value.code == "nsys-missing"
+    assert "`nsys export --type sqlite` on it where nsys is" in error.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        ("fails", "Exportation error: Section Table Reference magic number mismatch"),
+        ("writes nothing", "it ended with 0 and wrote nothing"),
+    ],
+)
+async def test_an_export_that_fails_leaves_nothing(
+    tmp_path: Path, tool: Path, report: Path, ending: str, reason: str
+) -> None:
+    fake_nsys.install(tool, ending)
+    with pytest.raises(EaglerayError) as error:
+        await reports(tmp_path).read(str(report))
+    assert error.value.code == "export-failed"
+    assert error.value.detail == reason
+    assert "2025.1.2.3" in error.value.message
+    assert list(report.parent.iterdir()) == [report]
+
+
+async def test_a_cancelled_export_ends_nsys_and_leaves_nothing(
+    tmp_path: Path, tool: Path, report: Path
+) -> None:
+    fake_nsys.install(tool, "hangs")
+    begun = asyncio.Event()
+
+    def say(_: str, percentage: int) -> None:
+        if percentage == 100:
+            begun.set()
+
+    reading = asyncio.create_task(reports(tmp_path).read(str(report), say))
+    await begun.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    (call,) = fake_nsys.calls(tool)
+    assert not Path(f"/proc/{call.split()[0]}").exists()
+    assert list(report.parent.iterdir()) == [report]
+
+
+async def test_a_silent_nsys_is_stopped(
+    tmp_path: Path, tool: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nsys.install(tool, "hangs")
+    monkeypatch.setattr(nsys, "EXPORT_LIMIT_S", 0.5)
+    with pytest.raises(EaglerayError) as error:
+        await reports(tmp_path).read(str(report))
+    assert error.value.code == "export-slow"
+
+
+def test_which_nsys_is_used(tmp_path: Path) -> None:
+    def place(*parts: str) -> Path:
+        (tmp_path / Path(*parts)).parent.mkdir(parents=True, exist_ok=True)
+        return fake_nsys.install((tmp_path / Path(*parts)).parent, "exports")
+
+    assert nsys.find({"PATH": ""}, tmp_path) is None
+    old = place("opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
+    new = place("opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
+    assert nsys.find({"PATH": ""}, tmp_path) == nsys.Nsys(str(old))
+    cuda = place("usr/local/cuda/bin/nsys")
+    assert nsys.find({"PATH": "relative:"}, tmp_path) == nsys.Nsys(str(cuda))
+    on_path = place("some/bin/nsys")
+    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, tmp_path) == nsys.Nsys(str(on_path))
+    named = {"EAGLERAY_NSYS": str(new), "PATH": str(on_path.parent)}
+    assert nsys.find(named, tmp_path) == nsys.Nsys(str(new))
+    assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, tmp_path) is None
+
+
+async def test_a_kept_summary_is_used_until_its_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "r.sqlite", SOME)
+    read: list[Path] = []
+    plain = summary.read
+
+    def counted(path: Path, *others: object) -> summary.Summary:
+        read.append(path)
+        return plain(path, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(summary, "read", counted)
+    first = await reports(tmp_path).read(str(file))
+    again = await reports(tmp_path).read(str(file))
+    assert again == first
+    assert len(read) == 1
+    kept = tmp_path / ".r.sqlite.eagleray-summary"
+    for broken in ("", "[]", '{"format": 1}', "\0", "[" * 100_000):
+        kept.write_text(broken)
+        assert await reports(tmp_path).read(str(file)) == first
+    said = json.loads(kept.read_text())
+    gpu, table = said["summary"]["gpus"][0], said["summary"]["tables"][0]
+    for wrong in (
+        {**said, "summary": {**said["summary"], "gpus": [{**gpu, "busy": "<script>"}]}},
+        {**said, "summary": {**said["summary"], "tables": [{**table, "rows": [["short"]]}]}},
+        {**said, "summary": {**said["summary"], "gpus": [{**gpu, "curve": [float("nan")]}]}},
+    ):
+        kept.write_text(json.dumps(wrong))
+        assert await reports(tmp_path).read(str(file)) == first
+    assert len(read) == 9
+    kept.write_text(kept.read_text().replace("softmax", "\\u001b[2Jsoftmax"))
+    seen = await reports(tmp_path).table(str(file), "kernels")
+    assert [row[0] for row in seen.rows] == [" [2Jsoftmax", "gemm"]
+    assert len(read) == 9
+    file.unlink()
+    write(file, Recording(osrt=[Call(0, 1, "read")]))
+    assert (await reports(tmp_path).read(str(file))).summary.gpus == ()
+
+
+async def test_small_files_get_no_company(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.sqlite", SOME)
+    await reports(tmp_path, smallest=2**20).read(str(file))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "r.sqlite"]
+
+
+async def test_a_summary_that_cannot_lie_beside_its_file_lies_in_the_state_folder(
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path / "r.sqlite", SOME)
+    # A folder in its place: root may write everywhere else.
+    (tmp_path / ".r.sqlite.eagleray-summary").mkdir()
+    first = await reports(tmp_path).read(str(file))
+    assert len(list((tmp_path / "own" / "summaries").iterdir())) == 1
+    assert await reports(tmp_path).read(str(file)) == first
+
+
+async def test_the_note_of_a_worker_says_what_was_traced(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.sqlite", Recording(osrt=[Call(0, 1, "read")]))
+    note = tmp_path / "r.sqlite.json"
+    for options, trace in (
+        (["--trace=cuda,nvtx", "-s", "none"], "cuda,nvtx"),
+        (["-t", "osrt"], "osrt"),
+        (["-t"], ""),
+        ("no list", ""),
+    ):
+        note.write_text(json.dumps({"options": options}))
+        assert (await reports(tmp_path).read(str(file))).summary.about.trace == trace
+    note.write_text("{")
+    assert (await reports(tmp_path).read(str(file))).summary.about.trace == ""
+
+
+async def test_a_table_in_any_order_and_searched(tmp_path: Path) -> None:
+    file = str(write(tmp_path / "r.sqlite", SOME))
+    here = reports(tmp_path)
+    usual = await here.table(file, "nvtx")
+    assert [row[0] for row in usual.rows] == ["step 1", "step 2"]
+    assert (usual.sorted_by, usual.descending) == ("total", True)
+    by_name = await here.table(file, "nvtx", sort="range", descending=True)
+    assert [row[0] for row in by_name.rows] == ["step 2", "step 1"]
+    found = await here.table(file, "kernels", search="SOFT")
+    assert [row[0] for row in found.rows] == ["softmax"]
+    assert found.total == 1
+    assert (await here.table(file, "memcpy")).rows == ()
+
+
+def test_rows_without_a_value_come_last_in_both_orders() -> None:
+    rows = [("a", 1, 1, 1, None, 1), ("b", 1, 1, 1, 5, 1), ("c", 1, 1, 1, 7, 1)]
+    for descending, names in ((True, "cba"), (False, "bca")):
+        table = Table("memcpy", tuple(rows), 3).ordered("rate", descending)
+        assert "".join(str(row[0]) for row in table.rows) == names
+
+
+def test_of_very_many_rows_only_the_first_are_kept() -> None:
+    rows = [(f"step {n}", "push/pop", 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
+    table = made("nvtx", rows)
+    assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)
+    assert table.rows[0][3] == MOST_ROWS + 4
+    assert "10000 of 10005" in table.note
