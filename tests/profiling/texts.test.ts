@@ -90,7 +90,7 @@ test("a GPU’s words say how busy it was, and what of that was NCCL", () => {
     "idle 500 ms",
     "12\u202f347 kernels",
     "NCCL 20.0 % of the busy time (300 ms)",
-    "with nothing beside it 100 ms",
+    "NCCL with nothing beside it 100 ms",
   ]);
   assert.equal(gpuWords(gpu({ nccl_ns: 0 })).length, 3);
   assert.deepEqual(gpuWords(gpu({ kernels: 0 })), ["no kernel ran"]);

@@ -47,13 +47,13 @@ export function gpuWords(gpu: Gpu): string[] {
   ];
 }
 
-/** How much of the busy time goes into collectives, and how much of that hides behind nothing. */
+/** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
 function ncclWords({ nccl_ns, nccl_alone_ns, busy_ns }: Gpu): string[] {
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [
         `NCCL ${share(nccl_ns / busy_ns)} of the busy time (${spent(nccl_ns)})`,
-        `with nothing beside it ${spent(nccl_alone_ns)}`,
+        `NCCL with nothing beside it ${spent(nccl_alone_ns)}`,
       ];
 }
 
