@@ -37,6 +37,7 @@ class Profiling:
             return
         self._watcher = Peer(self._loop, sock)
         self._watcher.on_data = self._on_data
+        self._watcher.on_end = self._on_end
         self._say({"op": "gate"})
 
     def who(self, known: dict[str, Any]) -> None:
@@ -47,6 +48,11 @@ class Profiling:
         seconds = line.get("seconds")
         known = seconds if isinstance(seconds, (int, float)) else 0
         self._say({"op": line["op"], "seconds": known})
+
+    def _on_end(self) -> None:
+        """It outlives this worker, else something has gone wrong with it."""
+        text = "what watches nsys at this worker has ended"
+        self._told({"state": "ended", "said": "", "problem": text, "reports": []})
 
     def _say(self, line: dict[str, Any]) -> None:
         if self._watcher is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SOCKET = "EAGLERAY_NSYS_SOCKET"
 # So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
-BEGIN_S = 60.0
+BEGIN_S = 30.0
 GO_S = 90.0
 
 # What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
@@ -43,7 +43,9 @@ def begin(settings: Settings) -> None:
     watcher = os.environ.pop(SOCKET, "")
     if watcher:
         for_gate["nsys"] = watcher
-        harmless(_wait_for_go)(watcher)
+        if not _is_let_go(watcher):
+            # Who has started it has given up, and is the worker itself.
+            os._exit(1)
         return
     wish = read_wish(os.environ)
     if wish is None or settings.profile is None:
@@ -120,13 +122,10 @@ def _run_under(nsys: list[str], address: str) -> str:
     """Does not return when the worker has begun under nsys; else the answer is why it has not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
         watcher.connect(address)
-        environ = {**os.environ, SOCKET: address}
         try:
-            front = subprocess.Popen([*nsys, *own_command()], env=environ)
+            front = subprocess.Popen([*nsys, *own_command()], env={**os.environ, SOCKET: address})
         except OSError as error:
-            _say(watcher, {"op": "failed"})
             return f"nsys cannot be started: {error.strerror}"
-        _say(watcher, {"op": "front", "pid": front.pid})
         worker = _started(watcher, front)
         if worker:
             # Who ends this process means the worker.
@@ -134,33 +133,35 @@ def _run_under(nsys: list[str], address: str) -> str:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             code = front.wait()
             os._exit(code if code >= 0 else 128 - code)
-        _say(watcher, {"op": "failed"})
-        if front.poll() is None:
-            front.kill()
-            front.wait()
-            return f"nsys did not start the worker within {BEGIN_S:g} s"
-        return f"nsys ended with {front.returncode} and says why in the worker's log"
+    # Without this connection the watcher lets no worker begin under nsys, so that there is one only.
+    if front.poll() is None:
+        front.kill()
+        front.wait()
+        return f"nsys did not start the worker within {BEGIN_S:g} s"
+    return f"nsys ended with {front.returncode} and says why in the worker's log"
 
 
 def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
     """The worker's process once it has begun under nsys, 0 if it does not."""
     limit = time.monotonic() + BEGIN_S
-    watcher.settimeout(0.1)
     buffer = b""
-    while time.monotonic() < limit:
-        with contextlib.suppress(socket.timeout):
-            data = watcher.recv(2**16)
-            if not data:
-                break
-            buffer += data
-        lines = buffer.split(b"\n")
-        buffer = lines.pop()
-        for line in lines:
-            said = json.loads(line)
-            if said.get("event") == "started":
-                return int(said["pid"])
-        if front.poll() is not None:
-            break
+    try:
+        _say(watcher, {"op": "front", "pid": front.pid})
+        watcher.settimeout(0.1)
+        while time.monotonic() < limit and front.poll() is None:
+            with contextlib.suppress(socket.timeout):
+                data = watcher.recv(2**16)
+                if not data:
+                    break
+                buffer += data
+            lines = buffer.split(b"\n")
+            buffer = lines.pop()
+            for said in map(json.loads, lines):
+                if said.get("event") == "started":
+                    _say(watcher, {"op": "waits"})
+                    return int(said["pid"])
+    except OSError:
+        pass
     return 0
 
 
@@ -178,14 +179,17 @@ def _start_watcher(folder: str, told: dict[str, Any]) -> str:
     return address
 
 
-def _wait_for_go(address: str) -> None:
-    """Until what is to be recorded from the worker's start is recorded."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
-        watcher.settimeout(GO_S)
-        watcher.connect(address)
-        _say(watcher, {"op": "worker", "pid": os.getpid()})
-        with watcher.makefile("rb") as stream:
-            stream.readline()
+def _is_let_go(address: str) -> bool:
+    """Waits until what is to be recorded from the worker's start is recorded; whether this is to be the worker."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
+            watcher.settimeout(GO_S)
+            watcher.connect(address)
+            _say(watcher, {"op": "worker", "pid": os.getpid()})
+            with watcher.makefile("rb") as stream:
+                return bool(stream.readline())
+    except OSError:
+        return False
 
 
 def _say(watcher: socket.socket, line: dict[str, Any]) -> None:

@@ -40,6 +40,7 @@ class Caller:
                 said = json.loads(line)
                 if isinstance(said, dict):
                     todo.put((self, said))
+        todo.put((self, {"op": "left"}))
 
 
 def serve(listener: socket.socket, todo: Queue[tuple[Caller, dict[str, Any]]]) -> None:

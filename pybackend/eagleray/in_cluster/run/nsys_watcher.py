@@ -32,6 +32,8 @@ LOOK_S = 0.25
 # So long a worker may take to begin under nsys, and nsys to write when the worker has ended.
 BEGIN_S = 120.0
 END_S = 1800.0
+# What a worker knows of itself only when Ray has told it.
+WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
 
 
 def main() -> None:
@@ -65,6 +67,8 @@ class Watcher:
         self._problem = ""
         self._reports: list[str] = []
         self._count = 0
+        self._starter: Caller | None = None
+        self._waiting: Caller | None = None
         self._front = self._worker = 0
         self._ends_at = 0.0
         self._limit = time.monotonic() + BEGIN_S
@@ -85,43 +89,50 @@ class Watcher:
     def _take(self, caller: Caller, line: dict[str, Any]) -> None:
         op = line.get("op")
         if op == "front":
-            self._front = int(line["pid"])
-            self._callers.append(caller)
-        elif op == "worker":
-            self._begun(caller, int(line["pid"]))
-        elif op == "failed":
-            # The one who called goes on as the worker and says so itself.
-            self._is_over = True
+            self._front, self._starter = int(line["pid"]), caller
+            self._introduce()
+        elif op == "worker" and self._waiting is None:
+            self._known["pid"], self._waiting = int(line["pid"]), caller
+            self._introduce()
+        elif op == "waits":
+            self._begin()
+        elif op == "left" and caller is self._starter and not self._worker:
+            self._give_up()
         elif op == "gate":
             self._callers.append(caller)
             caller.say(self._line())
         elif op == "who":
-            known = {
-                key: line[key]
-                for key in ("actor_id", "worker_id", "name", "rank", "gpus")
-                if line.get(key)
-            }
-            self._known.update(known)
+            self._known.update({key: line[key] for key in WHO if line.get(key)})
             self._tell()
         elif op == "record":
             self._record(float(line.get("seconds") or 0))
         elif op == "stop_recording":
             self._stop()
 
-    def _begun(self, caller: Caller, pid: int) -> None:
-        """The worker is there, and waits until what is to be recorded from its start is recorded."""
-        if not self._worker:
-            self._worker = self._known["pid"] = pid
-            self._stem = node_reports.stem(self._known)
-            if self._profile.when == "steps":
-                self._record(0, in_ranges=True)
-            elif self._profile.when != "on-demand":
-                self._record(self._profile.seconds if self._profile.when == "seconds" else 0)
-            else:
-                self._tell()
-            for one in self._callers:
-                one.say({"event": "started", "pid": pid})
-        caller.say({"event": "go"})
+    def _introduce(self) -> None:
+        """A worker under nsys begins when who has started it leaves its place to it; either may come first."""
+        if self._starter is not None and self._waiting is not None:
+            self._starter.say({"event": "started", "pid": self._known["pid"]})
+
+    def _begin(self) -> None:
+        """The worker waits until what is to be recorded from its start is recorded."""
+        self._worker = self._known["pid"]
+        self._stem = node_reports.stem(self._known)
+        if self._profile.when == "steps":
+            self._record(0, in_ranges=True)
+        elif self._profile.when != "on-demand":
+            self._record(self._profile.seconds if self._profile.when == "seconds" else 0)
+        else:
+            self._tell()
+        if self._waiting is not None:
+            self._waiting.say({"event": "go"})
+
+    def _give_up(self) -> None:
+        """Who has started nsys is the worker itself now, and says why."""
+        for pid in self._session.processes():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        self._is_over = True
 
     def _line(self) -> dict[str, Any]:
         shown = {"state": self._state, "said": self._said, "problem": self._problem}
@@ -139,7 +150,10 @@ class Watcher:
     # --- recording -------------------------------------------------------------------------------
 
     def _record(self, seconds: float, in_ranges: bool = False) -> None:
-        if self._session.recording is not None or self._state == "ended":
+        if self._session.recording is not None:
+            if self._session.recording.in_ranges:
+                self._problem = "it is recorded where the program itself says so"
+                self._tell()
             return
         self._count += 1
         number = f".{self._count}" if self._count > 1 else ""

@@ -1,0 +1,293 @@
+"""The watcher of a worker under nsys: what it makes of all that nsys does without saying so."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.in_cluster.run import node_reports, nsys_session, nsys_start
+from eagleray.in_cluster.run.nsys_calls import Nsys, Refused, generated, reason
+from eagleray.in_cluster.run.nsys_watcher import Watcher
+
+from tests.ray_cluster import PATIENCE_S, wait_for
+
+FAKE = Path(__file__).parent / "programs" / "fake_nsys.py"
+SAID = "Nsight profiling enabled for worker 'a' (matched pattern '*')"
+
+
+class Talk:
+    """One connection to a watcher."""
+
+    def __init__(self, address: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(PATIENCE_S)
+        self._socket.connect(str(address))
+        self._stream = self._socket.makefile("rb")
+
+    def say(self, **line: Any) -> None:
+        self._socket.sendall(json.dumps(line).encode() + b"\n")
+
+    def hear(self) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads(self._stream.readline() or b"{}")
+        return said
+
+    def until(self, state: str) -> dict[str, Any]:
+        heard = []
+        while not heard or heard[-1]["state"] != state:
+            try:
+                heard.append(self.hear()["profile"])
+            except OSError as error:
+                raise AssertionError(f"waited for {state}, heard {heard}") from error
+        return heard[-1]
+
+    def close(self) -> None:
+        self._stream.close()
+        self._socket.close()
+
+
+class Watched:
+    """A watcher in a thread, with a process that stands for the worker; `gate` hears what a gate hears."""
+
+    def __init__(self, folder: Path, when: str, seconds: float) -> None:
+        self.reports = folder / "reports"
+        self.private = folder / "private"
+        for one in (self.reports, self.private):
+            one.mkdir()
+        nsys = folder / "nsys"
+        nsys.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
+        nsys.chmod(nsys.stat().st_mode | stat.S_IXUSR)
+        self.worker = subprocess.Popen(["sleep", "600"])
+        self.front = subprocess.Popen(["sleep", "600"])
+        begin = {
+            "known": {"run": "r", "class": "m.Actor:1", "host": "node-1.example", "pid": 0},
+            "reports": str(self.reports),
+            "profile": {"when": when, "seconds": seconds, "trace": "nvtx"},
+            "nsys": str(nsys),
+            "session": "eagleray-test",
+            "said": SAID,
+        }
+        address = self.private / "socket"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(address))
+        listener.listen(4)
+        watcher = Watcher(begin, str(self.private), listener)
+        self.thread = threading.Thread(target=watcher.run, daemon=True)
+        self.thread.start()
+        self.starter, self.begun, self.gate = (Talk(address) for _ in range(3))
+
+    def begin(self) -> None:
+        self.starter.say(op="front", pid=self.front.pid)
+        self.begun.say(op="worker", pid=self.worker.pid)
+        assert self.starter.hear() == {"event": "started", "pid": self.worker.pid}
+        self.gate.say(op="gate")
+        assert self.gate.until("armed")["said"] == SAID
+        self.starter.say(op="waits")
+        assert self.begun.hear() == {"event": "go"}
+
+    def end_worker(self) -> None:
+        for one in (self.worker, self.front):
+            one.kill()
+            one.wait()
+
+    @property
+    def stem(self) -> str:
+        return f"Actor_1.node-1.{self.worker.pid}"
+
+    def written(self, name: str) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads((self.reports / f"{self.stem}{name}").read_text())
+        return said
+
+    def close(self) -> None:
+        self.end_worker()
+        for one in (self.starter, self.begun, self.gate):
+            one.close()
+
+
+@contextmanager
+def watched(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str = "whole",
+    when: str = "on-demand",
+    seconds: float = 0.0,
+) -> Iterator[Watched]:
+    monkeypatch.setenv("FAKE_NSYS", way)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    one = Watched(folder, when, seconds)
+    try:
+        yield one
+    finally:
+        one.close()
+        one.thread.join(30)
+        assert not one.thread.is_alive()
+
+
+def test_a_worker_is_recorded_as_often_as_somebody_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch) as one:
+        one.begin()
+        one.gate.say(op="who", actor_id="a1", name="policy-3", rank="3", gpus=["0"], secret="x")
+        for name in (".nsys-rep", ".2.nsys-rep"):
+            one.gate.say(op="record", seconds=0)
+            one.gate.until("recording")
+            # Said twice by somebody who is impatient.
+            one.gate.say(op="record", seconds=0)
+            one.gate.say(op="stop_recording")
+            one.gate.until("writing")
+            assert one.gate.until("armed")["reports"][-1] == f"{one.stem}{name}"
+        one.end_worker()
+        assert len(one.gate.until("ended")["reports"]) == 2
+    entry = one.written(".2.nsys-rep.json")
+    content = (one.reports / f"{one.stem}.2.nsys-rep").read_bytes()
+    assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert (entry["actor_id"], entry["name"], entry["rank"]) == ("a1", "policy-3", "3")
+    assert (
+        entry["nsys_version"] == "2031.1.2.3" and entry["problem"] == "" and entry["gpus"] == ["0"]
+    )
+    assert "--force-overwrite=true" in entry["options"] and "secret" not in entry
+    status = one.written(".worker.json")
+    assert status["state"] == "ended" and status["pid"] == one.worker.pid
+
+
+@pytest.mark.parametrize(
+    ("way", "problem"),
+    [
+        ("nothing", "nsys ended without a report"),
+        ("empty", "nsys ended without a report"),
+        ("raw", "nsys ended before it had written the report"),
+        ("truncated", "the report cannot be read: Exportation error: Section Table"),
+        ("elsewhere", ""),
+    ],
+)
+def test_a_return_code_of_0_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, problem: str
+) -> None:
+    with watched(tmp_path, monkeypatch, way, when="always") as one:
+        one.begin()
+        one.gate.until("recording")
+        one.gate.say(op="stop_recording")
+        shown = one.gate.until("armed")
+    entry = one.written(".nsys-rep.json")
+    assert entry["problem"].startswith(problem) and shown["problem"] == entry["problem"]
+    assert bool(entry["problem"]) == bool(problem)
+    is_there = way in ("truncated", "elsewhere")
+    assert bool(entry["size"]) == is_there == bool(shown["reports"])
+
+
+def test_so_many_seconds_from_the_start_of_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, when="seconds", seconds=0.1) as one:
+        one.begin()
+        one.gate.until("recording")
+        one.gate.until("writing")
+        assert one.gate.until("armed")["reports"] == [f"{one.stem}.nsys-rep"]
+
+
+def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, when="steps") as one:
+        one.begin()
+        one.gate.until("armed")
+        report = one.reports / f"{one.stem}.nsys-rep"
+        report.write_bytes(b"a whole")
+        one.gate.say(op="record", seconds=0)
+        assert "program itself says so" in one.gate.until("armed")["problem"]
+        assert not Path(f"{report}.json").exists()
+        report.write_bytes(b"a whole report")
+        wait_for("the whole report", lambda: Path(f"{report}.json").exists())
+    assert one.written(".nsys-rep.json")["problem"] == ""
+    assert one.written(".worker.json")["reports"] == [report.name]
+
+
+def test_a_program_that_never_begins_its_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, when="steps") as one:
+        one.begin()
+        one.end_worker()
+        problem = one.gate.until("ended")["problem"]
+    assert problem.startswith("the program began no range in which to record")
+
+
+def test_what_nsys_refuses_stands_at_the_worker_which_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, "refuses", when="always") as one:
+        one.begin()
+        known = one.gate.until("armed")
+    assert known["problem"] == "nsys does not record: Illegal --sample argument 'x'."
+
+
+def test_a_watcher_whose_worker_goes_on_without_nsys_lets_nobody_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch) as one:
+        one.starter.say(op="front", pid=one.front.pid)
+        one.starter.close()
+        one.thread.join(30)
+        one.begun.say(op="worker", pid=one.worker.pid)
+    assert list(one.reports.iterdir()) == []
+
+
+def test_nsys_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = tmp_path / "nsys"
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent.chmod(0o755)
+    with pytest.raises(Refused, match="did not answer within"):
+        Nsys(str(silent), os.environ).call(["stop"], 0.2)
+    monkeypatch.setattr(nsys_start, "BEGIN_S", 0.3)
+    ours, theirs = socket.socketpair()
+    with ours, theirs, subprocess.Popen([silent]) as front:
+        assert nsys_start._started(ours, front) == 0
+        front.kill()
+
+
+def test_a_process_that_is_not_let_go_is_not_the_worker(tmp_path: Path) -> None:
+    address = tmp_path / "socket"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(address))
+    listener.listen(1)
+
+    def turn_away() -> None:
+        with contextlib.suppress(OSError):
+            listener.accept()[0].close()
+
+    threading.Thread(target=turn_away, daemon=True).start()
+    with listener:
+        assert not nsys_start._is_let_go(str(address))
+
+
+def test_several_reports_of_unknown_workers_are_not_guessed_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    recording = nsys_session.Recording(str(tmp_path / "wanted.nsys-rep"), [], False)
+    for name in ("nsys-report-aa01.nsys-rep", "nsys-report-aa02.nsys-rep"):
+        (tmp_path / name).write_bytes(b"x")
+    assert "at one of" in nsys_session.placed(recording)
+    assert node_reports.strays(recording.began + 3600, ".nsys-rep") == []
+
+
+def test_what_nsys_says() -> None:
+    said = "Generating '/tmp/nsys-report-c1.qdstrm'\r[1/1] [100%] a\r\nGenerated:\r\n\t/a/b c.nsys-rep\n"
+    assert generated(said) == ["/a/b c.nsys-rep"]
+    assert reason("\n[1/1]\nIllegal --trace argument 'x'.\n\nusage: nsys") == (
+        "Illegal --trace argument 'x'."
+    )
