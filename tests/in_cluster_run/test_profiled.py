@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.in_cluster.run.profile_settings import wish
 
 from tests.in_cluster_run.on_ray import PROGRAMS, Started, started
 from tests.in_cluster_run.real_nsys import calls_in, real_nsys
-from tests.in_cluster_run.runs import GateClient
+from tests.in_cluster_run.runs import GateClient, Run
 from tests.ray_cluster import RayCluster, start_cluster, wait_for
 
 pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
@@ -22,8 +25,9 @@ PROGRAM = PROGRAMS / "profiled.py"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
-    real_nsys()
-    with start_cluster() as running:
+    # Ray's own way to nsys takes both programs from the path of its node.
+    folders = [Path(real_nsys()).parent, Path(sys.executable).parent, os.environ["PATH"]]
+    with start_cluster(env={"PATH": ":".join(map(str, folders))}) as running:
         yield running
 
 
@@ -112,7 +116,7 @@ def test_a_family_of_which_some_are_recorded_again_and_again(
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"nsys": "/nowhere/nsys"}, "has no nsys at /nowhere/nsys"),
+        ({"nsys": "/nowhere/nsys"}, "there is no nsys at /nowhere/nsys"),
         ({"trace": "nonsense"}, "nsys ended with 1"),
     ],
 )
@@ -124,3 +128,52 @@ def test_where_nsys_is_missing_or_refuses_the_worker_runs_without_it(
     (known,) = statuses(tmp_path).values()
     assert known["state"] == "missing" and why in known["problem"]
     assert known["host"] in known["problem"]
+
+
+WORKER = """
+import os, sys, tempfile
+with tempfile.TemporaryFile() as file:
+    for _ in range(6):
+        file.write(b"x")
+        file.flush()
+        os.fsync(file.fileno())
+print(sys.argv[1:], "EAGLERAY_NSYS_SOCKET" in os.environ)
+sys.exit(3)
+"""
+
+
+def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Path) -> None:
+    """What Ray would start, without Ray."""
+    worker = tmp_path / "ray" / "_private" / "workers" / "default_worker.py"
+    worker.parent.mkdir(parents=True)
+    worker.write_text(WORKER)
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    profile = {"workers": ["A"], "nsys": real_nsys(), "trace": "osrt", "reports": str(reports)}
+    env = Run(tmp_path, profile=profile).env(EAGLERAY_PROFILE=wish("A", "m", "A", "a-1"))
+    words = [sys.executable, "-u", str(worker), "--node-id=ab", 'it\'s "one" word']
+    ended = subprocess.run(
+        words, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 3, ended.stderr
+    assert """['--node-id=ab', 'it\\'s "one" word'] False""" in ended.stdout
+    assert "Nsight profiling enabled for worker 'a-1' (matched pattern 'A')" in ended.stderr
+    wait_for("its end", lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"])
+    (known,) = statuses(tmp_path).values()
+    (name,) = known["reports"]
+    assert known["node_id"] == "ab" and known["problem"] == ""
+    assert calls_in(reports / name, "fsync", tmp_path) == 6
+
+
+def test_a_framework_that_asks_ray_for_nsys_keeps_it(cluster: RayCluster, tmp_path: Path) -> None:
+    words = ["framework"]
+    with profiled(cluster, tmp_path, words, workers=["Nobody"], when="on-demand") as run:
+        run.ends_with("policy: plain job own", "framework: recorded job framework")
+        wait_for(
+            "its end", lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"]
+        )
+    (known,) = statuses(tmp_path).values()
+    assert known["problem"] == "" and known["said"].endswith("is that of its framework")
+    (name,) = known["reports"]
+    assert json.loads((tmp_path / "reports" / f"{name}.json").read_text())["problem"] == ""
+    assert calls_in(tmp_path / "reports" / name, "fsync", tmp_path) == 4

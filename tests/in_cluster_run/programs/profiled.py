@@ -17,6 +17,16 @@ def told() -> str:
     return f"{under} {os.environ.get('OF_JOB')} {os.environ.get('OF_ACTOR')}"
 
 
+def sync(count: int) -> int:
+    """As many calls that nsys counts."""
+    with tempfile.TemporaryFile() as file:
+        for _ in range(count):
+            file.write(b"x")
+            file.flush()
+            os.fsync(file.fileno())
+    return count
+
+
 @ray.remote
 def task() -> str:
     return told()
@@ -28,13 +38,7 @@ class PolicyWorker:
         return told()
 
     def sync(self, count: int) -> int:
-        """As many calls that nsys counts."""
-        with tempfile.TemporaryFile() as file:
-            for _ in range(count):
-                file.write(b"x")
-                file.flush()
-                os.fsync(file.fileno())
-        return count
+        return sync(count)
 
 
 @ray.remote
@@ -64,10 +68,25 @@ class Controller:
         return [told(), *ray.get(self.rollout.told.remote())]
 
 
+OWN = {"t": "nvtx,osrt", "s": "none", "cpuctxsw": "none", "o": "'own_%p'", "stop-on-exit": "true"}
+
+
+@ray.remote(runtime_env={"nsight": OWN, "env_vars": {"OF_ACTOR": "framework"}})
+class Framework:
+    """One that its own framework puts under nsys."""
+
+    def told(self) -> str:
+        sync(4)
+        return told()
+
+
 def main() -> None:
     ray.init(runtime_env={"env_vars": {"OF_JOB": "job"}}, log_to_driver=False)
     policy: Any = PolicyWorker.options(runtime_env={"env_vars": {"OF_ACTOR": "own"}}).remote()
     print("policy:", ray.get(policy.told.remote()), flush=True)
+    if "framework" in sys.argv:
+        framework: Any = Framework.remote()
+        print("framework:", ray.get(framework.told.remote()), flush=True)
     if sys.argv[1:] and sys.argv[1] == "family":
         controller: Any = Controller.remote()
         names = ("controller", "rollout", "inner", "reward", "task")

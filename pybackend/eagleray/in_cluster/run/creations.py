@@ -50,9 +50,9 @@ class Creations:
         actor = str(options.get("name") or "")
         own, name = known.modified_class, known.class_name
         chosen = self._chosen(own, name, actor, options)
-        said = self._wishes.of_actor(own.__module__, name, actor)
+        given = chosen[0] if chosen else options.get("runtime_env")
+        said = self._wishes.of_actor(own.__module__, name, actor, given)
         if said is not None:
-            given = chosen[0] if chosen else options.get("runtime_env")
             return {**options, "runtime_env": parsed(with_wish(given, said))}
         return chosen and {**options, "runtime_env": chosen[0]}
 
@@ -82,7 +82,7 @@ class Creations:
         if ray_worker.started_cluster() or self._is_inherited():
             wanted = bool(given) and needs_extending(given, self._settings)
         else:
-            wanted = self._is_wanted(own, name, actor)
+            wanted = self._is_wanted(own, name, actor) or self._wishes.adopts(given)
         if not wanted:
             return None
         if given:

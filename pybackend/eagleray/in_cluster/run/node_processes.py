@@ -24,7 +24,39 @@ def command_of(pid: int) -> list[str]:
         return []
 
 
+def folder_of(pid: int) -> str:
+    """Where it works; "/" if that is not known."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return "/"
+
+
+def program_of(pid: int) -> str:
+    """The file that it runs, "" if that is not known."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+def ancestors(pid: int) -> list[int]:
+    """Its parent, the parent of that, and so on."""
+    found: list[int] = []
+    while pid > 1:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as stream:
+                pid = int(stream.read().rpartition(b")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            break
+        found.append(pid)
+    return found
+
+
+def all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
 def having_word(word: str) -> list[int]:
     """The living processes whose command has exactly this word."""
-    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    return [pid for pid in pids if word in command_of(pid) and is_alive(pid)]
+    return [pid for pid in all_pids() if word in command_of(pid) and is_alive(pid)]

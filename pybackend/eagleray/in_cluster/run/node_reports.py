@@ -76,11 +76,22 @@ def size_of(path: str) -> int:
     return 0
 
 
+def brought(found: str, wanted: str) -> None:
+    """A report that stays where it is as well; raises OSError."""
+    with contextlib.suppress(OSError):
+        os.unlink(wanted)
+    try:
+        os.link(found, wanted)
+    except OSError:
+        # It lies on another file system, or on one without links.
+        part = f"{wanted}.{os.getpid()}.part"
+        shutil.copyfile(found, part)
+        os.replace(part, wanted)
+
+
 def moved(found: str, wanted: str) -> None:
     """A report that nsys has put elsewhere; raises OSError."""
-    part = f"{wanted}.{os.getpid()}.part"
-    shutil.copyfile(found, part)
-    os.replace(part, wanted)
+    brought(found, wanted)
     os.unlink(found)
 
 

@@ -17,10 +17,9 @@ import sys
 import tempfile
 import time
 
-from . import node_reports, nsys_finding, nsys_words
+from . import node_reports, nsys_around, nsys_finding, nsys_words
 from .matching import rank_of
-from .profile_settings import read_wish
-from .trouble import harmless
+from .profile_settings import BY_FRAMEWORK, read_wish
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +52,14 @@ def begin(settings: Settings) -> None:
     known = known_of(settings, wish, worker_words())
     if not settings.profile.means_rank(int(known["rank"]) if known["rank"] else None):
         return
-    harmless(_begin_meant)(settings, settings.profile, known)
+    around = nsys_around.found(os.environ) if nsys_around.INSIDE in os.environ else None
+    try:
+        if around is not None:
+            _adopt(settings, settings.profile, known, around)
+        elif wish["pattern"] != BY_FRAMEWORK:
+            _begin_meant(settings, settings.profile, known)
+    except OSError as error:
+        _go_on(settings, known, f"nsys cannot be used: {error}")
 
 
 def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict[str, Any]:
@@ -80,15 +86,15 @@ def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict
 
 
 def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) -> None:
-    name, node = known["name"] or known["class"], known["host"]
+    name = known["name"] or known["class"]
     nsys = nsys_finding.found(profile.nsys, os.environ)
     where = f" at {profile.nsys}" if profile.nsys else ""
     if not nsys:
-        _go_on(settings, known, f"Node {node} has no nsys{where}: worker '{name}' runs without it.")
+        _go_on(settings, known, f"there is no nsys{where}")
         return
     said = f"Nsight profiling enabled for worker '{name}' (matched pattern '{known['pattern']}')"
     folder = node_reports.folder_for(profile.reports, session_dir(worker_words()), settings.run)
-    private = tempfile.mkdtemp(prefix="eagleray-nsys-")
+    private = private_folder()
     session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
     words = nsys_words.to_stand_by(profile, session)
     told = {
@@ -101,12 +107,37 @@ def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) ->
     }
     address = _start_watcher(private, told)
     sys.stderr.write(f"{said}\n")
-    problem = _run_under([nsys, *words], address)
-    _go_on(settings, known, f"Node {node}: {problem}; worker '{name}' runs without nsys.")
+    _go_on(settings, known, _run_under([nsys, *words], address))
 
 
-def _go_on(settings: Settings, known: dict[str, Any], problem: str) -> None:
+def _adopt(
+    settings: Settings, profile: Profile, known: dict[str, Any], adopted: dict[str, Any]
+) -> None:
+    """Its framework has started nsys round it: that is watched, and stays as it is."""
+    name = known["name"] or known["class"]
+    said = f"Nsight profiling of worker '{name}' is that of its framework"
+    nsys = adopted["program"]
+    private = private_folder()
+    told = {
+        "known": {**known, "nsys": nsys, "options": []},
+        "reports": node_reports.folder_for(
+            profile.reports, session_dir(worker_words()), settings.run
+        ),
+        "profile": settings.values["profile"],
+        "nsys": nsys,
+        "session": adopted["session"],
+        "said": said,
+        "adopted": adopted,
+    }
+    for_gate["nsys"] = _start_watcher(private, told)
+    sys.stderr.write(f"{said}\n")
+    _is_let_go(for_gate["nsys"])
+
+
+def _go_on(settings: Settings, known: dict[str, Any], why: str) -> None:
     """As the worker, without nsys; the reason stands in its log, at its gate and beside the reports of others."""
+    name = known["name"] or known["class"]
+    problem = f"Node {known['host']}: {why}; worker '{name}' runs without nsys."
     sys.stderr.write(f"{problem}\n")
     shown = {"state": "missing", "said": problem, "problem": problem, "reports": []}
     for_gate["profile"] = shown
@@ -163,6 +194,12 @@ def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
     except OSError:
         pass
     return 0
+
+
+def private_folder() -> str:
+    """For the socket of a watcher, whose path has to be short."""
+    root = "/tmp"  # noqa: S108
+    return tempfile.mkdtemp(prefix="eagleray-nsys-", dir=root if os.access(root, os.W_OK) else None)
 
 
 def _start_watcher(folder: str, told: dict[str, Any]) -> str:

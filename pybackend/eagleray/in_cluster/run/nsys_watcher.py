@@ -44,9 +44,18 @@ def main() -> None:
     try:
         with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
             begin = json.load(stream)
-        Watcher(begin, folder, listener).run()
+        watcher_for(begin, folder, listener).run()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> Watcher:
+    """Few workers are under another nsys than ours, and only those need what it needs."""
+    if "adopted" not in begin:
+        return Watcher(begin, folder, listener)
+    from .nsys_adopting import AdoptedWatcher
+
+    return AdoptedWatcher(begin, folder, listener)
 
 
 class Watcher:
@@ -118,14 +127,17 @@ class Watcher:
         """The worker waits until what is to be recorded from its start is recorded."""
         self._worker = self._known["pid"]
         self._stem = node_reports.stem(self._known)
+        self._begin_recording()
+        if self._waiting is not None:
+            self._waiting.say({"event": "go"})
+
+    def _begin_recording(self) -> None:
         if self._profile.when == "steps":
             self._record(0, in_ranges=True)
         elif self._profile.when != "on-demand":
             self._record(self._profile.seconds if self._profile.when == "seconds" else 0)
         else:
             self._tell()
-        if self._waiting is not None:
-            self._waiting.say({"event": "go"})
 
     def _give_up(self) -> None:
         """Who has started nsys is the worker itself now, and says why."""
@@ -155,11 +167,8 @@ class Watcher:
                 self._problem = "it is recorded where the program itself says so"
                 self._tell()
             return
-        self._count += 1
-        number = f".{self._count}" if self._count > 1 else ""
-        path = os.path.join(self._reports_folder, f"{self._stem}{number}{node_reports.REPORT}")
         try:
-            self._session.begin(path, in_ranges)
+            self._session.begin(self._next_path(), in_ranges)
         except Refused as error:
             self._problem = f"nsys does not record: {error}"
         else:
@@ -167,6 +176,11 @@ class Watcher:
             self._state = "armed" if in_ranges else "recording"
             self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
         self._tell()
+
+    def _next_path(self) -> str:
+        self._count += 1
+        number = f".{self._count}" if self._count > 1 else ""
+        return os.path.join(self._reports_folder, f"{self._stem}{number}{node_reports.REPORT}")
 
     def _stop(self) -> None:
         if self._session.recording is None:
@@ -215,13 +229,16 @@ class Watcher:
             return
         if self._worker_lives():
             self._limit = time.monotonic() + END_S
-            recording = self._session.recording
-            if recording is not None and recording.in_ranges:
-                self._look_for_range(recording)
-            elif recording is not None and self._ends_at and time.monotonic() > self._ends_at:
-                self._stop()
+            self._look_at_living()
         else:
             self._end()
+
+    def _look_at_living(self) -> None:
+        recording = self._session.recording
+        if recording is not None and recording.in_ranges:
+            self._look_for_range(recording)
+        elif recording is not None and self._ends_at and time.monotonic() > self._ends_at:
+            self._stop()
 
     def _look_for_range(self, recording: Recording) -> None:
         """A report that the program's own calls have ended is there once it no longer grows and can be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .matching import names_of
-from .profile_settings import VARIABLE, wish
+from .profile_settings import BY_FRAMEWORK, VARIABLE, wish
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .settings import Settings
+
+# Under this key Ray keeps what a program says as `nsight` in a runtime_env.
+NSIGHT = "_nsight"
 
 
 class Wishes:
@@ -23,15 +26,21 @@ class Wishes:
         # Ray merges a runtime_env with that of the creator, and so hands this variable down.
         self._is_handed_down = bool(os.environ.get(VARIABLE))
 
-    def of_actor(self, module: str, qualified: str, actor: str) -> str | None:
+    def of_actor(self, module: str, qualified: str, actor: str, given: Any) -> str | None:
         """The value of the variable; None if nothing has to be said."""
         names = names_of(module, qualified, actor)
         pattern = self._profile.pattern(names) if self._profile is not None else ""
+        if not pattern and self.adopts(given):
+            pattern = BY_FRAMEWORK
         return wish(pattern, module, qualified, actor) if pattern else self.of_task()
 
     def of_task(self) -> str | None:
         """A task is never recorded: nsys writes when a process ends, and that of tasks is used again and again."""
         return "" if self._is_handed_down else None
+
+    def adopts(self, given: Any) -> bool:
+        """Whether its framework has asked Ray for nsys, whose reports are gathered as well."""
+        return self._profile is not None and bool(given) and NSIGHT in given
 
     def means(self, names: list[str]) -> bool:
         return self._profile is not None and bool(self._profile.pattern(names))

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Says in a worker's environment that it is meant, and by which pattern; "" where it would only inherit that.
 VARIABLE = "EAGLERAY_PROFILE"
+# In place of a pattern: nobody but the worker's own framework has asked for nsys.
+BY_FRAMEWORK = "(nsight)"
 
 
 class Profile:

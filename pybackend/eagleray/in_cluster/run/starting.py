@@ -25,6 +25,8 @@ SERVICES = (
     "multiprocessing.resource_tracker",
     "multiprocessing.semaphore_tracker",
 )
+# What tells a worker that nsys is to record it, and that it does.
+PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 WORKER = "/ray/_private/workers/default_worker.py"
 
 
@@ -41,7 +43,7 @@ def start(site: str) -> None:
     settings = read(os.environ)
     if settings is None:
         return
-    if kind == "worker" and settings.profile is not None:
+    if kind == "worker" and any(os.environ.get(name) for name in PROFILED):
         from .nsys_start import begin
 
         begin(settings)

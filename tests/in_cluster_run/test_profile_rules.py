@@ -1,0 +1,225 @@
+"""The rules of profiling: who is meant, what is said to those who are created, what nsys is told and where it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.in_cluster.run import (
+    node_reports,
+    nsys_around,
+    nsys_finding,
+    nsys_start,
+    nsys_words,
+    profile_creating,
+)
+from eagleray.in_cluster.run.matching import names_of
+from eagleray.in_cluster.run.profile_creating import Wishes, with_wish
+from eagleray.in_cluster.run.profile_settings import VARIABLE, Profile, read_wish, wish
+from eagleray.in_cluster.run.settings import Settings
+
+NAMES = names_of("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ([], ""),
+        (["", " , "], ""),
+        (["*policy*"], "*policy*"),
+        ([" vllm* , *Policy*"], "*Policy*"),
+        (["nemo_rl.models.*"], "nemo_rl.models.*"),
+        (["policy-[0-3]"], "policy-[0-3]"),
+        (["policy-[!0-3]", "policy-?"], "policy-?"),
+        (["POLICY*"], ""),
+    ],
+)
+def test_who_is_meant(patterns: list[str], expected: str) -> None:
+    assert Profile({"workers": patterns}).pattern(NAMES) == expected
+
+
+@pytest.mark.parametrize(
+    ("ranks", "rank", "expected"),
+    [(None, None, True), ([0, 1], 1, True), ([0, 1], 2, False), ([0], None, False)],
+)
+def test_which_ranks(ranks: list[int] | None, rank: int | None, expected: bool) -> None:
+    assert Profile({"ranks": ranks}).means_rank(rank) is expected
+
+
+def settings(**more: Any) -> Settings:
+    return Settings({"workers": ["Driver*"], "profile": {"workers": ["*Policy*"]}, **more})
+
+
+def test_only_who_is_recorded_has_a_gate_where_nobody_is_debugged() -> None:
+    assert settings().workers == ["*Policy*"]
+    assert settings(post_mortem=True).workers == ["Driver*"]
+    lines = [{"path": "/a.py", "lines": [{"line": 1}]}]
+    assert settings(breakpoints=lines, ranks=[2]).ranks == [2] and settings(ranks=[2]).ranks is None
+    assert Settings({"workers": ["Driver*"]}).workers == ["Driver*"]
+
+
+def test_what_is_said_to_those_who_are_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    of_driver = Wishes(settings())
+    said = of_driver.of_actor("m", "f.<locals>.PolicyWorker", "a$b", None)
+    assert said is not None and "$" not in said
+    assert read_wish({VARIABLE: said}) == {
+        "pattern": "*Policy*",
+        "module": "m",
+        "class": "f.<locals>.PolicyWorker",
+        "name": "a$b",
+    }
+    assert of_driver.of_actor("m", "Reward", "", None) is None and of_driver.of_task() is None
+    monkeypatch.setenv(VARIABLE, said)
+    of_recorded = Wishes(settings())
+    # Ray would hand it down to them.
+    assert of_recorded.of_actor("m", "Reward", "", None) == "" == of_recorded.of_task()
+    assert of_recorded.of_actor("m", "PolicyWorker", "", None)
+    assert read_wish({VARIABLE: ""}) is None
+    assert Wishes(Settings({})).of_actor("m", "PolicyWorker", "", {"_nsight": {}}) == ""
+
+
+def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
+    given = {"_nsight": {"t": "cuda"}, "env_vars": {"A": "1"}, "py_executable": "uv run python"}
+    wishes = Wishes(settings())
+    said = wishes.of_actor("m", "Reward", "", given)
+    assert said is not None and json.loads(said)["pattern"] == "(nsight)"
+    extended = with_wish(given, said)
+    assert extended == {**given, "env_vars": {"A": "1", VARIABLE: said}}
+    assert given["env_vars"] == {"A": "1"}
+    assert not Wishes(Settings({})).adopts(given)
+
+
+def test_ray_keeps_a_nsight_that_is_copied() -> None:
+    """Its own kind of runtime_env has it under another name than the one by which it was said."""
+    from eagleray.in_cluster.run.creations import parsed
+    from ray.runtime_env import RuntimeEnv
+
+    given = RuntimeEnv(nsight={"t": "nvtx"}, env_vars={"A": "1"})
+    assert profile_creating.NSIGHT in given
+    kept = parsed(with_wish(given, "x"))
+    assert kept[profile_creating.NSIGHT] == {"t": "nvtx"} and kept["env_vars"][VARIABLE] == "x"
+
+
+@pytest.mark.parametrize(
+    ("values", "standing_by", "recording"),
+    [
+        (
+            {"trace": "nvtx,osrt"},
+            ["launch", "--session-new=s", "--trace=nvtx,osrt", "--wait=primary"],
+            ["--sample=none", "--cpuctxsw=none"],
+        ),
+        (
+            {"trace": "nvtx", "when": "steps"},
+            ["launch", "--session-new=s", "--trace=cuda,nvtx", "--wait=primary", "--cuda-graph-trace=node"],
+            ["--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--sample=none", "--cpuctxsw=none"],
+        ),
+        (
+            {"options": {"t": "mpi", "s": "cpu", "kill": "sigterm", "d": "5", "trace-fork-before-exec": "true", "python-sampling": ""}},
+            ["launch", "--session-new=s", "--trace=mpi", "--wait=primary", "--trace-fork-before-exec=true", "--python-sampling"],
+            ["--sample=cpu", "--cpuctxsw=none"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_nsys_is_told(
+    values: dict[str, Any], standing_by: list[str], recording: list[str]
+) -> None:
+    profile = Profile(values)
+    assert nsys_words.to_stand_by(profile, "s") == standing_by
+    begun = nsys_words.to_record(profile, "s", "/o/r", in_ranges=profile.when == "steps")
+    assert begun[:2] == ["start", "--session=s"] and "--force-overwrite=true" in begun
+    assert sorted(begun[4:]) == sorted(recording)
+
+
+def test_a_recording_that_somebody_asks_for_has_no_range_of_the_programs() -> None:
+    profile = Profile({"when": "steps", "options": {"capture-range": "nvtx"}})
+    assert not [word for word in nsys_words.to_record(profile, "s", "/o") if "range" in word]
+
+
+def program(path: Path) -> str:
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_where_nsys_is_found(tmp_path: Path) -> None:
+    bare = {"PATH": str(tmp_path / "empty")}
+    root = str(tmp_path)
+    assert nsys_finding.found("", bare, root) == ""
+    program(tmp_path / "opt/nvidia/nsight-systems/2023.4.1/bin/nsys")
+    newest = program(tmp_path / "opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
+    program(tmp_path / "opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
+    assert nsys_finding.found("", bare, root) == newest
+    toolkit = program(tmp_path / "usr/local/cuda/bin/nsys")
+    assert nsys_finding.found("", bare, root) == toolkit
+    home = program(tmp_path / "home/bin/nsys")
+    assert nsys_finding.found("", {**bare, "CUDA_HOME": str(tmp_path / "home")}, root) == home
+    on_path = program(tmp_path / "path/nsys")
+    assert nsys_finding.found("", {"PATH": str(tmp_path / "path")}, root) == on_path
+    assert nsys_finding.found(home, {"PATH": str(tmp_path / "path")}, root) == home
+    assert nsys_finding.found("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
+
+
+def test_where_reports_go(tmp_path: Path) -> None:
+    session = tmp_path / "session"
+    (session / "logs").mkdir(parents=True)
+    shared = tmp_path / "reports"
+    assert node_reports.folder_for(str(shared), str(session), "r") == f"{session}/logs/eagleray/r"
+    shared.mkdir()
+    assert node_reports.folder_for(str(shared), str(session), "r") == str(shared)
+    assert node_reports.folder_for("", str(session), "../r") == f"{session}/logs/eagleray/___r"
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({"class": "PolicyWorker", "host": "n1.site.example", "pid": 7}, "PolicyWorker.n1.7"),
+        ({"class": "f.<locals>.A:B/..", "host": "a b", "pid": 7}, "_.a_b.7"),
+        ({"class": "make.<locals>.A:2", "host": "", "pid": 7}, f"A_2.{socket.gethostname().partition('.')[0]}.7"),
+    ],
+)  # fmt: skip
+def test_the_names_of_reports(known: dict[str, Any], expected: str) -> None:
+    assert node_reports.stem(known) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["nsys", "profile", "-o", "/a/w_%p"], "/a/w_7"),
+        (["nsys", "profile", "--output=w_%h_%q{RANK}%%"], f"/logs/w_{socket.gethostname()}_3%"),
+        (["nsys", "profile", "--output", "/a/r.nsys-rep"], "/a/r"),
+        (["nsys", "profile"], "/logs/report"),
+    ],
+)
+def test_where_the_nsys_of_a_framework_writes(words: list[str], expected: str) -> None:
+    assert nsys_around.output_of(words, "/logs", {"RANK": "3"}, 7) == expected
+
+
+def test_a_process_with_no_nsys_round_it() -> None:
+    assert nsys_around.found(dict(os.environ)) is None
+
+
+def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
+    words = ["python", "default_worker.py", f"--temp-dir={tmp_path}", "--session-name=session_1", "--node-id=ab"]  # fmt: skip
+    assert nsys_start.session_dir(words) == str(tmp_path / "session_1")
+    said = {"module": "m", "class": "A", "name": "policy-3", "pattern": "*"}
+    known = nsys_start.known_of(settings(run="r1"), said, words)
+    assert (known["node_id"], known["rank"], known["run"], known["agent_port"]) == (
+        "ab",
+        "3",
+        "r1",
+        0,
+    )
+    (tmp_path / "session_1").mkdir()
+    (tmp_path / "session_1" / "dashboard_agent_listen_port_ab").write_text("52365")
+    assert nsys_start.agent_port(str(tmp_path / "session_1"), "ab") == 52365
+
+
+def test_the_variable_has_nothing_that_ray_expands() -> None:
+    assert "$" not in wish("$HOME*", "m", "$A", "")
