@@ -69,6 +69,7 @@ export interface Profile {
   readonly options: Readonly<Record<string, string>>;
   readonly nsys: string;
   readonly output: string;
+  readonly by: string;
 }
 
 /** What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is. */

@@ -56,6 +56,7 @@ class Profile:
     options: dict[str, str] = field(factory=dict)
     nsys: str = ""
     output: str = ""
+    by: str = ""
 
 
 @frozen

@@ -17,6 +17,7 @@ from eagleray.features.runs.presets.options import HANG_DETAILS, POST_MORTEM
 from eagleray.features.runs.presets.own import OwnPresets, Preset
 from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.propose import propose, unchanged
+from eagleray.features.runs.presets.switching import with_switch
 from eagleray.features.runs.presets.table import Table, tables
 
 NONE, DEBUG = "none", "debug"
@@ -46,6 +47,19 @@ class DebugRuns:
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str = ""
     ) -> Proposal:
         """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
+
+        Steps that are to be recorded are told to a framework that knows them, whatever the preset.
+        """
+        made = self._by_preset(plan, name, answers, python)
+        if made.plan.profile is None or made.plan.profile.when != "steps":
+            return made
+        facts = reading.facts(made.plan, python or plan.argv[0], self._now())
+        return with_switch(made, facts)
+
+    def _by_preset(
+        self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str
+    ) -> Proposal:
+        """The proposal of the preset.
 
         1. "none": the program as it is.  2. A preset of the person's own.
         3. "" or the name of a framework: what is known of the framework that is recognised; with "" the program

@@ -44,7 +44,7 @@ def propose(
         wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
     if preset.words:
         wishes.append(Wish("Your own words", words=preset.words))
-    after, changes = _put(plan, facts, wishes)
+    after, changes = put(plan, facts, wishes)
     if POST_MORTEM.name in wanted:
         changes.append(_post_mortem(plan))
         after = evolve(after, post_mortem=True)
@@ -74,7 +74,7 @@ def _title(known: Recognised | None) -> str:
     return f"Debug run of {known.table.title} {known.version.text or '(version unknown)'}"
 
 
-def _put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
+def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
     words = [word for wish in wishes for word in wish.words]
     edits = [wish.edit for wish in wishes if wish.edit]

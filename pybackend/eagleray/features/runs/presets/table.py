@@ -81,6 +81,21 @@ class Workers:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """How a framework itself runs workers under nsys at some steps: keys or variables that belong together.
+
+    It knows workers by "patterns", by "names" of groups, or takes "all".  Its first step is `first`.
+    """
+
+    groups: Literal["patterns", "names", "all"]
+    first: int
+    why: str
+    entries: tuple[Entry, ...]
+    environment: tuple[Entry, ...]
+    since: str = ""
+
+
+@dataclass(frozen=True)
 class Table:
     """One framework in a range of versions; `sections` maps names of programs to the part of the configuration."""
 
@@ -98,6 +113,7 @@ class Table:
     sections: tuple[tuple[str, str], ...]
     offers: Mapping[str, Offer]
     absent: Mapping[str, str]
+    profile: Switch | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +181,7 @@ def table_of(said: Mapping[str, Any]) -> Table:
         sections=tuple((one["program"], one["name"]) for one in said["sections"]),
         offers=offers,
         absent=dict(said["absent"]),
+        profile=_switch(said["profile"], read_in) if "profile" in said else None,
     )
     _check(table)
     return table
@@ -179,6 +196,23 @@ def _workers(said: Mapping[str, Any], read_in: Any) -> Workers:
         needs=said.get("needs", ""),
         names=tuple(said.get("names", ())),
         fixed=tuple(said.get("fixed", ())),
+    )
+
+
+def _switch(said: Mapping[str, Any], read_in: Any) -> Switch:
+    def entries(key: str) -> tuple[Entry, ...]:
+        return tuple(
+            Entry(one["key"], one["value"], read_in(one["source"]), one.get("since", ""))
+            for one in said.get(key, ())
+        )
+
+    return Switch(
+        said["groups"],
+        said["first"],
+        said["why"],
+        entries("set"),
+        entries("environment"),
+        said.get("since", ""),
     )
 
 

@@ -1,0 +1,139 @@
+"""`eagleray profile` with a real Ray and a real nsys: from a shared folder, and through what Ray itself serves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.clients.adapter import Adapters
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.routes.spec import DIRECT
+
+from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.profiling.reports import RUN, content, put, status
+from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
+from tests.runs.conftest import cluster, joined
+from tests.runs.terminal import Terminal, eagleray
+
+pytestmark = pytest.mark.real_ray
+__all__ = ["cluster", "joined"]
+
+PROGRAM = REPOSITORY / "tests" / "in_cluster_run" / "programs" / "profiled.py"
+SAID = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
+
+
+def words(*more: str) -> list[str]:
+    return ["profile", "--workers", "*Policy*", "--trace", "osrt", "--nsys", real_nsys(), *more]
+
+
+def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
+    """The reports that the list names, each of which is here as it says."""
+    said = json.loads((folder / "eagleray-profiles" / run / "manifest.json").read_text())
+    for report in said["reports"]:
+        content = (folder / "eagleray-profiles" / run / report["file"]).read_bytes()
+        assert len(content) == report["size"] > 0
+        assert hashlib.sha256(content).hexdigest() == report["sha256"]
+    rows: list[dict[str, Any]] = said["reports"]
+    return rows
+
+
+def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, *words("--", sys.executable, str(PROGRAM), "family"))
+    assert terminal.code() == 0, terminal.words() + terminal.output()
+    run = terminal.run_id()
+    lines = terminal.output().splitlines()
+    assert "policy: recorded job own" in lines and "inner: recorded job rollout" in lines
+    assert "rollout: plain job None" in lines and "task: plain job None" in lines
+    assert SAID in terminal.words() and "2 reports in" in terminal.words()
+    rows = gathered(tmp_path, run)
+    assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
+    assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
+    assert all(row["started_utc"].startswith("20") for row in rows)
+
+
+def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
+    cluster: RayCluster, joined: Path, tmp_path: Path
+) -> None:
+    orders = tmp_path / "orders"
+    os.mkfifo(orders)
+    command = words("--on-demand", "--cluster", cluster.address, "--")
+    terminal = Terminal(tmp_path, *command, sys.executable, str(PROGRAM), "alone", str(orders))
+    terminal.wait_output("policy: recorded")
+    run = terminal.run_id()
+    with orders.open("w", buffering=1) as order:
+        terminal.wait_output("ready: yes")
+        order.write("5\n")
+        terminal.wait_output("synced: 5")
+        wait_for("its status", lambda: SAID in terminal.words())
+        eagleray(tmp_path, "profile", "--record", run[:8])
+        wait_for("the recording", lambda: "records" in terminal.words())
+        order.write("7\n")
+        terminal.wait_output("synced: 7")
+        eagleray(tmp_path, "profile", "--stop", run)
+        wait_for("the first report", lambda: "Gathered " in terminal.words())
+        eagleray(tmp_path, "profile", "--record", run)
+        wait_for("the second recording", lambda: terminal.words().count(" records") == 2)
+        order.write("9\n")
+        terminal.wait_output("synced: 9")
+        terminal.interrupt()
+        terminal.code()
+    assert "2 reports in" in terminal.words(), terminal.words()
+    rows = sorted(gathered(tmp_path, run), key=lambda row: str(row["started_utc"]))
+    counts = [
+        calls_in(tmp_path / "eagleray-profiles" / run / row["file"], "fsync", tmp_path)
+        for row in rows
+    ]
+    assert counts == [7, 9]
+
+
+async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    """As on a cluster that shares no file system with us: by the head, and in parts by the node's own agent."""
+    logs = next(cluster.folder.glob(f"**/{cluster.session}/logs")) / "eagleray" / RUN
+    report = content(9, 20_000_000)
+    logs.mkdir(parents=True)
+    put(logs, "p.nsys-rep", report)
+    dashboard = Dashboard(cluster.address)
+    try:
+        for name, port in (("head", 9), ("agent", agent_port(logs.parents[1]))):
+            (logs / "p.worker.json").write_bytes(
+                status("ended", agent_port=port, node_id=await node_of(dashboard))
+            )
+            here = tmp_path / name
+            sources = SourcesOfRun(RUN, tmp_path, Adapters(), lambda of, ip: [DIRECT])
+            if name == "agent":
+                here.mkdir()
+                (here / "p.nsys-rep.part").write_bytes(report[:5_000_000])
+            made = RunReports(
+                RUN, Gathering(RUN, here), sources, lambda: ("c", dashboard), OfAdapter(Adapters())
+            )
+            await made.now()
+            await made.close()
+            assert (here / "p.nsys-rep").read_bytes() == report
+            assert (made.seen.gathered, made.seen.expected) == (1, 1)
+    finally:
+        await dashboard.close()
+
+
+async def node_of(dashboard: Dashboard) -> str:
+    return next(node.node_id for node in await dashboard.nodes() if node.alive)
+
+
+def agent_port(logs: Path) -> int:
+    """Where the agent of the node says in its log that it listens."""
+    found = [
+        re.search(r"http server initialized at \S+:(\d+)", file.read_text())
+        for file in logs.glob("dashboard_agent*.log")
+    ]
+    return next(int(one[1]) for one in found if one)
