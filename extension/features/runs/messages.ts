@@ -69,7 +69,6 @@ export interface Profile {
   readonly options: Readonly<Record<string, string>>;
   readonly nsys: string;
   readonly output: string;
-  readonly by: string;
 }
 
 /** What is started and how, see `RunPlan`; made by `prepare`, given to `start` as it is. */

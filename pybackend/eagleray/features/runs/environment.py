@@ -60,14 +60,14 @@ def asked(
         "debugpy": debugger,
         "host": host_name(),
     }
-    if plan.profile is not None and not plan.profile.by:
+    if plan.profile is not None:
         said["profile"] = asdict(plan.profile, filter=_is_far) | {"reports": reports}
     return plain_json(said)
 
 
 def _is_far(field: Attribute[object], value: object) -> bool:
     """Where the reports go here is nobody else's business."""
-    return field.name not in ("output", "by")
+    return field.name != "output"
 
 
 def plain_json(value: Any) -> str:

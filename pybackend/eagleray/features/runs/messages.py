@@ -56,7 +56,6 @@ class Profile:
     options: dict[str, str] = field(factory=dict)
     nsys: str = ""
     output: str = ""
-    by: str = ""
 
 
 @frozen

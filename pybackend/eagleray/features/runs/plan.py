@@ -38,7 +38,6 @@ class ProfilePlan:
     cudaProfilerApi, `steps` is what its framework is told ("3:5").  "seconds": so many from each worker's
     start.  "on-demand": when somebody says so.  `options` are further ones of nsys, "" for one without a value.
     `nsys` is the program on the nodes, "" for the one that is found; `output` the folder for reports here.
-    `by` is the framework that runs nsys itself, "" if we do.
     """
 
     workers: tuple[str, ...]
@@ -50,7 +49,6 @@ class ProfilePlan:
     options: dict[str, str] = field(factory=dict)
     nsys: str = ""
     output: str = ""
-    by: str = ""
 
 
 @frozen

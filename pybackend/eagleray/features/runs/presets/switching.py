@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from attrs import evolve
-
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.presets.effective import effective
 from eagleray.features.runs.presets.facts import Facts
@@ -26,7 +24,8 @@ def with_switch(made: Proposal, facts: Facts) -> Proposal:
 
     1. No framework, one without a switch, or a version that was not read: the program's own calls of
        cudaProfilerApi say what is recorded.  2. No steps were named, or workers as this framework does not know
-       them: likewise.  3. The framework is told, all keys or none, and runs its workers under nsys itself.
+       them: likewise.  3. The framework is told, all keys or none, and runs its workers under nsys itself; what that
+       writes is gathered as ours is.
     """
     plan, known = made.plan, facts.recognised
     profile = plan.profile
@@ -43,7 +42,6 @@ def with_switch(made: Proposal, facts: Facts) -> Proposal:
         # Half of a switch is refused by the framework, or does nothing.
         reasons = [one.why for one in changes if one.outcome == "could not find"]
         return _as_it_is(made, f"{known.table.title} cannot be told: {reasons[0]}")
-    after = evolve(after, profile=evolve(profile, by=known.table.framework))
     return replace(made, plan=after, after=effective(after), changes=(*made.changes, *changes))
 
 

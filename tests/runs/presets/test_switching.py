@@ -1,0 +1,125 @@
+"""Steps to record: the switches of NeMo RL, verl and RLinf, all of their keys or none, and the general way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.presets.debug_runs import NONE, DebugRuns
+from eagleray.features.runs.presets.own import OwnPresets
+from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.switching import ASKED
+from eagleray.features.runs.presets.table import tables
+
+from tests.runs.presets.checkouts import NOW, VERL, checkout
+
+NEMO_RL = ("python", "run_grpo.py")
+RLINF = ("python", "train_embodied_agent.py")
+PROGRAMS = {
+    "nemo_rl": ("run_grpo.py", "import nemo_rl\n"),
+    "rlinf": ("train_embodied_agent.py", "import rlinf\n"),
+}
+
+
+def proposed(
+    folder: Path, argv: tuple[str, ...], framework: str, version: str, profile: ProfilePlan
+) -> Proposal:
+    made = checkout(folder, framework, version)
+    if framework in PROGRAMS:
+        name, text = PROGRAMS[framework]
+        (made / name).write_text(text)
+    presets = DebugRuns(OwnPresets(folder / "presets"), lambda: NOW)
+    return presets.proposal(RunPlan("program", argv, str(made), "train", profile=profile), NONE, {})
+
+
+def steps(*workers: str, **more: object) -> ProfilePlan:
+    return ProfilePlan(workers, when="steps", steps="3:5", **more)  # type: ignore[arg-type]
+
+
+def the_reason(made: Proposal) -> str:
+    """Why the program is left as it is: nothing of a switch is set."""
+    assert (made.plan.env, made.plan.overrides) == ({}, ())
+    (change,) = made.changes
+    assert change.asked == ASKED and "cudaProfilerApi" in change.where
+    return change.why
+
+
+def test_nemo_rl_gets_patterns_and_steps_together(tmp_path: Path) -> None:
+    profile = steps("*policy*", "*vllm*", options={"gpu-metrics-device": "all"})
+    made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", profile)
+    assert made.plan.env == {
+        "NRL_NSYS_WORKER_PATTERNS": "*policy*,*vllm*",
+        "NRL_NSYS_PROFILE_STEP_RANGE": "3:5",
+        "NRL_NSYS_EXTRA_OPTIONS": '{"gpu-metrics-device": "all"}',
+    }
+    assert {change.outcome for change in made.changes} == {"will apply"}
+    older = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.5.0", profile)
+    assert sorted(older.plan.env) == ["NRL_NSYS_PROFILE_STEP_RANGE", "NRL_NSYS_WORKER_PATTERNS"]
+
+
+def test_verl_ends_its_reports_after_as_many_ranges_as_there_are_steps(tmp_path: Path) -> None:
+    made = proposed(tmp_path, VERL, "verl", "0.7.0", steps("*", ranks=(0, 2)))
+    options = "++global_profiler.global_tool_config.nsys.worker_nsight_options"
+    assert set(made.plan.overrides) >= {
+        "++global_profiler.tool=nsys",
+        "++global_profiler.steps=[3,4]",
+        f"{options}.trace='cuda,nvtx,osrt'",
+        f"{options}.capture-range-end=repeat-shutdown:2",
+        "++actor_rollout_ref.actor.profiler.enable=true",
+        "++actor_rollout_ref.actor.profiler.all_ranks=false",
+        "++actor_rollout_ref.actor.profiler.ranks=[0,2]",
+    }
+
+
+def test_rlinf_is_told_the_names_of_its_groups(tmp_path: Path) -> None:
+    profile = steps("ActorGroup", "RolloutGroup", output="/data/p")
+    made = proposed(tmp_path, RLINF, "rlinf", "0.4.0", profile)
+    assert set(made.plan.overrides) == {
+        "++cluster.profiling.backend=nsight",
+        "++cluster.profiling.enabled=true",
+        "++cluster.profiling.worker_groups=[ActorGroup,RolloutGroup]",
+        "++cluster.profiling.steps=[3,4]",
+        "++cluster.profiling.output_dir=/data/p/rlinf",
+    }
+
+
+@pytest.mark.parametrize(
+    ("framework", "argv", "version", "profile", "why"),
+    [
+        ("rlinf", RLINF, "0.4.0", steps("*Actor*"), "by their names and not by patterns"),
+        ("rlinf", RLINF, "0.2.0", steps("ActorGroup"), "No framework"),
+        ("verl", VERL, "0.7.0", steps("*policy*"), "all of its workers and no others"),
+        ("verl", VERL, "0.5.0", steps("*"), "No framework"),
+        ("nemo_rl", NEMO_RL, "9.0.0", steps("*"), "No framework"),
+        ("nemo_rl", NEMO_RL, "", steps("*"), "No framework"),
+        ("nemo_rl", NEMO_RL, "0.7.0", ProfilePlan(("*",), when="steps"), "No steps were named"),
+        (
+            *("nemo_rl", NEMO_RL, "0.7.0"),
+            ProfilePlan(("*",), when="steps", steps="0:2"),
+            "Its first step is 1",
+        ),
+    ],
+)
+def test_otherwise_it_is_the_general_way(
+    tmp_path: Path,
+    framework: str,
+    argv: tuple[str, ...],
+    version: str,
+    profile: ProfilePlan,
+    why: str,
+) -> None:
+    assert why in the_reason(proposed(tmp_path, argv, framework, version, profile))
+
+
+def test_who_records_always_gets_nothing_of_a_switch(tmp_path: Path) -> None:
+    made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", ProfilePlan(("*",)))
+    assert (made.plan.env, made.changes) == ({}, ())
+
+
+def test_every_key_of_a_switch_has_its_source() -> None:
+    switches = {table.framework: table.profile for table in tables() if table.profile}
+    assert set(switches) == {"nemo_rl", "verl", "rlinf"}
+    for switch in switches.values():
+        for entry in (*switch.entries, *switch.environment):
+            assert entry.source.file.endswith((".py", ".yaml")) and len(entry.source.commit) == 40
