@@ -183,7 +183,7 @@ await browserRun(
     await test("a file that is no report says so, and what to do", async () => {
       const state = report.locator("section.state");
       await openFile("empty.nsys-rep", () => state.isVisible());
-      await window.sees(state.getByText("empty"), "what is wrong");
+      await window.sees(state.getByText("has 0 bytes"), "what is wrong");
       await window.sees(state.locator("vscode-button", { hasText: "Read It Again" }), "a way on");
       await window.shot("empty");
     });

@@ -30,7 +30,7 @@ export class Form {
     const workspace = windowName();
     this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
     let draft = await this.lookedUp(given);
-    let at = 0;
+    let last: FormLine | undefined;
     for (;;) {
       const view = {
         clusters: this.parts.clusters.value,
@@ -38,11 +38,13 @@ export class Form {
         questions: this.proposal?.questions ?? [],
       };
       const lines = formLines(draft, view);
-      const chosen = await pickLine(this.title, lines, at);
+      // Lines may have come and gone meanwhile.
+      const at = lines.findIndex((line) => line.label === last?.label);
+      const chosen = await pickLine(this.title, lines, Math.max(at, 0));
       if (chosen === undefined || chosen.about.field === "start") {
         return chosen && draft;
       }
-      at = lines.indexOf(chosen);
+      last = chosen;
       const changed = await askChoice(chosen.about, draft, view, this.previewIn(draft.cluster));
       const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
       draft = matters ? await this.lookedUp(changed) : changed;
