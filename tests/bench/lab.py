@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.bench import far_workers, links
+from tests.bench import far_workers, links, profiling
 from tests.bench.rows import Row
 from tests.lab.hosts import RAY_NODES
 from tests.lab.ray import start_ray
@@ -28,6 +28,7 @@ def rows(samples: int) -> Iterator[Row]:
     """Raises `NoSite` where there can be none."""
     with site() as there:
         yield from links.rows(there, samples)
+        yield profiling.gathered(there, max(3, samples // 4))
         with start_ray(there, RAY_NODES[:2]) as ray:
             yield from far_workers.attaching(there, ray, samples)
         with submitted(there) as job:

@@ -36,7 +36,7 @@ def costs(samples: int) -> list[Row]:
     with start_cluster() as cluster, tempfile.TemporaryDirectory() as folder:
         free, nobody = _run(folder, "a"), _run(folder, "b", workers=["*Nobody*"])
         for name, run in (("no breakpoint in their files", free), ("a filter for nobody", nobody)):
-            ours, plain = _pairs(cluster, run, "env", samples)
+            ours, plain = paired(cluster, run, "env", samples)
             title = f"CPU of 8 actors with a runtime_env, {name} (s)"
             rows.append(least_at_most_times(title, ours["cpu"], plain["cpu"], 1.05))
         title = "pure-Python loop in workers of a run that do not match (s)"
@@ -46,7 +46,7 @@ def costs(samples: int) -> list[Row]:
         tempfile.TemporaryDirectory() as folder,
     ):
         run = _run(folder, "c", workers=["*Nobody*"])
-        ours, plain = _pairs(cluster, run, "plain", samples)
+        ours, plain = paired(cluster, run, "plain", samples)
         title = "start-up of 8 actors without a runtime_env, a filter for nobody (s)"
         return least_at_most_times(title, ours["start"], plain["start"], 1.05)
 
@@ -123,7 +123,7 @@ def _run(folder: str, name: str, **settings: Any) -> Run:
     return Run(own, **{"breakpoints": ELSEWHERE, **settings})
 
 
-def _pairs(
+def paired(
     cluster: RayCluster, run: Run, kind: str, samples: int
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """What `running.py` says under the run and without it."""

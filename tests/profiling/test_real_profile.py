@@ -133,7 +133,7 @@ async def node_of(dashboard: Dashboard) -> str:
 def agent_port(logs: Path) -> int:
     """Where the agent of the node says in its log that it listens."""
     found = [
-        re.search(r"http server initialized at \S+:(\d+)", file.read_text())
+        re.search(r"agent http address: \S+:(\d+)", file.read_text())
         for file in logs.glob("dashboard_agent*.log")
     ]
     return next(int(one[1]) for one in found if one)
