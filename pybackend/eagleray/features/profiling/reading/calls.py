@@ -13,6 +13,8 @@ from eagleray.features.profiling.reading.tables import Name, Table, made
 OSRT = "OSRT_API"
 CUDA = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _SPAN = "typeof(start) = 'integer' AND typeof(end) = 'integer' AND end >= start"
+# That nsys began or ended to look stands among the calls: ENUM_NSYS_EVENT_CLASS.
+_NO_CALLS = (10, 11, 12, 31, 32)
 
 
 @define
@@ -38,9 +40,10 @@ def read(database: Database, source: str, name: Name) -> Calls:
     if not database.has(source, "start", "end", "nameId"):
         return Calls(made(name, []), {})
     thread = "globalTid" if database.has(source, "globalTid") else "NULL"
+    kinds = f" AND eventClass NOT IN {_NO_CALLS}" if database.has(source, "eventClass") else ""
     sql = (
         f"SELECT {thread}, nameId, count(*), total(end - start), min(end - start),"  # noqa: S608
-        f" max(end - start) FROM {source} WHERE {_SPAN} GROUP BY 2, 1"
+        f" max(end - start) FROM {source} WHERE {_SPAN}{kinds} GROUP BY 2, 1"
     )
     rows = list(database.rows(sql))
     threads: dict[int, tuple[int, int]] = {}

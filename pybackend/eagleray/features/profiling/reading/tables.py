@@ -37,7 +37,7 @@ def _columns(*words: str) -> tuple[Column, ...]:
     kinds: Mapping[str, Kind] = {
         "count": "count", "total": "ns", "share": "share", "avg": "ns", "p50": "ns", "min": "ns",
         "max": "ns", "bytes": "bytes", "rate": "rate", "begin": "ns", "duration": "ns",
-        "gpu": "count", "pid": "count", "tid": "count", "osrt": "ns", "cuda": "ns",
+        "osrt": "ns", "cuda": "ns",
         "calls": "count", "ranges": "count",
     }  # fmt: skip
     titles = {
@@ -101,10 +101,11 @@ class Table:
         if not text:
             return self
         wanted = text.casefold()
+        texts = {at for at, one in enumerate(self.shape.columns) if one.kind == "text"}
         found = tuple(
             row
             for row in self.rows
-            if any(isinstance(cell, str) and wanted in cell.casefold() for cell in row)
+            if any(at in texts and wanted in str(cell).casefold() for at, cell in enumerate(row))
         )
         return evolve(self, rows=found, total=len(found))
 

@@ -16,7 +16,7 @@ from eagleray.features.profiling.reading.tables import Cell, Column, Table
 WIDEST = 72
 
 GPU_COLUMNS = (
-    Column("gpu", "GPU", "count"),
+    Column("gpu", "GPU", "text"),
     Column("name", "Name", "text"),
     Column("kernels", "Kernels", "count"),
     Column("busy_share", "Busy", "share"),

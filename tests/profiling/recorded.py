@@ -1,0 +1,48 @@
+"""Reports that a real nsys records of a real program, and the tables that nsys itself makes of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from pathlib import Path
+
+from tests.in_cluster_run.real_nsys import FOLDER, real_nsys
+
+PROGRAM = Path(__file__).parent / "programs" / "ranges.c"
+
+
+def compiled(folder: Path) -> Path:
+    """The program; nsys brings the headers of NVTX along."""
+    (header,) = FOLDER.glob("root/usr/lib/*/nsight-systems/target-*/nvtx/include")
+    made = folder / "ranges"
+    words = ["gcc", "-O1", f"-I{header}", str(PROGRAM), "-o", str(made), "-ldl"]
+    subprocess.run(words, check=True, timeout=120)
+    return made
+
+
+def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt") -> Path:
+    """Blocks until nsys has written the report."""
+    report = folder / "recorded.nsys-rep"
+    options = [f"--trace={trace}", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"]
+    program = [str(compiled(folder)), str(steps), str(sleep_us)]
+    subprocess.run(
+        [real_nsys(), "profile", *options, "-o", str(report), *program],
+        check=True,
+        timeout=300,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert report.exists(), "nsys has written no report"
+    return report
+
+
+def stats(file: Path, *tables: str) -> list[list[dict[str, str]]]:
+    """What `nsys stats` says: for each table its rows by the titles of nsys."""
+    words = ["stats", "--report", ",".join(tables), "--format", "csv", str(file)]
+    done = subprocess.run(
+        [real_nsys(), *words], check=True, timeout=600, capture_output=True, text=True
+    )
+    parts = [part.strip() for part in done.stdout.split("\n\n")]
+    wanted = [part[part.index("Time (%)") :] for part in parts if "Time (%)" in part]
+    return [list(csv.DictReader(io.StringIO(part))) for part in wanted]

@@ -1,0 +1,69 @@
+"""Reports of a real nsys: the same numbers as its own tables, from the command, and what a cut one says."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import eagleray
+from tests.in_cluster_run.real_nsys import real_nsys
+from tests.profiling.recorded import record, stats
+
+pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record(tmp_path_factory.mktemp("recorded"), steps=50, sleep_us=200)
+
+
+@pytest.fixture(autouse=True)
+def nsys(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EAGLERAY_NSYS", real_nsys())
+
+
+async def test_the_numbers_are_those_of_nsys(report: Path) -> None:
+    said = (await eagleray("report", str(report), "--json", "--top", "1000")).json
+    nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")
+    tables = {table["id"]: table for table in said["tables"]}
+    ours = {
+        row[0]: row[2:]  # count, total, average, p50, min, max
+        for row in tables["nvtx"]["rows"]
+    }
+    for row in nvtx:
+        count, total, _, p50, least, most = ours.pop(row["Range"])
+        assert count == int(row["Instances"])
+        assert total == int(row["Total Time (ns)"])
+        assert p50 == int(float(row["Med (ns)"]))
+        assert (least, most) == (int(row["Min (ns)"]), int(row["Max (ns)"]))
+    assert ours == {}
+    assert {row["Range"] for row in nvtx} >= {"whole", "step 3", "model:forward"}
+    calls = {row[0]: (row[1], row[2]) for row in tables["osrt"]["rows"]}
+    assert calls == {
+        row["Name"]: (int(row["Num Calls"]), int(row["Total Time (ns)"])) for row in osrt
+    }
+    assert said["host"] and said["started_utc"] and said["nsys_version"].startswith("2022.4")
+    assert [warning["code"] for warning in said["warnings"]] == ["no-kernels"]
+
+
+async def test_a_cut_report_is_refused_with_what_nsys_says(report: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.nsys-rep"
+    cut.write_bytes(report.read_bytes())
+    os.truncate(cut, report.stat().st_size // 2)
+    done = await eagleray("report", str(cut))
+    assert done.code == 1
+    assert "cannot read" in done.err and "Exportation error" in done.err
+    assert "nsys export --type sqlite" in done.err
+    assert list(tmp_path.iterdir()) == [cut]
+
+
+async def test_a_recording_without_ranges_names_the_package(tmp_path: Path) -> None:
+    """As nsys records them when the nvtx package does not fit: asked for, and none is there."""
+    report = record(tmp_path, steps=3, sleep_us=100, trace="osrt")
+    note = report.with_name(report.name + ".json")
+    note.write_text(json.dumps({"options": ["--trace=nvtx,osrt"]}))
+    done = await eagleray("report", str(report), "--json")
+    assert [warning["code"] for warning in done.json["warnings"]] == ["no-nvtx"]
