@@ -1,0 +1,220 @@
+"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a gate is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from eagleray.adapter.run_who import who
+from eagleray.cli import main as cli
+from eagleray.cli.profile_command import plan_of, preview_lines
+from eagleray.cli.profile_progress import Progress, summary
+from eagleray.clients.ray_values import ActorRow, RuntimeEnv
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import Profiled, ProfiledWorker
+from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
+from eagleray.features.profiling.preview import preview
+from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.runs import environment
+from eagleray.features.runs.plan import ProfilePlan, RunPlan, of_json, to_json
+from eagleray.features.runs.profile_plan import checked
+
+SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
+
+
+def asked(*words: str) -> ProfilePlan:
+    parsed = cli.parser().parse_args(["profile", *words])
+    return plan_of(parsed)
+
+
+def test_what_is_asked_for() -> None:
+    plan = asked("--workers", " *policy* , ,*vllm*", "--steps", "3:5", "--ranks", "0,2-3")
+    assert (plan.workers, plan.when, plan.steps) == (("*policy*", "*vllm*"), "steps", "3:5")
+    assert plan.ranks == (0, 2, 3) and plan.trace == "cuda,nvtx,osrt"
+    assert asked("--workers", "*").when == "always"
+    assert asked("--workers", "*", "--on-demand").when == "on-demand"
+    seconds = asked("--workers", "*", "--seconds", "2.5", "--option=--sample=none")
+    assert (seconds.when, seconds.seconds, seconds.options) == ("seconds", 2.5, {"sample": "none"})
+    assert asked("--workers", "*", "--output", "x").output == str(Path("x").absolute())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--workers", " , "),
+        ("--workers", "*", "--steps", "5:3"),
+        ("--workers", "*", "--steps", "a:b"),
+        ("--workers", "*", "--seconds", "-1"),
+        ("--workers", "*", "--trace", "cuda;rm"),
+        ("--workers", "*", "--option", "output=/x"),
+        ("--workers", "*", "--option", "a b=1"),
+    ],
+)
+def test_what_cannot_be_profiled(words: tuple[str, ...]) -> None:
+    with pytest.raises(EaglerayError) as raised:
+        asked(*words)
+    assert raised.value.code == "bad-profile"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["profile"], "behind `--`"),
+        (["profile", "--", "train"], "--workers"),
+        (["profile", "--record", "r", "--stop", "r"], "one of"),
+        (["profile", "--gather", "r", "--", "train"], "one of"),
+        (["profile", "--steps", "--seconds", "3", "--", "train"], "not allowed with"),
+    ],
+)
+def test_a_wrong_command_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(words)
+    assert said in capsys.readouterr().err
+
+
+def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
+    profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
+    plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
+    assert of_json(to_json(plan)) == plan
+    told = environment.asked("r", plan, "s", package="p", reports="/r")
+    assert '"reports":"/r"' in told and '"workers":["*p*"]' in told and '"/o"' not in told
+    assert '"profile"' not in environment.asked("r", evolve(plan, profile=None), "s", package="p")
+
+
+def worker(state: Any, **more: Any) -> ProfiledWorker:
+    return ProfiledWorker("k", "w1", 7, "p", "n1", state, **more)
+
+
+def test_each_thing_is_said_once() -> None:
+    progress = Progress()
+    ready = Profiled("/o", workers=(worker("armed", said=SAID),))
+    assert progress.lines(None) == []
+    assert progress.lines(ready) == [SAID] and progress.lines(ready) == []
+    recording = Profiled("/o", workers=(worker("recording", said=SAID),))
+    assert progress.lines(recording) == ["p (pid 7 on n1) records"]
+    writing = Profiled("/o", workers=(worker("writing"),), files=("/o/a.nsys-rep",))
+    assert progress.lines(writing) == [
+        "p (pid 7 on n1) writes its report",
+        "Gathered /o/a.nsys-rep",
+    ]
+    assert progress.lines(writing) == []
+    failed = Profiled("/o", "failed", "No room.", files=("/o/a.nsys-rep",))
+    assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
+
+
+def test_words_of_a_node_do_not_steer_the_terminal() -> None:
+    hostile = Profiled("/o", workers=(worker("missing", problem="no nsys\x1b[2J\non n1"),))
+    assert Progress().lines(hostile) == ["no nsys [2J on n1"]
+
+
+def test_what_there_is_in_the_end() -> None:
+    assert "no class or name" in summary(Profiled("/o"))
+    some = Profiled("/o", workers=(worker("ended"),), expected=3, gathered=1)
+    assert summary(some) == "1 report in /o; 2 did not come"
+
+
+def actor(class_name: str, state: str = "ALIVE", name: str = "") -> ActorRow:
+    return ActorRow("a", class_name, name, "", state, "j", "n", 1, 0, "", RuntimeEnv())
+
+
+def test_the_preview_says_which_classes_fit() -> None:
+    actors = [
+        actor("DTensorPolicyWorker"),
+        actor("DTensorPolicyWorker", "DEAD"),
+        actor("nemo.VllmWorker", "DEAD"),
+        actor("Reward"),
+        actor("Reward", name="policy-judge"),
+    ]
+    seen = preview(actors, ["*Policy*", "Vllm*", "policy-*"])
+    assert [(one.name, one.running, one.matched_by) for one in seen] == [
+        ("DTensorPolicyWorker", 1, "*Policy*"),
+        ("policy-judge", 1, "policy-*"),
+        ("nemo.VllmWorker", 0, "Vllm*"),
+        ("Reward", 1, ""),
+    ]
+    assert preview_lines(seen)[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
+    assert "None of the 2 classes" in preview_lines(preview(actors[3:4] + actors[:1], ["x"]))[0]
+
+
+def test_a_profiled_run_on_the_wire() -> None:
+    seen = Profiled(
+        "/o",
+        "recording",
+        expected=2,
+        gathered=1,
+        bytes=10,
+        done_bytes=4,
+        workers=(
+            worker("recording", said=SAID),
+            worker("missing", problem="no nsys on n1"),
+            worker("armed", whole=("a",), reports=("/o/a",)),
+            worker("ended", whole=("a", "b"), reports=("/o/a",)),
+        ),
+    )
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, seen)
+    wire = wire_run(run)
+    assert (wire.state, wire.expected, wire.gathered, wire.output) == ("recording", 2, 1, "/o")
+    assert [one.state for one in wire.workers] == ["recording", "missing", "gathered", "profiled"]
+    assert [one.sentence for one in wire.workers[:2]] == [SAID, "no nsys on n1"]
+    assert (percentage(seen), progress_text(seen)) == (40, "Recording: 1 of 2 reports are here")
+    assert wire_run(evolve(run, seen=None)).state == "idle"
+
+
+class Known:
+    """One run, which is profiled or not."""
+
+    def __init__(self, run: ProfiledRun | None) -> None:
+        self.run = run
+
+    def listed(self) -> list[ProfiledRun]:
+        return [self.run] if self.run else []
+
+    def find(self, written: str) -> ProfiledRun | None:
+        return self.run
+
+    async def end(self, run: str) -> None:
+        raise AssertionError("it is not to be ended")
+
+    def gathered(self, run: str, seen: Profiled) -> None: ...
+
+
+class Gates:
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: list[object] = []
+
+    async def record(self, *asked: object) -> int:
+        self.asked.append(asked)
+        return self.count
+
+    async def stop_recording(self, *asked: object) -> int:
+        self.asked.append(asked)
+        return self.count
+
+
+async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+
+    def profiling(run: ProfiledRun | None, gates: Gates) -> Profiling:
+        return Profiling(Known(run), gates, None, None)  # type: ignore[arg-type]
+
+    gates = Gates(2)
+    assert await profiling(run, gates).record("r", ["w1"], 3.0) == 2
+    assert await profiling(run, gates).stop("r", []) == 2
+    assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
+    for made, code in (
+        (profiling(run, Gates(0)), "nobody-records"),
+        (profiling(None, gates), "not-profiled"),
+    ):
+        with pytest.raises(EaglerayError) as raised:
+            await made.record("r", [])
+        assert raised.value.code == code
+
+
+def test_what_a_gate_says_of_nsys_is_a_word() -> None:
+    assert who({"profile": {"state": "armed"}}).profile == "armed"
+    assert who({"profile": "armed"}).profile == who({"profile": {"state": 3}}).profile == ""
