@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench import lab, polling, profiling, runs, sidecar, workers
+from tests.bench import lab, polling, profiling, reports, runs, sidecar, workers
 from tests.bench.rows import Row, at_most, table, write
 from tests.lab.site import NoSite
 from tests.ray_cluster import start_cluster, temporary_home
@@ -48,6 +48,7 @@ def here(samples: int, many: int) -> list[Row]:
     rows += map(told, runs.costs(pairs))
     rows.append(told(runs.starting(pairs)))
     rows.append(told(profiling.nobody(pairs)))
+    rows += map(told, reports.reading(samples))
     return rows
 
 

@@ -1,0 +1,160 @@
+"""The summary as the command prints it and as the editor gets it."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.features.profiling import messages
+from eagleray.features.profiling.handlers import FIRST_ROWS, ReportHandlers
+from eagleray.features.profiling.reading.reports import Reports
+from eagleray.sidecar.features import registered
+from eagleray.sidecar.parts import Settings
+from eagleray.sidecar.wire import Wire
+
+from tests.cli.test_commands import eagleray
+from tests.profiling import fake_nsys
+from tests.profiling.databases import Copy, Kernel, Range, Recording, write
+
+MS = 1_000_000
+SOME = Recording(
+    kernels=[
+        Kernel(0, 40 * MS, "void gemm<float>(float*)"),
+        Kernel(60 * MS, 90 * MS, "ncclDevKernel_AllReduce(void)"),
+        Kernel(95 * MS, 100 * MS, "=softmax|x"),
+    ],
+    copies=[Copy(0, MS, 25_000_000)],
+    ranges=[Range(0, 100 * MS, "step"), Range(35 * MS, 65 * MS, "data loader")],
+    gpus={0: "NVIDIA H100"},
+    end=120 * MS,
+)
+TEXT = """\
+report.sqlite
+  node-7 · 2026-11-21 22:01:40.642 UTC · 120.000 ms · nsys 2022.4.2.1 · schema 3.0.0
+
+GPUs
+  GPU  Name         Kernels    Busy  Busy time  Idle time       NCCL  NCCL alone
+  0    NVIDIA H100        3  75.0 %  75.000 ms  25.000 ms  30.000 ms   30.000 ms
+
+Kernels (1 of 3)
+  Kernel                    Count      Total   Share    Average        Min        Max
+  void gemm<float>(float*)      1  40.000 ms  53.3 %  40.000 ms  40.000 ms  40.000 ms
+
+NVTX ranges (1 of 2)
+  NVTX range  Kind      Count       Total     Average         p50         Min         Max
+  step        push/pop      1  100.000 ms  100.000 ms  100.000 ms  100.000 ms  100.000 ms
+
+Idle gaps (1 of 2)
+  GPU      Begin       Idle  NVTX range   Next kernel
+  0    40.000 ms  20.000 ms  data loader  ncclDevKernel_AllReduce(void)
+
+Memory copies (1)
+  Copy            Count      Bytes     Total         Rate       Max
+  Host-to-Device      1  25.000 MB  1.000 ms  25.000 GB/s  1.000 ms
+
+Threads (1)
+  Thread  PID   TID   Calls  OS runtime  CUDA API  NVTX ranges
+          4711  4711      0        0 ns      0 ns            2
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path, own_home: Path) -> str:
+    return str(write(tmp_path / "report.sqlite", SOME))
+
+
+async def test_tables_for_people(database: str) -> None:
+    assert (await eagleray("report", database, "--top", "1")).out == TEXT
+
+
+async def test_markdown_and_csv(database: str) -> None:
+    markdown = (await eagleray("report", database, "--markdown", "--search", "softmax")).out
+    assert r"| =softmax\|x | 1 | 5.000 ms |" in markdown
+    table = (await eagleray("report", database, "--csv", "kernels", "--sort", "kernel")).out
+    read = list(csv.DictReader(io.StringIO(table)))
+    assert [row["kernel"] for row in read] == [
+        "void gemm<float>(float*)",
+        "ncclDevKernel_AllReduce(void)",
+        "'=softmax|x",
+    ]
+    assert read[1]["total_ns"] == str(30 * MS)
+    gpus = (await eagleray("report", database, "--csv", "gpus")).out
+    assert gpus.splitlines()[1].startswith("0,NVIDIA H100,3,0.75,75000000,25000000,")
+    assert (await eagleray("report", database, "--csv", "osrt")).out.count("\n") == 1
+
+
+async def test_json_is_what_the_editor_gets(database: str, tmp_path: Path) -> None:
+    handlers = ReportHandlers(Reports(lambda: tmp_path))
+    wire = await handlers.report(messages.ReportOf(database), lambda text, percentage=None: None)
+    assert (await eagleray("report", database, "--json", "--top", "100")).json == Wire().plain(wire)
+    assert [gpu.busy_share for gpu in wire.gpus] == [0.75]
+    assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
+
+
+async def test_the_editor_gets_the_first_rows_and_asks_for_others(
+    tmp_path: Path, own_home: Path
+) -> None:
+    many = Recording(ranges=[Range(0, n + 1, f"step {n}") for n in range(300)])
+    file = str(write(tmp_path / "many.sqlite", many))
+    handlers = ReportHandlers(Reports(lambda: tmp_path))
+
+    def silent(_: str, percentage: int | None = None) -> None:
+        """Nobody asked for progress."""
+
+    report = await handlers.report(messages.ReportOf(file), silent)
+    (nvtx,) = [table for table in report.tables if table.id == "nvtx"]
+    assert (len(nvtx.rows), nvtx.total) == (FIRST_ROWS, 300)
+    asked = messages.TableOf(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
+    table = await handlers.table(asked, silent)
+    assert [row[0] for row in table.rows] == ["step 2", "step 20", "step 21"]
+    assert (table.total, table.sorted_by, table.descending) == (111, "max", False)
+
+
+async def test_a_cancelled_request_ends_nsys(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_NSYS", str(fake_nsys.install(tmp_path / "tool", "hangs")))
+    report = tmp_path / "r.nsys-rep"
+    report.write_bytes(b"a report")
+    requests = registered(Settings(discovery="off", slurm="off"))
+    begun = asyncio.Event()
+
+    def say(_: str, percentage: int | None = None) -> None:
+        if percentage == 100:
+            begun.set()
+
+    call = asyncio.create_task(requests.call(messages.REPORT, {"path": str(report)}, say))
+    await begun.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await requests.stop()
+    (line,) = fake_nsys.calls(tmp_path / "tool")
+    assert not Path(f"/proc/{line.split()[0]}").exists()
+    assert not report.with_suffix(".sqlite").exists()
+
+
+async def test_what_the_command_says_of_files_that_are_none(tmp_path: Path, own_home: Path) -> None:
+    done = await eagleray("report", str(tmp_path / "nowhere.nsys-rep"))
+    assert done.code == 1
+    assert done.err.startswith("eagleray: ") and "cannot be read: No such file" in done.err
+    both = await eagleray("report", "x", "--json", "--markdown")
+    assert both.code == 2
+    assert "choose one of" in both.err
+
+
+async def test_without_nsys_the_command_says_what_to_do(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_NSYS", os.devnull)
+    report = tmp_path / "r.nsys-rep"
+    report.write_bytes(b"a report")
+    done = await eagleray("report", str(report))
+    assert done.code == 1
+    assert "nsys is not on this machine" in done.err
+    assert "nsys export --type sqlite" in done.err
