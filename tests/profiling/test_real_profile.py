@@ -25,7 +25,7 @@ from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
 from tests.runs.conftest import cluster, joined
 from tests.runs.terminal import Terminal, eagleray
 
-pytestmark = pytest.mark.real_ray
+pytestmark = pytest.mark.timeout(300)
 __all__ = ["cluster", "joined"]
 
 PROGRAM = REPOSITORY / "tests" / "in_cluster_run" / "programs" / "profiled.py"
@@ -47,6 +47,7 @@ def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.nsys
 def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, *words("--", sys.executable, str(PROGRAM), "family"))
     assert terminal.code() == 0, terminal.words() + terminal.output()
@@ -61,6 +62,7 @@ def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
     assert all(row["started_utc"].startswith("20") for row in rows)
 
 
+@pytest.mark.nsys
 def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
     cluster: RayCluster, joined: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
     assert counts == [7, 9]
 
 
+@pytest.mark.real_ray
 async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     cluster: RayCluster, tmp_path: Path
 ) -> None:

@@ -105,8 +105,8 @@ async def test_the_reports_come_before_the_program_is_ended(record: Record) -> N
     await running
     assert world.story[:6] == ["finish", "finished", "stop", "ended", "rest", "rested"]
     state = record.state()
-    assert (state.phase, state.profile) == (
-        "ended",
+    assert (state.is_over, state.profile) == (
+        True,
         Profiled("/here", "gathered", expected=1, gathered=1),
     )
 
@@ -148,4 +148,4 @@ async def test_reports_that_fail_do_not_keep_a_program_alive(record: Record) -> 
     keeper, running = await kept(record, world)
     keeper.stop()
     await running
-    assert record.state().phase == "ended" and "stop" in world.story
+    assert record.state().is_over and "stop" in world.story
