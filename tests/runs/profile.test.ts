@@ -1,0 +1,132 @@
+// What a run records with nsys: who matches as patterns are typed, steps, seconds, and the command.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, mock, test } from "node:test";
+
+import { WORKERS } from "../../extension/features/profiling/messages";
+import { register } from "../../extension/features/runs";
+import { PREPARE, PRESETS, START, type Prepare } from "../../extension/features/runs/messages";
+import { secondsOf, stepsOf, traceOf } from "../../extension/features/runs/profile_model";
+import { pickPatterns, previewItems } from "../../extension/features/runs/profile_preview";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor, Uri, type Asked } from "../fakes/vscode";
+import { FOLDER, proposal } from "./samples";
+
+const SEEN = [
+  { name: "trainer.PolicyWorker", running: 4, matched_by: "*Policy*" },
+  { name: "VllmWorker", running: 0, matched_by: "" },
+];
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  debug.reset();
+  fake = fakeParts();
+  registered = register(fake.parts);
+  fake.sidecar.on(PREPARE, () => proposal());
+  fake.sidecar.on(PRESETS, () => ({ presets: [] }));
+  fake.sidecar.on(START, () => ({ id: "1" }));
+  editor.settings["eagleray.runs.showOutput"] = false;
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
+});
+
+afterEach(() => {
+  mock.timers.reset();
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+test("steps and seconds are taken as they are meant, and what names none is not", () => {
+  assert.deepEqual(["3:5", " 3 - 5 ", "4"].map(stepsOf), ["3:5", "3:5", "4:4"]);
+  assert.deepEqual(["", "5:3", "a", "3:"].map(stepsOf), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.deepEqual(["10", "0,5", "0", "", "x"].map(secondsOf), [
+    10,
+    0.5,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.equal(traceOf(["mpi", "osrt", "cuda"]), "cuda,osrt,mpi");
+});
+
+test("the preview says which classes match, and what would add the others", () => {
+  const items = previewItems(["*Policy*"], SEEN).map(({ label, description, adds }) => [
+    label,
+    description,
+    adds,
+  ]);
+  assert.deepEqual(items, [
+    ["*Policy*", "matches 1 of 2 classes", ""],
+    ["trainer.PolicyWorker", "4 workers · matches *Policy*", ""],
+    ["VllmWorker", "seen before", "VllmWorker"],
+  ]);
+  assert.equal(previewItems(["x"], [])[0]?.description, "");
+  assert.match(previewItems(["x"], SEEN.slice(1))[0]?.description ?? "", /matches nothing/);
+});
+
+test("the classes are asked for once somebody stops typing, and one that is chosen is added", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const asked: (readonly string[])[] = [];
+  const picked = pickPatterns(["*Policy*"], (patterns) => {
+    asked.push(patterns);
+    return Promise.resolve(SEEN);
+  });
+  const [pick] = editor.picks;
+  assert.ok(pick);
+  pick.type("*Pol*");
+  pick.type("*Policy*");
+  mock.timers.tick(200);
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.deepEqual(asked, [["*Policy*"]]);
+  pick.choose("VllmWorker");
+  assert.equal(pick.value, "*Policy*, VllmWorker");
+  pick.choose("*Policy*, VllmWorker");
+  assert.deepEqual(await picked, ["*Policy*", "VllmWorker"]);
+});
+
+test("without a pattern Enter takes nothing, and a list that is closed changes nothing", async () => {
+  const picked = pickPatterns([], () => Promise.resolve([]));
+  const [pick] = editor.picks;
+  assert.ok(pick);
+  pick.choose("Type patterns");
+  assert.equal(pick.open, true);
+  pick.hide();
+  assert.equal(await picked, undefined);
+});
+
+test("“Profile Workers…” starts a run that nsys is with and that stops nowhere", async () => {
+  fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
+  const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+    "When is it recorded?": ({ options }) =>
+      (options["items"] as { when: string }[]).find(({ when }) => when === "seconds"),
+    "How many seconds": () => "5",
+  };
+  editor.answer = (asked) => answers[asked.text]?.(asked);
+  const run = editor.run("eagleray.profileWorkers");
+  const form = async (label: string): Promise<void> => {
+    await settled();
+    editor.picks.at(-1)?.choose(label);
+    await settled();
+  };
+  await form("Profiled Workers");
+  editor.picks.at(-1)?.enter("*Policy*");
+  editor.picks.at(-1)?.choose("*Policy*");
+  await form("When");
+  await form("Start");
+  await run;
+  const [asked] = fake.sidecar.sentTo(PREPARE) as Prepare[];
+  assert.deepEqual(asked?.options?.breakpoints, []);
+  assert.equal(asked.options.profile?.when, "seconds");
+  assert.deepEqual(asked.options.profile.workers, ["*Policy*"]);
+  assert.equal(asked.options.profile.seconds, 5);
+  assert.equal(fake.sidecar.sentTo(START).length, 1);
+});
