@@ -14,6 +14,7 @@ from eagleray.cli.profile_progress import Progress, summary
 from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled, ProfiledWorker
+from eagleray.features.profiling import profiling as profiling_module
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
@@ -218,3 +219,24 @@ async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
 def test_what_a_gate_says_of_nsys_is_a_word() -> None:
     assert who({"profile": {"state": "armed"}}).profile == "armed"
     assert who({"profile": "armed"}).profile == who({"profile": {"state": 3}}).profile == ""
+
+
+async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
+    monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    known = Known(evolve(run, seen=Profiled("/o", "writing", expected=1)))
+    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    told: list[int] = []
+
+    def tell(seen: Profiled) -> None:
+        told.append(seen.gathered)
+        known.run = evolve(run, seen=Profiled("/o", expected=2, gathered=1))
+
+    assert (await made.gather("r", tell)).gathered == 1
+    assert told[:2] == [0, 1]
+    known.run = evolve(run, seen=Profiled("/o", "failed", "No room."))
+    with pytest.raises(EaglerayError, match="No room"):
+        await made.gather("r", lambda seen: None)

@@ -15,7 +15,7 @@ from eagleray.common.profile_errors import nobody_records, not_gathered, not_pro
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import SeenClass, preview
-from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.run_reports import GONE_S, RunReports
 
 LOOK_S = 0.3
 
@@ -110,13 +110,18 @@ class Profiling:
         return preview(await (await self._dashboard(cluster)).all_actors(), patterns)
 
     async def _followed(self, run: str, report: Report, *, until_over: bool) -> Profiled:
-        """Its keeper gathers; we look until it has all that is whole."""
+        """Its keeper gathers; we look until it has all that is whole, or what is missing does not come."""
+        loop = asyncio.get_running_loop()
+        before, changed = None, loop.time()
         while True:
             found = self._find(run)
             seen = found.seen or Profiled(str(found.here))
             report(seen)
+            if seen != before:
+                before, changed = seen, loop.time()
+            is_stuck = loop.time() - changed > GONE_S
             busy = seen.phase in ("writing", "gathering") or seen.gathered < seen.expected
-            if found.is_over or (not until_over and not busy):
+            if found.is_over or (not until_over and (not busy or is_stuck)):
                 return _good(seen)
             await asyncio.sleep(LOOK_S)
 
