@@ -18,13 +18,12 @@ const SUBMIT = "Submit";
 const START_IT = "Start";
 
 export class Starting {
-  /** Ids of what this window has started, runs of a terminal among them. */
-  readonly started = new Set<string>();
-
+  /** The ids of what is started are put into `started`. */
   constructor(
     private readonly parts: Parts,
     private readonly store: RunsStore,
     private readonly output: Output,
+    private readonly started: Set<string>,
   ) {}
 
   /** What would be started now, with the breakpoints of the gutter. */
