@@ -114,6 +114,7 @@ class Gate:
             self._announcement.write(self._who)
         if "files" in line:
             self._who["files"] = line["files"]
+            self._who["wait"] = line.get("wait", self._who.get("wait", 0))
         if event == "listening":
             self._port = int(line["port"])
             self._who["debugpy"] = line.get("debugpy", "")

@@ -47,6 +47,7 @@ class Process:
         self._turn = threading.Lock()
         self._state = threading.Lock()
         self._waiting = 0
+        self._asked = 0
         self._is_shut = False
         self._is_alone = False
         self._wanted = threading.Event()
@@ -171,7 +172,8 @@ class Process:
         if self.debugger.is_attached:
             if why == "files":
                 self._go.clear()
-                gate.say("files", files=self.files, wait=True)
+                self._asked += 1
+                gate.say("files", files=self.files, wait=self._asked)
                 self._go.wait(GO_S)
             return True
         if self._is_alone and seconds is not None:
@@ -220,7 +222,9 @@ class Process:
             self._wanted.set()
             self._go.set()
         elif op == "go":
-            self._go.set()
+            # The one for an earlier question, or for having attached, says nothing of the newest files.
+            if line.get("asked", self._asked) == self._asked:
+                self._go.set()
         elif op == "breakpoints":
             self._places = Places(paths_of(line.get("breakpoints")))
             self._arrivals.stems = self._places.stems
