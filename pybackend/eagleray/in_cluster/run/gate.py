@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .debugger import hide
+
 _SAY_S = 5.0
 _BACKLOG = 64
 _LONGEST_LINE = 2**20
@@ -48,10 +50,8 @@ class Gate:
 
     def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
         """Begins the thread that calls `on_line` for all that the gate says; {"op": "gone"} is the last."""
-        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray", daemon=True)
-        # The marks by which pydevd knows the threads that it neither stops nor shows.
-        thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
-        thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray")
+        hide(thread)
         thread.start()
 
     def close(self) -> None:
