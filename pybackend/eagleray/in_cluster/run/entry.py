@@ -1,5 +1,6 @@
 """The program of a Ray job: the words that a person would type, carried past the shell in a variable."""
 
+import os
 import sys
 
 VARIABLE = "EAGLERAY_ENTRY"
@@ -10,7 +11,6 @@ def main() -> int:
     # Python puts the folder in which Ray was started first, where a file may bear the name of a library.
     del sys.path[0]
     import json
-    import os
     import shutil
 
     said = json.loads(os.environ.pop(VARIABLE))
@@ -21,10 +21,17 @@ def main() -> int:
         _say(f"the head of the cluster has no folder {said['cwd']} ({error.strerror})")
         _say("A job is started there under the same path; copy your code to it.")
         return 127
-    unseen = [word for word in argv if _is_copy(word) and not os.path.exists(word)]
-    if unseen:
-        _say(f"the head of the cluster does not see the copy of the script that is run in its place: {unseen[0]}")
-        _say("Set EAGLERAY_HOME to a folder that both see, or mend the script so that it needs no copy.")
+    script = os.environ.get("EAGLERAY_SCRIPT", "")
+    copies = [
+        word for word in argv if script and word.endswith(f"/script/{os.path.basename(script)}")
+    ]
+    if not all(os.path.exists(copy) for copy in copies):
+        _say(
+            f"the head of the cluster does not see {copies[0]}, the copy that is run in place of {script}"
+        )
+        _say(
+            "Set EAGLERAY_HOME to a folder that both see, or mend the script so that it needs no copy."
+        )
         return 127
     if argv[0] in ("python", "python3") and shutil.which(argv[0]) is None:
         argv[0] = sys.executable
@@ -34,12 +41,6 @@ def main() -> int:
     except OSError as error:
         _say(f"{argv[0]} cannot be started: {error.strerror}")
         return 127
-
-
-def _is_copy(word: str) -> bool:
-    """Whether it names the copy of the script in EAGLERAY_SCRIPT, which bears the same name elsewhere."""
-    script = os.environ.get("EAGLERAY_SCRIPT", "")
-    return word != script and os.path.isabs(word) and os.path.basename(word) == os.path.basename(script)
 
 
 def _say(text: str) -> None:
