@@ -120,7 +120,8 @@ test("closing the output stops no run, and its row opens it anew", async () => {
 test("SLURM is asked nothing before the person has seen the exact command", async () => {
   fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
   await editor.run("eagleray.run");
-  assert.deepEqual(editor.asked[0]?.options, {
+  assert.equal(editor.asked[0]?.text, "Submit train.py to SLURM?");
+  assert.deepEqual(editor.asked[0].options, {
     modal: true,
     detail: "sbatch --parsable go.sbatch",
   });

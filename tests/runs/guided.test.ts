@@ -4,8 +4,10 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { register } from "../../extension/features/runs";
 import {
+  CHANGED,
   DELETE_PRESET,
   FOLLOW,
+  LIST,
   PREPARE,
   PRESETS,
   SAVE_PRESET,
@@ -16,7 +18,7 @@ import {
 import { reviewTexts } from "../../extension/features/runs/review_model";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
-import { FOLDER, proposal, shortened } from "./samples";
+import { aRun, FOLDER, proposal, shortened } from "./samples";
 
 let fake: FakeParts;
 let registered: readonly { dispose(): unknown }[] = [];
@@ -198,6 +200,19 @@ test("the task of a launch.json is done before the run, which does not start whe
   assert.equal(startedPlans(), 1);
   assert.match(editor.asked[0]?.text ?? "", /“Workspace: broken” ended with code 2/);
   assert.match(editor.asked[1]?.text ?? "", /There is no task “nowhere”/);
+});
+
+test("the other task of a launch.json is done when the run is over", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  tasks.known = [{ name: "tidy", source: "Workspace", code: 0 }];
+  tasks.done = [];
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new" })] }));
+  await debug.startDebugging(undefined, { ...config, postDebugTask: "tidy" });
+  await settled();
+  assert.deepEqual([tasks.done, startedPlans()], [[], 1]);
+  fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "ended" })] });
+  await settled();
+  assert.deepEqual(tasks.done, ["tidy"]);
 });
 
 test("what is wrong with a launch.json is said in words", async () => {

@@ -54,7 +54,7 @@ export class RunCommands {
 
   /** By a configuration of launch.json. */
   launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    return launch(this.parts, this.starting, this.guided, folder, config);
+    return launch(this.parts, this.store, this.starting, this.guided, folder, config);
   }
 
   /** What this window ran last; before there is any, the program in the editor. */

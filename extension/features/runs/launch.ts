@@ -9,6 +9,7 @@ import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
 import { agreementOf } from "./review_model";
 import type { Starting } from "./starting";
+import type { RunsStore } from "./store";
 import { doTask } from "./tasks";
 
 /** Under this name the texts of what the person has agreed to are kept for the workspace. */
@@ -17,29 +18,49 @@ const AGREED = "runs.agreed";
 const KEPT = 50;
 
 export async function launch(
-  { context: { workspaceState } }: Parts,
+  parts: Parts,
+  store: RunsStore,
   starting: Starting,
   guided: Guided,
   folder: string,
   config: DebugConfiguration,
 ): Promise<void> {
+  const { workspaceState } = parts.context;
   const draft = draftOfLaunch(
     { breakOnFailure: setting("runs.breakOnFailure"), ...config },
     folder,
   );
   if (config["preLaunchTask"] !== undefined) {
-    await doTask(String(config["preLaunchTask"]));
+    await doTask(String(config["preLaunchTask"]), "preLaunchTask");
   }
   const proposal = await starting.prepare(draft);
   const agreement = agreementOf(draft, proposal);
   const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
   if (draft.preset === NO_PRESET || agreed.includes(agreement)) {
-    await starting.start(proposal);
+    doAfter(parts, store, config, await starting.start(proposal));
     return;
   }
   const started = await guided.reviewed("Run on Ray", draft);
+  doAfter(parts, store, config, started?.id);
   // What was changed on the way is not what the configuration says the next time.
   if (started?.agreed === agreement) {
     await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
+  }
+}
+
+/** A window that is closed before the run is over does nothing more for it. */
+function doAfter(
+  { errors }: Parts,
+  store: RunsStore,
+  config: DebugConfiguration,
+  id: string | undefined,
+): void {
+  const name: unknown = config["postDebugTask"];
+  if (id !== undefined && typeof name === "string") {
+    void errors.shown("the task after a run", async () => {
+      await store.now();
+      await store.over(id, undefined);
+      await doTask(name, "postDebugTask");
+    });
   }
 }

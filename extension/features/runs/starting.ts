@@ -15,7 +15,6 @@ import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython, windowName } from "./surroundings";
 
 const SUBMIT = "Submit";
-const START_IT = "Start";
 
 export class Starting {
   /** The ids of what is started are put into `started`. */
@@ -44,7 +43,8 @@ export class Starting {
 
   async start(proposal: Proposal): Promise<string | undefined> {
     const { plan, confirm, title } = proposal;
-    if (confirm !== "" && !(await isConfirmed(title, confirm, START_IT))) {
+    const question = `Submit ${plan.name} to SLURM?`;
+    if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
     const { id } = await longWork(`Starting ${plain(title)}`, (options) =>
