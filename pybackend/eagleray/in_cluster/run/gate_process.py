@@ -12,12 +12,16 @@ import os
 import signal
 import socket
 import sys
-from typing import Any
 
 from .gate_calling import Calling
-from .gate_debugging import Debugging
 from .gate_file import Announcement
 from .gate_loop import Lines, Loop, Peer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .gate_debugging import Debugging
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
@@ -141,6 +145,8 @@ class Gate:
     def _way_to(self, child: int) -> Debugging:
         """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
         if child not in self._debugging:
+            from .gate_debugging import Debugging
+
             made = Debugging(
                 self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
             )
