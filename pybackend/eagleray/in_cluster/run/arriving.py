@@ -59,12 +59,14 @@ class Arrivals:
             if origin:
                 harmless(self.seen)(origin, name)
 
-        if not hasattr(spec.loader, "exec_module"):
+        loader: Any = spec.loader
+        if not hasattr(loader, "exec_module"):
             before()
         elif name in self._after:
-            spec.loader = Extending(spec.loader, before, lambda module: self._extend(name, module))  # type: ignore[assignment]
+            loader = Extending(loader, before, lambda module: self._extend(name, module))
         else:
-            spec.loader = Attended(spec.loader, before)  # type: ignore[assignment]
+            loader = Attended(loader, before)
+        spec.loader = loader
         return spec
 
     def _extend(self, name: str, module: ModuleType) -> None:

@@ -141,6 +141,5 @@ def imported(offered: str) -> Any:
 
 def hide(thread: threading.Thread) -> None:
     """The marks by which debugpy knows the threads that it neither stops nor shows."""
-    thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
-    thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
-    thread.daemon = True
+    marked: Any = thread
+    marked.pydev_do_not_trace = marked.is_pydev_daemon_thread = marked.daemon = True

@@ -93,9 +93,9 @@ def silent_adapter(early: EarlyAdapter | None) -> Iterator[None]:
         def __getattr__(self, name: str) -> Any:
             return getattr(subprocess, name)
 
-    handed = Handed("subprocess")
+    handed: Any = Handed("subprocess")
     handed.__spec__ = subprocess.__spec__
-    handed.Popen = Popen  # type: ignore[attr-defined]
+    handed.Popen = Popen
     sys.modules["subprocess"] = handed
     try:
         yield

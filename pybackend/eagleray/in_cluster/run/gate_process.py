@@ -77,10 +77,11 @@ class Gate:
             self._announcement.remove()
 
     def _follow_worker(self) -> None:
+        open_process: Any = getattr(os, "pidfd_open", None)
         try:
             # A process that the worker forked keeps our socket open after the worker's death.
-            self._loop.watch(os.pidfd_open(self._start["pid"]), lambda _: self._over(), rank=2)  # type: ignore[attr-defined,unused-ignore]
-        except (OSError, AttributeError):
+            self._loop.watch(open_process(self._start["pid"]), lambda _: self._over(), rank=2)
+        except (OSError, TypeError):
             self._look_at_worker()
 
     def _look_at_worker(self) -> None:

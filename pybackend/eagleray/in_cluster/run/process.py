@@ -15,6 +15,7 @@ from .trouble import harmless, say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
     from typing import Any
 
     from . import gate as gates
@@ -93,6 +94,7 @@ class Process:
         self._inside.waits = True
         try:
             return self._wait(why, limit)
+        # The program would see it as its own, in the line that loads a class or imports a module.
         except Exception as error:
             say("waiting", error)
             return False
@@ -209,6 +211,7 @@ class Process:
             return True
         except Missing:
             self.problem("no-debugpy", f"{sys.executable} has no debugpy")
+        # debugpy raises what it likes, and the program goes on without it.
         except Exception as error:
             self.problem("debugpy-failed", repr(error))
         return False
@@ -270,7 +273,7 @@ class Process:
 
 def is_about_to_exec() -> bool:
     """Whether `subprocess` has forked for a `preexec_fn`: that child becomes another program at once."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != "subprocess":
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return frame is not None
