@@ -14,7 +14,7 @@ import {
 } from "../../extension/features/runs/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
-import { aRun, FOLDER, runWorker } from "./samples";
+import { aRun, FOLDER, runLine, runWorker } from "./samples";
 
 /** Longer than any patience of the feature. */
 const LONG_MS = 10_000;
@@ -256,3 +256,25 @@ test("“Pause Worker” without a row offers those that run; where there is non
   await editor.run("eagleray.pauseWorker");
   assert.deepEqual(fake.sidecar.sentTo(PAUSE), [{ run: aRun().id, worker_id: "b" }]);
 });
+
+test("beside a line that moved or cannot be reached the editor says so, as long as a run has it", async () => {
+  const notes: (readonly [number, string])[][] = [];
+  const lineAt = (line: number): object => ({ range: line });
+  const document = { uri: Uri.file("/w/project/policy.py"), lineCount: 20, lineAt };
+  const setDecorations = (_: unknown, all: readonly Decoration[]): void => {
+    notes.push(all.map((one) => [one.range, one.renderOptions.after.contentText]));
+  };
+  editor.visible = [{ document, setDecorations }];
+  const moved = runLine({ line: 12, state: "moved", moved_to: 14 });
+  const other = runLine({ path: "/w/project/other.py", line: 3, state: "unreachable" });
+  const gone = runLine({ line: 90, state: "unreachable" });
+  await list(aRun({ lines: [moved, other, gone, runLine({ line: 5 })] }));
+  assert.deepEqual(notes.at(-1), [[11, "stops at line 14, the next one with code"]]);
+  await list(aRun({ state: "ended", ended: 1, lines: [moved] }));
+  assert.deepEqual(notes.at(-1), []);
+});
+
+interface Decoration {
+  readonly range: number;
+  readonly renderOptions: { readonly after: { readonly contentText: string } };
+}

@@ -10,6 +10,7 @@ import type { Parts } from "../../parts";
 import type { RunCommands } from "./commands";
 import { LaunchConfigurations } from "./configurations";
 import { Gutter } from "./gutter";
+import { LineNotes } from "./line_notes";
 import { Output } from "./output";
 import { ReviewTexts } from "./review_texts";
 import { Standing } from "./standing";
@@ -61,6 +62,7 @@ export function register(parts: Parts): Disposable[] {
     standing,
     stops,
     new Gutter(parts, store),
+    new LineNotes(store),
     runsView(parts, store),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, launching),
     ...registerCommands(parts, commands, COMMANDS_OF_RUNS),

@@ -68,6 +68,22 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
   }
 }
 
+/** What is to be known of the breakpoints in a file that are not where they were set, by their line. */
+export function lineNotes(
+  { runs }: Runs,
+  path: string,
+): readonly { readonly line: number; readonly text: string }[] {
+  const notes = runs
+    .filter(isLive)
+    .flatMap((run) =>
+      run.lines
+        .filter((one) => one.path === path && /^(moved|unreachable)$/.test(one.state))
+        .map((one) => [one.line, plain(lineSentence(run, one), 500)] as const),
+    );
+  // Of several runs of one program the newest says it.
+  return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
+}
+
 function lineRows(run: Run): RunLineRow[] {
   return run.lines
     .filter((line) => line.state !== "verified")
