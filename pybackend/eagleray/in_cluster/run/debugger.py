@@ -58,7 +58,7 @@ class Debugger:
 
     def wait(self, seconds: float | None) -> bool:
         """Until a debugger has attached and set its lines, at most `seconds`."""
-        import pydevd  # type: ignore[import-not-found]
+        import pydevd
 
         from .debugpy_listening import own_breakpoint
 
@@ -94,8 +94,8 @@ class Debugger:
         if not self.port:
             return
         self.port = 0
-        import pydevd_tracing  # type: ignore[import-not-found]
-        from _pydevd_bundle import pydevd_constants  # type: ignore[import-not-found]
+        import pydevd_tracing
+        from _pydevd_bundle import pydevd_constants
 
         pydevd_constants.set_global_debugger(None)
         threading.settrace(None)

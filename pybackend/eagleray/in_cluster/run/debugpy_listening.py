@@ -111,7 +111,7 @@ def is_adapter(args: Any) -> bool:
 @contextmanager
 def no_delay() -> Iterator[None]:
     """pydevd sends small messages at once, and does not sleep for threads that have started already."""
-    import pydevd  # type: ignore[import-not-found]
+    import pydevd
 
     own = threading.get_ident()
     connect: Any = getattr(pydevd, "start_client", None)

@@ -45,7 +45,7 @@ def stop_at_failure(process: Process, error: Any) -> None:
 
 
 def stop_at(frame: FrameType | None) -> None:
-    import pydevd  # type: ignore[import-not-found]
+    import pydevd
 
     pydevd.settrace(stop_at_frame=frame)
 
