@@ -113,7 +113,7 @@ def test_another_ray_is_left_as_it_is(
 def test_who_may_create_others() -> None:
     class Creates:
         def run(self) -> Any:
-            return [make.remote() for make in ()]  # type: ignore[var-annotated]
+            return [make.remote() for make in ()]
 
     class Derived(Creates): ...
 

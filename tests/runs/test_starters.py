@@ -79,7 +79,7 @@ class FakeCluster:
 def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> RayJob:
     command = ("python", "x.py", *words)
     env = {"EAGLERAY_RUN": "{}"}
-    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)  # type: ignore[arg-type]
+    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)
 
 
 async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> None:
@@ -145,7 +145,7 @@ class FakeSlurm:
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
-    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output)  # type: ignore[arg-type]
+    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output)
 
 
 ENDINGS = [
