@@ -157,6 +157,8 @@ class Process:
     def _arrived(self, file: str, name: str) -> None:
         path = self._places.of(file, name)
         if path:
+            # While it waits here it is in no list of modules, and lines may be told anew meanwhile.
+            self._code.add((file, name))
             self._found({path: file})
 
     def _found(self, found: dict[str, str]) -> None:
