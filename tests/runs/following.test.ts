@@ -12,7 +12,8 @@ import {
   type Run,
   type SetBreakpoints,
 } from "../../extension/features/runs/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, runLine, runWorker } from "./samples";
 
@@ -20,21 +21,17 @@ import { aRun, FOLDER, runLine, runWorker } from "./samples";
 const LONG_MS = 10_000;
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
-  editor.reset();
-  debug.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+});
+
+registeredForEach(register, (made) => {
+  fake = made;
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
 });
 
 afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
   mock.timers.reset();
 });
 
@@ -269,7 +266,7 @@ test("beside a line that moved or cannot be reached the editor says so, as long 
   const other = runLine({ path: "/w/project/other.py", line: 3, state: "unreachable" });
   const gone = runLine({ line: 90, state: "unreachable" });
   await list(aRun({ lines: [moved, other, gone, runLine({ line: 5 })] }));
-  assert.deepEqual(notes.at(-1), [[11, "stops at line 14, the next one with code"]]);
+  assert.deepEqual(notes.at(-1), [[11, "stops at line 14, the nearest with code"]]);
   await list(aRun({ state: "ended", ended: 1, lines: [moved] }));
   assert.deepEqual(notes.at(-1), []);
 });

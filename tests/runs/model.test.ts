@@ -85,8 +85,8 @@ test("lines that moved, cannot be reached or wait for their file have a row; the
   assert.deepEqual(
     childrenOf(aRun({ lines })).map((row) => [row.label, row.description]),
     [
-      ["policy.py:13", "stops at line 15, the next one with code"],
-      ["policy.py:99", "cannot be reached: there is no code at or below this line"],
+      ["policy.py:13", "stops at line 15, the nearest with code"],
+      ["policy.py:99", "cannot be reached: there is no code near this line"],
       ["other.py:12", "no process has loaded this file yet"],
       ["far.py:12", "The file is not on that node."],
     ],

@@ -205,9 +205,9 @@ function lineSentence(run: Run, line: RunLine): string {
   }
   switch (line.state) {
     case "moved":
-      return `stops at line ${line.moved_to}, the next one with code`;
+      return `stops at line ${line.moved_to}, the nearest with code`;
     case "unreachable":
-      return "cannot be reached: there is no code at or below this line";
+      return "cannot be reached: there is no code near this line";
     case "pending":
       return isLive(run) ? "no process has loaded this file yet" : "no process loaded this file";
     case "verified":
