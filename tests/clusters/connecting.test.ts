@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/clusters";
 import {
   ADD,
   CHANGED,
@@ -11,9 +12,9 @@ import {
   type Choices,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
 import { cluster, clustersOf, job } from "../workers/samples";
-import { registeredForEach } from "./registered";
 
 const CHOICE: Choices = {
   jobs: [job()],
@@ -23,7 +24,7 @@ const CHOICE: Choices = {
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
   fake.sidecar.on(CHOICES, () => CHOICE);
   fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));

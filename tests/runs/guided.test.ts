@@ -1,6 +1,6 @@
 // Runs by a form, by a preset and by launch.json, with a fake editor and a fake sidecar.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { register } from "../../extension/features/runs";
 import {
@@ -16,31 +16,22 @@ import {
   type SavePreset,
 } from "../../extension/features/runs/messages";
 import { reviewTexts } from "../../extension/features/runs/review_model";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { debug, editor, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, shortened } from "./samples";
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  debug.reset();
-  fake = fakeParts();
+registeredForEach(register, (made) => {
+  fake = made;
   const { sidecar } = fake;
   sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(FOLLOW, () => ({ title: "run", argv: ["eagleray"], env: {} }));
   sidecar.on(PRESETS, () => ({ presets: shortened().presets }));
-  registered = register(fake.parts);
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 /** The list that is open now. */

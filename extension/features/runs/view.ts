@@ -35,16 +35,7 @@ export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
       tree.redraw();
     }),
   );
-  const timer = setInterval(() => {
-    if (tree.view.visible && runs.value.runs.some(isLive)) {
-      tree.redraw();
-    }
-  }, REDRAW_MS);
-  owned.add({
-    dispose: () => {
-      clearInterval(timer);
-    },
-  });
+  tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
   return owned;
 }
 
