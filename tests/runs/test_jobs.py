@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ray_cluster import RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import RayCluster, temporary_home
 from tests.runs.terminal import PLAIN, Terminal, row
 
-pytestmark = pytest.mark.real_ray
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "${HOME}", "*.py", ""]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(token="secret-token-of-this-test") as started:
-        yield started
 
 
 @pytest.fixture
