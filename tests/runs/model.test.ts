@@ -25,6 +25,7 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 min · big"],
   ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 min"],
   ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
+  ["one that was stopped", aRun({ state: "stopped", ended: 1003, code: 1 }), "stopped · 3 s"],
   ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed with code 2 · 3 s"],
   [
     "one of whose two processes one stands",

@@ -29,6 +29,7 @@ const LOOKS: Readonly<Record<Run["state"], Look>> = {
   running: { icon: "play-circle", color: "charts.green", word: "running" },
   stopped_at: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
   stopping: { icon: "loading~spin", word: "stopping" },
+  stopped: { icon: "debug-stop", color: "disabledForeground", word: "stopped" },
   ended: { icon: "pass", color: "disabledForeground", word: "ended" },
   failed: { icon: "error", color: "list.errorForeground", word: "failed" },
   unwatched: { icon: "warning", color: "list.warningForeground", word: "not watched any more" },
@@ -46,7 +47,7 @@ const ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "
 
 /** Whether the program of a run goes on. */
 export function isLive({ state }: Run): boolean {
-  return state !== "ended" && state !== "failed";
+  return state !== "stopped" && state !== "ended" && state !== "failed";
 }
 
 /** Runs; below each what became of its breakpoints where that is worth a word, and its workers. */
@@ -127,8 +128,9 @@ function runTexts({ clusters, now_s }: RunsView, { run }: RunRow): RowTexts {
 /** "2 of 8 workers stopped", "failed with code 1". */
 function stateOf(run: Run): string {
   const { word } = LOOKS[run.state];
-  if (run.state === "failed" || run.state === "ended") {
-    return run.code === null || run.code === 0 ? word : `${word} with code ${run.code}`;
+  if (!isLive(run)) {
+    // What a program says that was told to end is of no interest.
+    return run.state === "failed" && run.code !== null ? `${word} with code ${run.code}` : word;
   }
   const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
   return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;

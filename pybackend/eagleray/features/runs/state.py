@@ -7,7 +7,9 @@ from typing import Any, Literal
 import cattrs
 from attrs import frozen
 
-Phase = Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
+Phase = Literal[
+    "starting", "running", "stopped_at", "stopping", "stopped", "ended", "failed", "unwatched"
+]
 
 _converter = cattrs.Converter()
 
@@ -73,7 +75,7 @@ class RunState:
 
     @property
     def is_over(self) -> bool:
-        return self.phase in ("ended", "failed")
+        return self.phase in ("stopped", "ended", "failed")
 
 
 def to_json(state: RunState) -> dict[str, Any]:
