@@ -9,16 +9,13 @@ import socket
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
+
+from .own_python import own_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from importlib import import_module; import_module(sys.argv[2]).main()"
-)
 _READY = b"."
 
 
@@ -27,12 +24,8 @@ class EarlyAdapter:
 
     def __init__(self, folder: str) -> None:
         """`folder` holds debugpy; raises OSError."""
-        package = __package__ or ""
-        root = str(Path(__file__).resolve().parents[package.count(".") + 1])
-        # Without -I and -S it would also run what the program's environment has for all its processes.
-        words = ["-I", "-S", *_flags(), "-c", _START, root, f"{package}.debugpy_adapter", folder]
         self._process = subprocess.Popen(
-            [sys.executable, *words],
+            [*own_python("debugpy_adapter", *_flags()), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # It outlives this process, and must not keep the program's output open for its readers.

@@ -8,24 +8,18 @@ import os
 import socket
 import struct
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .debugger import hide
+from .own_python import own_python
 
 _SAY_S = 5.0
 _BACKLOG = 64
 _LONGEST_LINE = 2**20
 # What an interpreter of an unusual installation needs to start; it is told nothing else.
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from importlib import import_module; import_module(sys.argv[2]).main()"
-)
 
 
 class Gate:
@@ -104,13 +98,9 @@ def start(
 
 def _spawn(channel: int, listener: int) -> None:
     """A shell starts it and ends at once: a program that waits for all its children must not wait for a gate."""
-    package = __package__ or ""
-    depth = package.count(".") + 1
-    root = str(Path(__file__).resolve().parents[depth])
-    command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.gate_process"]
     numbers = [str(number) for number in (os.getpid(), channel, listener)]
     subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *command, *numbers],
+        ["/bin/sh", "-c", '"$@" &', "sh", *own_python("gate_process"), *numbers],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
