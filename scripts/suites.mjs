@@ -69,7 +69,7 @@ export const suites = [
   }),
   pytest("real Ray", ["python", "packages"], "real_ray", {
     lane: "python",
-    minutes: 20,
+    minutes: 15,
     real: true,
   }),
   // The lab mostly waits: for links that are cut, connections that are given up.
