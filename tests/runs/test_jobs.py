@@ -47,7 +47,7 @@ def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) 
     terminal.wait_output("waits")
     terminal.interrupt()
     assert terminal.code() == 130
-    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+    assert row(tmp_path, terminal.run_id())["state"] == "stopped"
 
 
 def test_a_job_whose_keeper_died_is_taken_over(
@@ -66,7 +66,7 @@ def test_a_job_whose_keeper_died_is_taken_over(
     second.wait_output('"argv"')
     second.interrupt()
     assert second.code() == 130
-    assert row(tmp_path, run)["state"] == "ended"
+    assert row(tmp_path, run)["state"] == "stopped"
 
 
 def test_a_program_that_the_head_does_not_have(
