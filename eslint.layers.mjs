@@ -28,8 +28,15 @@ function restrict(files, patterns) {
   return { files, rules: { "no-restricted-imports": ["error", { patterns }] } };
 }
 
+/** `import()` is seen by none of these rules. */
+const onlyNeighbours = {
+  selector: "ImportExpression:not([source.value=/^\\.\\/\\w+\\.js$/])",
+  message: "Only a file of the same folder is read later.",
+};
+
 // The last entry that matches a file counts, so each one names all that holds for its files.
 export default [
+  { files: ["extension/**/*.ts"], rules: { "no-restricted-syntax": ["error", onlyNeighbours] } },
   restrict(["extension/*.ts"], [...onlySidecar]),
   restrict(["extension/common/**/*.ts"], [noVscode, ...onlySidecar, noFeatures, noSidecar]),
   restrict(["extension/sidecar/**/*.ts"], [noFeatures]),

@@ -46,6 +46,20 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
     this.changed.fire(undefined);
   }
 
+  /** Draws anew every so many milliseconds what somebody looks at and `grows`, such as ages. */
+  redrawEvery(ms: number, grows: () => boolean): void {
+    const timer = setInterval(() => {
+      if (this.view.visible && grows()) {
+        this.redraw();
+      }
+    }, ms);
+    this.owned.add({
+      dispose: () => {
+        clearInterval(timer);
+      },
+    });
+  }
+
   getChildren(row?: R): R[] {
     return [...this.model.children(row)];
   }

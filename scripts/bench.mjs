@@ -1,5 +1,5 @@
 // Measures speed against the plain tools and prints the table; `--json FILE` keeps it, `--quick` only shows that it works,
-// `--lab` measures only what needs the lab.
+// `--lab` measures only what needs the lab, `--runs` only what is about runs.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,9 +10,10 @@ import { endWithChildren, must, run } from "./run.mjs";
 
 endWithChildren();
 const arguments_ = process.argv.slice(2);
-await Promise.all([makeEnvironment("dev"), makeLab()]);
+const part = ["--lab", "--runs"].find((word) => arguments_.includes(word));
+await Promise.all([makeEnvironment("dev"), part === "--runs" || makeLab()]);
 for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
-const editor = arguments_.includes("--lab") ? {} : await measureEditor();
+const editor = part ? {} : await measureEditor();
 const words = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...arguments_];
 const { code } = await run(interpreter("dev"), words, {
   cwd: root,

@@ -1,50 +1,128 @@
 // Bundles the extension into dist/; `--watch` rebuilds; `--production FOLDER` minifies, into FOLDER.
-import { resolve } from "node:path";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 
-import { build, context } from "esbuild";
+import { build, context, transform } from "esbuild";
 
 import { buildPage } from "./page.mjs";
 import { root } from "./places.mjs";
 
-const LIBRARY = "vscode-languageclient/node.js";
-
 const watch = process.argv.includes("--watch");
 const at = process.argv.indexOf("--production");
 const production = at !== -1;
-const outdir = (production && process.argv[at + 1]) || "dist";
+const folder = resolve(root, (production && process.argv[at + 1]) || "dist");
 
-const options = {
-  absWorkingDir: root,
-  outdir,
-  bundle: true,
-  external: ["vscode"],
-  format: "cjs",
-  platform: "node",
+const FIRST = "extension.js";
+const common = {
   target: "node20",
+  platform: "node",
   minify: production,
-  sourcemap: production ? false : "linked",
+  sourcemap: production ? false : "inline",
   legalComments: "none",
-  logLevel: "info",
 };
-// The library is a file of its own, since it is five sixths of the whole and only the sidecar's first use needs it:
-// an editor in which nobody debugs Ray does not read it.  `import()` becomes `require()`, which is what the editor
-// hands "vscode" to.
-const ownFile = {
-  name: "the library in a file of its own",
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /^vscode-languageclient/ }, ({ path }) =>
-      path === LIBRARY
-        ? { path: "./languageclient.js", external: true }
-        : { errors: [{ text: `import it as ${LIBRARY}` }] },
-    );
+
+// What is imported by `import()` stands in a file of its own, which is read at its first use: an editor in which nobody
+// debugs Ray reads little.  esbuild makes such pieces of ES modules only, and the editor hands "vscode" to `require()`
+// alone; so each becomes a CommonJS module afterwards.  What the first file shares with others stays in it.
+const pieces = {
+  name: "pieces that are read when they are needed",
+  setup: ({ onEnd }) => {
+    onEnd(async ({ outputFiles, metafile, errors }) => {
+      if (errors.length > 0) return;
+      const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+      const atOnce = readAtOnce(metafile.outputs);
+      const later = [...texts.keys()].filter((name) => !atOnce.includes(name));
+      const made = [
+        asFirst(texts, atOnce),
+        ...later.map((name) => asLater(name, texts.get(name), atOnce)),
+      ];
+      const written = [FIRST, ...later];
+      mkdirSync(folder, { recursive: true });
+      for (const [i, text] of (await Promise.all(made)).entries()) {
+        writeFileSync(join(folder, written[i]), text);
+      }
+      removeOthers(written);
+    });
   },
 };
-await build({ ...options, entryPoints: { languageclient: LIBRARY } });
+
+/** The names of the pieces without which the first one cannot run. */
+function readAtOnce(outputs) {
+  const pathOf = new Map(Object.keys(outputs).map((path) => [basename(path), path]));
+  const found = [FIRST];
+  for (const name of found) {
+    const shared = outputs[pathOf.get(name)].imports
+      .filter(({ kind, external }) => kind === "import-statement" && !external)
+      .map(({ path }) => basename(path));
+    found.push(...shared.filter((one) => !found.includes(one)));
+  }
+  return found;
+}
+
+/** The first file, with all that is read at once; each piece in it is an export for the others. */
+async function asFirst(texts, atOnce) {
+  const shared = atOnce.filter((name) => name !== FIRST);
+  const lines = shared.map((name) => `export * as ${idOf(name)} from "./${name}";`);
+  const memory = {
+    name: "pieces in memory",
+    setup: ({ onResolve, onLoad }) => {
+      onResolve({ filter: /^\.\// }, ({ path }) =>
+        atOnce.includes(basename(path)) ? { path, namespace: "piece" } : { path, external: true },
+      );
+      onLoad({ filter: /./, namespace: "piece" }, ({ path }) => ({
+        contents: texts.get(basename(path)),
+      }));
+    },
+  };
+  const { outputFiles } = await build({
+    ...common,
+    stdin: { contents: [`export * from "./${FIRST}";`, ...lines].join("\n"), resolveDir: folder },
+    bundle: true,
+    write: false,
+    format: "cjs",
+    external: ["vscode"],
+    supported: { "dynamic-import": false },
+    plugins: [memory],
+  });
+  return outputFiles[0].text;
+}
+
+async function asLater(name, text, atOnce) {
+  const { code } = await transform(text, {
+    ...common,
+    sourcefile: name,
+    format: "cjs",
+    supported: { "dynamic-import": false },
+  });
+  return code.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
+    atOnce.includes(other) ? `require("./${FIRST}").${idOf(other)}` : call,
+  );
+}
+
+function idOf(name) {
+  return name.replaceAll(/\W/g, "_");
+}
+
+/** Pieces are named after their contents, so those of an earlier build would stay. */
+function removeOthers(written) {
+  for (const name of readdirSync(folder)) {
+    if (/-[A-Z0-9]{8}\.js$/.test(name) && !written.includes(name)) rmSync(join(folder, name));
+  }
+}
+
 const extension = await context({
-  ...options,
+  ...common,
+  absWorkingDir: root,
   entryPoints: { extension: "extension/main.ts" },
-  supported: { "dynamic-import": false },
-  plugins: [ownFile],
+  outdir: folder,
+  write: false,
+  metafile: true,
+  bundle: true,
+  splitting: true,
+  external: ["vscode"],
+  format: "esm",
+  logLevel: "info",
+  plugins: [pieces],
 });
 
 if (watch) {
@@ -53,4 +131,4 @@ if (watch) {
   await extension.rebuild();
   await extension.dispose();
 }
-await buildPage({ folder: resolve(root, outdir), production, watch });
+await buildPage({ folder, production, watch });

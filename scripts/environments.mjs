@@ -34,14 +34,38 @@ export function interpreter(name) {
 /** Makes the environment `name` unless it is there already; returns its interpreter, if it has one. */
 export async function makeEnvironment(name, log = console.log) {
   const wanted = environments[name];
-  const stamp = join(wanted.folder, ".eagleray-made-from");
   const mark = fingerprint(wanted);
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === mark) return interpreter(name);
+  const isDone = (stamp) => existsSync(stamp) && readFileSync(stamp, "utf8") === mark;
+  const installed = join(wanted.folder, ".eagleray-made-from");
+  const compiled = join(wanted.folder, ".eagleray-compiled");
+  if (!isDone(installed)) {
+    if (!(await install(name, wanted, installed, log))) return undefined;
+    writeFileSync(installed, mark);
+  }
+  if (!isDone(compiled)) {
+    await compile(name);
+    writeFileSync(compiled, mark);
+  }
+  return interpreter(name);
+}
+
+/**
+ * uv leaves this to each process: where Python may not write it (PYTHONDONTWRITEBYTECODE), every process of Ray
+ * would compile a thousand files anew.  Files that belong to another Python fail, and nobody imports them.
+ */
+async function compile(name) {
+  const ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+  const folder = (await must(interpreter(name), ["-I", "-c", ask])).trim();
+  await run(interpreter(name), ["-m", "compileall", "-qq", "-j", "0", folder]);
+}
+
+/** Installs what its lock file names; false where the Python for it is missing and it may be. */
+async function install(name, wanted, stamp, log) {
   const { uv, python } = await bootstrap(log);
   const base = wanted.python === undefined ? python : await pythonOf(wanted.python, python);
   if (base === undefined && wanted.optional) {
     log(`no Python ${wanted.python} is here: nothing is tried with it`);
-    return undefined;
+    return false;
   }
   if (base === undefined) throw new Error(`${name} needs Python ${wanted.python} on the PATH.`);
   log(`making the Python environment ${name}`);
@@ -84,8 +108,7 @@ export async function makeEnvironment(name, log = console.log) {
       { env },
     );
   }
-  writeFileSync(stamp, mark);
-  return interpreter(name);
+  return true;
 }
 
 function fingerprint({ lock, pip = [] }) {

@@ -77,7 +77,7 @@ export async function makeEditor(version, log = console.log) {
   );
 }
 
-/** What stands in dist/: the extension and its library. */
+/** What stands in dist/: the extension, and in files of their own what it reads later. */
 export async function makeBundle() {
   await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
 }

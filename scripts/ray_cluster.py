@@ -110,6 +110,8 @@ class Cluster:
         command = [self.options.python, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
         command += ["--include-dashboard=true", "--disable-usage-stats"]
         command += [f"--num-cpus={self.options.num_cpus}", f"--temp-dir={self.folder}/ray"]
+        # Nothing is scaled: one process less to start.
+        command += ["--no-monitor"]
         command += ["--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0"]
         command += [f"{option}={port}" for option, port in ports.items()]
         with self._log().open("wb") as log:

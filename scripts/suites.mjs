@@ -71,7 +71,7 @@ export const suites = [
   }),
   pytest("real Ray", ["python", "packages"], "real_ray", {
     lane: "python",
-    minutes: 20,
+    minutes: 15,
     real: true,
   }),
   pytest("nsys", ["python", "nsys"], "nsys", { lane: "python", minutes: 10, real: true }),

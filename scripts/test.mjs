@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
-import { Started } from "./leftovers.mjs";
+import { endMarked, Started } from "./leftovers.mjs";
 import { cache, out, root } from "./places.mjs";
 import { readClosingLine, readJunit } from "./results.mjs";
 import { endWithChildren, run } from "./run.mjs";
@@ -126,10 +126,12 @@ async function attempt(suite, which = { nth: 1 }) {
   const [command, args] = suite.command({ junit, cacheFolder, ...which });
   const { code, output, timedOut } = await run(command, args, {
     cwd: root,
-    env: environment(),
+    env: { ...environment(), EAGLERAY_TEST_ATTEMPT: `${runId}-${file}` },
     onText: lines((line) => say(suite.name, line)),
     limitMs: suite.minutes * 60_000,
   });
+  // It failed for its time; what it could not end any more is no second failure.
+  if (timedOut) await endMarked(`EAGLERAY_TEST_ATTEMPT=${runId}-${file}`);
   const results = suite.kind === "script" ? readClosingLine(output) : readJunit(junit);
   if (results !== undefined && (code === 0) === (results.failed.length === 0)) {
     return { results, output };

@@ -1,8 +1,7 @@
-"""Fixtures over scripts/ray_cluster.py: real Ray clusters, and programs that run on them.
+"""Real Ray clusters over scripts/ray_cluster.py, and programs that run on them.
 
-A module that needs one asks for `ray_cluster` (one per module, started at its first use); one that needs
-a special one calls `start_cluster(...)`.  Everything ends with its owner, also when pytest is killed, since
-the script ends its cluster when its stdin is closed.
+`start_cluster(...)` is for who needs one of its own; most share one, see shared_clusters.py.  Everything ends
+with its owner, also when pytest is killed, since the script ends its cluster when its stdin is closed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
-import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRIPT = REPOSITORY / "scripts" / "ray_cluster.py"
@@ -37,15 +35,17 @@ PAUSED = (
 T = TypeVar("T")
 
 
-def wait_for(what: str, ask: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
-    """The first true answer of `ask`."""
+def wait_for(
+    what: str, ask: Callable[[], T], patience_s: float = PATIENCE_S, every_s: float = 0.1
+) -> T:
+    """The first true answer of `ask`; a question that computes much is asked less often, since it delays the answer."""
     deadline = time.monotonic() + patience_s
     while not (answer := ask()):
         if time.monotonic() > deadline:
             raise AssertionError(
                 f"waited {patience_s:g} s in vain for {what}; last answer: {answer!r}"
             )
-        time.sleep(0.1)
+        time.sleep(every_s)
     return answer
 
 
@@ -145,7 +145,17 @@ class RayCluster:
                 return rows if len(rows) >= count else []
             return []
 
-        return wait_for(f"{count} paused workers", enough, patience_s=150)
+        return wait_for(f"{count} paused workers", enough, patience_s=150, every_s=0.3)
+
+    def wait_none_paused(self) -> None:
+        """Until Ray has ended the workers of the programs that were ended."""
+
+        def nobody() -> bool:
+            with contextlib.suppress(OSError):
+                return self.paused() == []
+            return False
+
+        wait_for("the workers of ended programs to go", nobody)
 
 
 def end_processes(variable: str, value: str) -> None:
@@ -187,13 +197,6 @@ def start_cluster(
             process.wait(timeout=60)
 
 
-@pytest.fixture(scope="module")
-def ray_cluster() -> Iterator[RayCluster]:
-    """One cluster for all tests of a module; each test ends its own programs."""
-    with start_cluster() as cluster:
-        yield cluster
-
-
 @contextlib.contextmanager
 def temporary_home() -> Iterator[Path]:
     """A home of Eagleray with a short path, as its sockets need; what runs from it ends with the `with`."""
@@ -203,10 +206,3 @@ def temporary_home() -> Iterator[Path]:
     finally:
         end_processes("EAGLERAY_HOME", str(home))
         shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.fixture
-def eagleray_home() -> Iterator[Path]:
-    """A home of Eagleray for one test."""
-    with temporary_home() as home:
-        yield home

@@ -6,8 +6,13 @@ import * as os from "node:os";
 import * as readline from "node:readline";
 
 import type { CancellationToken } from "vscode";
-import type * as library from "vscode-languageclient/node";
-import type { LanguageClient, LanguageClientOptions } from "vscode-languageclient/node";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  ProgressType,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
 
 import { sidecarNotStarted } from "../common/errors";
 import { answerError } from "./answer_errors";
@@ -28,13 +33,11 @@ export async function openChannel(
   log: (line: string) => void,
 ): Promise<Channel> {
   const sidecar = new SidecarProcess(launch, log);
-  // Loaded here, and not above, so that an idle extension does not pay for it.
-  const languageClient = await import("vscode-languageclient/node.js");
-  const client = new languageClient.LanguageClient(
+  const client = new LanguageClient(
     "eagleray",
     "Eagleray",
     () => sidecar.streams(),
-    clientOptions(languageClient, initializationOptions, log, listener, sidecar),
+    clientOptions(initializationOptions, log, listener, sidecar),
   );
   const channel = new ClientChannel(client, sidecar, listener);
   for (const method of methods) {
@@ -50,7 +53,6 @@ export async function openChannel(
 }
 
 function clientOptions(
-  { ErrorAction, CloseAction }: typeof library,
   initializationOptions: object,
   log: (line: string) => void,
   listener: ChannelListener,
@@ -127,7 +129,6 @@ class ClientChannel implements Channel {
     onProgress: NonNullable<RequestOptions["onProgress"]>,
     cancel: CancellationToken | undefined,
   ): Promise<unknown> {
-    const { ProgressType } = await import("vscode-languageclient/node.js");
     const workDoneToken = randomUUID();
     const reports = this.client.onProgress(new ProgressType(), workDoneToken, (value) => {
       const progress = progressOf(value);

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.adapter import landing, registry
+from eagleray.adapter.registry import Registry
+from eagleray.common.clock import SetClock
+from eagleray.routes.routes import Routes
 
 from tests.adapter.gated import RUN, Gated, StartGated
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
+from tests.adapter.no_routes import no_routes
 
 
 @pytest.fixture
@@ -31,6 +36,18 @@ def adapter(short_home: Path) -> Iterator[AdapterProcess]:
     process.end()
     # What it logged is shown with a failure; values of the person are never in it.
     print(process.log.read_text())
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    """A registry whose time stands still."""
+    monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
+    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
+    folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    made = Registry(folder, SetClock(), Routes(no_routes))
+    yield made
+    made.close()
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")

@@ -170,3 +170,12 @@ class RunClient:
 
     def go_on(self, worker: str = "w1") -> None:
         self.control.call("continue", session="session_1", worker_id=worker)
+
+
+def attached(control: ControlClient, gated: StartGated, **options: Any) -> tuple[RunClient, Gated]:
+    """A run with a line, and a worker of it that has waited for its debugger."""
+    run = RunClient(control)
+    program = gated(waits=True, **options)
+    run.take(program)
+    program.wait_output("attached")
+    return run, program

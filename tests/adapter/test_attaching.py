@@ -18,8 +18,8 @@ from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 
 from tests.adapter.harness import Program, attach_params
+from tests.adapter.no_routes import no_routes
 from tests.adapter.test_landing import on_each_python
-from tests.adapter.test_registry import no_routes, workers  # noqa: F401
 
 GREETING = dap.event("output", {"category": "telemetry", "output": "debugpy"})
 AT_ONCE = ["initialize", "attach", "setExceptionBreakpoints", "evaluate"]
@@ -140,7 +140,7 @@ async def test_a_debugger_that_refuses_is_left_when_it_has_answered_everything()
 
 
 async def asked_for(
-    workers: Registry,  # noqa: F811
+    workers: Registry,
     worker: Program,
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[AttachResult, list[str]]:
@@ -161,7 +161,7 @@ async def asked_for(
 
 @on_each_python
 async def test_a_stop_comes_with_its_stack(
-    workers: Registry,  # noqa: F811
+    workers: Registry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,
     python: str,
@@ -174,7 +174,7 @@ async def test_a_stop_comes_with_its_stack(
 
 @on_each_python
 async def test_a_failure_comes_with_its_stack_and_its_words(
-    workers: Registry,  # noqa: F811
+    workers: Registry,
     program: Callable[..., Program],
     monkeypatch: pytest.MonkeyPatch,
     python: str,

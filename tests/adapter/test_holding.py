@@ -35,7 +35,7 @@ def test_attach_step_and_return(control: ControlClient, program: Start) -> None:
     told.hear(first)
     told.note("the window is killed")
     first.close()
-    until(lambda: not control.worker()["editor"], "the adapter sees that the editor is gone")  # type: ignore[index]
+    until(lambda: not control.worker()["editor"], "the adapter sees that the editor is gone")
     second = DapClient.unix(socket)
     second.attach(breakpoints={LOOP: [LINE]})
     second.wait_for("stopped")
@@ -141,8 +141,8 @@ def test_a_worker_reaches_its_breakpoint_while_nobody_looks(
         **running,
         "editor": False,
     }
-    worker.process.stdin.close()  # type: ignore[union-attr]
-    until(lambda: control.worker()["state"] == "stopped", "the second stop")  # type: ignore[index]
+    worker.process.stdin.close()
+    until(lambda: control.worker()["state"] == "stopped", "the second stop")
     again = DapClient.unix(socket)
     again.attach()
     again.wait_for("stopped")
@@ -167,7 +167,7 @@ def test_a_running_worker_can_be_paused(control: ControlClient, program: Start) 
     editor.request("continue", threadId=1)
     worker.wait_output("running")
     editor.request("pause", threadId=1)
-    worker.process.stdin.close()  # type: ignore[union-attr]
+    worker.process.stdin.close()
     editor.wait_for("stopped")
     assert editor.stack()[0]["line"] in (7, 8)
 
@@ -183,8 +183,8 @@ def test_a_new_window_takes_over(control: ControlClient, program: Start) -> None
     new.wait_for("stopped")
     # What the old one says now no longer concerns the worker, not even a pressed Disconnect.
     old.leave()
-    assert control.worker()["state"] == "stopped"  # type: ignore[index]
-    assert control.worker()["editor"]  # type: ignore[index]
+    assert control.worker()["state"] == "stopped"
+    assert control.worker()["editor"]
     new.request("next", threadId=1)
     new.wait_for("stopped")
     assert new.stack()[0]["line"] == 11
@@ -240,7 +240,7 @@ def test_capabilities_tell_disconnect_from_reload(control: ControlClient, progra
     for command in ("terminate", "restart"):
         with pytest.raises(RequestFailed):
             editor.request(command)
-    assert control.worker()["state"] == "stopped"  # type: ignore[index]
+    assert control.worker()["state"] == "stopped"
 
 
 def test_an_evaluation_that_hangs_holds_up_nothing(

@@ -31,7 +31,7 @@ def test_the_first_and_every_later_stop_is_on_the_line_after(
     stop = control.attach(worker)["worker"]["stop"]
     after = line_of("loop.py", "loss = loss * 2")
     assert (stop["function"], stop["line"], stop["reason"]) == ("train", after, "breakpoint")
-    with_editor = DapClient.unix(control.worker()["socket"])  # type: ignore[index]
+    with_editor = DapClient.unix(control.worker()["socket"])
     with_editor.attach()
     for step in range(3):
         with_editor.wait_for("stopped")
@@ -80,7 +80,7 @@ def test_post_mortem_stands_at_the_failing_line(control: ControlClient, program:
     assert stop["reason"] == "exception"
     assert (stop["function"], stop["line"]) == ("divide", line_of("failing.py", "return total /"))
     assert stop["exception"] == "ZeroDivisionError: float division by zero"
-    editor = DapClient.unix(control.worker()["socket"])  # type: ignore[index]
+    editor = DapClient.unix(control.worker()["socket"])
     editor.attach()
     editor.wait_for("stopped")
     frames = editor.stack()

@@ -5,39 +5,21 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
-from eagleray.adapter import landing, registry
+from eagleray.adapter import registry
 from eagleray.adapter.protocol import AttachResult, IgnoreParams, WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 
 from tests.adapter.fake_debugger import FakeDebugger
-
-
-def no_routes(spec: RouteSpec, changed: object, beneath: object) -> NoReturn:
-    raise AssertionError(spec)
-
+from tests.adapter.no_routes import no_routes
 
 KEY = WorkerKey("session_1", "w1")
-
-
-@pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
-    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
-    folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    made = Registry(folder, SetClock(), Routes(no_routes))
-    yield made
-    made.close()
-    shutil.rmtree(folder)
 
 
 async def states(workers: Registry) -> list[str]:
@@ -138,7 +120,7 @@ async def test_sockets_of_a_killed_adapter_are_cleared(workers: Registry) -> Non
 
 async def test_held_seconds_count_from_when_nobody_looks(workers: Registry) -> None:
     clock = SetClock()
-    workers._clock = clock  # type: ignore[assignment]
+    workers._clock = clock
     async with FakeDebugger() as debugger:
         await workers.attach(debugger.params())
         clock.move(61.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.adapter.gated import RUN, SECRET, RunClient, StartGated
+from tests.adapter.gated import RUN, SECRET, RunClient, StartGated, attached
 from tests.adapter.harness import ControlClient, until
 
 
@@ -34,10 +34,7 @@ def test_a_worker_without_a_debugger_says_so_and_goes_on(
 
 
 def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: StartGated) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("work 1")
     run.wait("stopped")
     program.kill()

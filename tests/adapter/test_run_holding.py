@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.adapter.cut_link import CutLink
-from tests.adapter.gated import RUN, SOURCE, Gated, RunClient, StartGated, line_of
+from tests.adapter.gated import (
+    RUN,
+    SOURCE,
+    Gated,
+    RunClient,
+    StartGated,
+    attached,
+    line_of,
+)
 from tests.adapter.harness import AdapterProcess, ControlClient, until
 from tests.dap_client import DapClient
 
@@ -150,10 +158,7 @@ def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
 def test_a_held_worker_runs_on_when_its_gate_dies(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("work 1")
     run.wait("stopped")
     os.kill(program.gate_pid(), signal.SIGKILL)

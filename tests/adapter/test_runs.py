@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.gated import LINE, RUN, SECRET, SOURCE, RunClient, StartGated, line_of, lines
+from tests.adapter.gated import (
+    LINE,
+    RUN,
+    SECRET,
+    SOURCE,
+    RunClient,
+    StartGated,
+    attached,
+    line_of,
+    lines,
+)
 from tests.adapter.harness import PYTHONS, ControlClient, until
 from tests.dap_client import DapClient
 
@@ -15,10 +25,7 @@ from tests.dap_client import DapClient
 def test_a_waiting_worker_is_attached_to_stops_and_is_held(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("work 1")
     held = run.wait("stopped")
     assert held["stop"]["path"] == str(SOURCE) and held["stop"]["line"] == LINE
@@ -145,10 +152,7 @@ def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: S
 def test_an_editors_own_lines_win_while_it_is_there(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("work 1")
     held = run.wait("stopped")
     editor = DapClient.unix(held["socket"])
@@ -169,10 +173,7 @@ def test_an_editors_own_lines_win_while_it_is_there(
 def test_a_released_worker_is_left_alone_until_the_lines_change(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("work 1")
     assert run.wait("stopped")["cluster"] == "http://c:8265"
     control.call("run_register", run=RUN, secret=SECRET, cluster="now", breakpoints=lines(LINE))
@@ -211,10 +212,7 @@ def test_mappings_that_are_set_later_keep_those_of_the_run(
 
 
 def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: StartGated) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("who no")
     program.tell("work 1")
     program.wait_output("work 1")
@@ -228,10 +226,7 @@ def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: Sta
 def test_several_threads_that_stop_together_all_run_on(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control)
-    program = gated(waits=True)
-    run.take(program)
-    program.wait_output("attached")
+    run, program = attached(control, gated)
     program.tell("threads 3")
 
     def goes_on() -> bool:

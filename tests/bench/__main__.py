@@ -1,4 +1,4 @@
-"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab] [--json FILE] [--editor JSON]`."""
+"""Measures all rows on Ray clusters of its own; `python -m tests.bench [--quick] [--lab | --runs] [--json FILE] [--editor JSON]`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ def main() -> None:
     options = arguments()
     rows = editor(options.editor)
     samples = 3 if options.quick else 20
-    if not options.lab:
+    if options.runs:
+        rows += of_runs(samples)
+    elif not options.lab:
         rows += here(samples, many=1_000 if options.quick else 10_000)
     try:
-        rows += map(told, lab.rows(samples))
+        rows += [] if options.runs else map(told, lab.rows(samples))
     except NoSite as error:
         print(f"not measured in the lab: {error}", flush=True)
     print("\n" + table(rows))
@@ -42,20 +44,28 @@ def here(samples: int, many: int) -> list[Row]:
         rows += map(told, asyncio.run(workers.attaching(home, cluster, samples)))
         rows += map(told, asyncio.run(sidecar.watching(home, cluster)))
         rows.append(told(asyncio.run(polling.flat(cluster, many, samples * 5))))
+    return [*rows, *of_runs(samples)]
+
+
+def of_runs(samples: int) -> list[Row]:
+    """What a run costs, and how soon it stops."""
+    rows: list[Row] = []
+    with temporary_home() as home, start_cluster() as cluster:
+        os.environ["EAGLERAY_HOME"] = str(home)
         rows += map(told, asyncio.run(runs.reached(home, cluster, samples)))
     pairs = min(samples, 10)
     rows += map(told, runs.matching(pairs))
+    rows += map(told, runs.starting(pairs))
     rows += map(told, runs.costs(pairs))
-    rows.append(told(runs.starting(pairs)))
     rows.append(told(profiling.nobody(pairs)))
-    rows += map(told, reports.reading(samples))
-    return rows
+    return [*rows, *map(told, reports.reading(samples))]
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few samples, to see that it works")
     parser.add_argument("--lab", action="store_true", help="only what is measured in the lab")
+    parser.add_argument("--runs", action="store_true", help="only what is measured of runs")
     parser.add_argument("--json", type=Path, help="where the table is kept")
     parser.add_argument("--editor", type=json.loads, default={}, help="what the editor measured")
     return parser.parse_args()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.rows import Row, at_least_times, least_at_most_times
-from tests.bench.runs import paired
+from tests.bench.runs import in_turn
 from tests.in_cluster_run.runs import Run
 from tests.lab.hosts import MORE_NODES, RAY_NODES, SLURM_NODES, node_address
 from tests.lab.site import Site
@@ -38,7 +38,7 @@ def nobody(samples: int) -> Row:
     with start_cluster() as cluster, tempfile.TemporaryDirectory() as folder:
         profile = {"workers": ["*Nobody*"], "when": "always", "trace": "cuda,nvtx,osrt"}
         run = Run(Path(folder), breakpoints=[], profile=profile)
-        ours, plain = paired(cluster, run, "env", samples)
+        plain, ours = in_turn(cluster, "env", samples, {}, run.env())
         title = "CPU of 8 actors with a runtime_env, a profile for nobody (s)"
         return least_at_most_times(title, ours["cpu"], plain["cpu"], 1.03)
 

@@ -24,31 +24,44 @@ RUNNING, LOOPING, REACHING, ARRIVED = (
     Path(__file__).with_name(f"{name}.py") for name in ("running", "looping", "reaching", "arrived")
 )
 # Each begins with a worker that nobody debugs yet.
-PROGRAMS = 3
+PROGRAMS = 5
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
 ELSEWHERE = [{"path": "/nowhere/in/particular.py", "lines": [{"line": 1}]}]
 PREPARED = {"RAY_enable_worker_prestart": "1", "RAY_prestart_worker_first_driver": "1"}
 
 
 def costs(samples: int) -> list[Row]:
-    """Pairs of plain and ours in turn, the best of each."""
-    rows: list[Row] = []
+    """Plain and ours in turn, the best of each; CPU seconds, which a busy machine changes least."""
     with start_cluster() as cluster, tempfile.TemporaryDirectory() as folder:
         free, nobody = _run(folder, "a"), _run(folder, "b", workers=["*Nobody*"])
-        for name, run in (("no breakpoint in their files", free), ("a filter for nobody", nobody)):
-            ours, plain = paired(cluster, run, "env", samples)
-            title = f"CPU of 8 actors with a runtime_env, {name} (s)"
-            rows.append(least_at_most_times(title, ours["cpu"], plain["cpu"], 1.05))
-        title = "pure-Python loop in workers of a run that do not match (s)"
-        rows.append(least_at_most_times(title, ours["loop"], plain["loop"], 1.03))
+        took = in_turn(cluster, "env", samples, {}, free.env(), nobody.env())
+    plain, ours_free, ours_nobody = took
+    rows = [
+        least_at_most_times(
+            f"CPU of 8 actors with a runtime_env, {name} (s)", ours["cpu"], plain["cpu"], 1.05
+        )
+        for name, ours in (
+            ("no breakpoint in their files", ours_free),
+            ("a filter for nobody", ours_nobody),
+        )
+    ]
+    title = "pure-Python loop in workers of a run that do not match (s)"
+    return [*rows, least_at_most_times(title, ours_nobody["loop"], plain["loop"], 1.03)]
+
+
+def starting(samples: int) -> list[Row]:
+    """A program without any runtime_env keeps the workers that Ray has prepared."""
     with (
         start_cluster(env=PREPARED, num_cpus=8) as cluster,
         tempfile.TemporaryDirectory() as folder,
     ):
         run = _run(folder, "c", workers=["*Nobody*"])
-        ours, plain = paired(cluster, run, "plain", samples)
-        title = "start-up of 8 actors without a runtime_env, a filter for nobody (s)"
-        return least_at_most_times(title, ours["start"], plain["start"], 1.05)
+        plain, ours = in_turn(cluster, "plain", samples, {}, run.env())
+    what = "8 actors without a runtime_env, a filter for nobody (s)"
+    return [
+        least_at_most_times(f"start-up of {what}", ours["start"], plain["start"], 1.05),
+        least_at_most_times(f"CPU of {what}", ours["cpu"], plain["cpu"], 1.05),
+    ]
 
 
 def matching(samples: int) -> list[Row]:
@@ -58,8 +71,8 @@ def matching(samples: int) -> list[Row]:
         if not python.exists():
             print(f"not measured: no environment with Python {version} and debugpy", flush=True)
             continue
-        plain = [_looped(python, os.environ) for _ in range(samples)]
-        ours = [_looped_in_run(python) for _ in range(samples)]
+        pairs = [(_looped(python, os.environ), _looped_in_run(python)) for _ in range(samples)]
+        plain, ours = zip(*pairs, strict=True)
         for index, what in enumerate(("a loop", "small calls")):
             title = f"{what} in a process that matches and does not stop, Python {version} (s)"
             rows.append(printed(title, [o[index] for o in ours], [p[index] for p in plain]))
@@ -123,17 +136,16 @@ def _run(folder: str, name: str, **settings: Any) -> Run:
     return Run(own, **{"breakpoints": ELSEWHERE, **settings})
 
 
-def paired(
-    cluster: RayCluster, run: Run, kind: str, samples: int
-) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """What `running.py` says under the run and without it."""
-    ours: dict[str, list[float]] = {}
-    plain: dict[str, list[float]] = {}
+def in_turn(
+    cluster: RayCluster, kind: str, samples: int, *envs: dict[str, str]
+) -> list[dict[str, list[float]]]:
+    """What `running.py` says in each of the environments."""
+    said: list[dict[str, list[float]]] = [{} for _ in envs]
     for _ in range(samples):
-        for into, env in ((plain, {}), (ours, run.env())):
+        for into, env in zip(said, envs, strict=True):
             for key, value in _ran(cluster, kind, env).items():
                 into.setdefault(key, []).append(value)
-    return ours, plain
+    return said
 
 
 def _ran(cluster: RayCluster, kind: str, env: dict[str, str]) -> dict[str, float]:

@@ -4,19 +4,20 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/common/rows";
+import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/access_texts";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
 import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
 import { CLUSTER_ID, cluster, clustersOf } from "../workers/samples";
-import { registeredForEach } from "./registered";
 
 const ADDED = cluster({ origin: "added" });
 const ROW: Row = { row: "cluster", cluster: ADDED };
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
   fake.sidecar.notify(CHANGED, clustersOf([ADDED]));
 });

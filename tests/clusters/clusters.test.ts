@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { clusterTexts } from "../../extension/common/cluster_rows";
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/common/rows";
+import { register } from "../../extension/features/clusters";
 import {
   CHANGED,
   FORGET_HOST,
@@ -20,15 +21,15 @@ import {
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
 import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
-import { registeredForEach } from "./registered";
 
 const VIEW: ClustersView = { clusters: clustersOf([]), connecting: new Set(), age_s: 0 };
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
 });
 

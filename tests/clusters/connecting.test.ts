@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/clusters";
 import {
   ADD,
   CHANGED,
@@ -11,9 +12,9 @@ import {
   type Choices,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
 import { cluster, clustersOf, job } from "../workers/samples";
-import { registeredForEach } from "./registered";
 
 const CHOICE: Choices = {
   jobs: [job()],
@@ -23,7 +24,7 @@ const CHOICE: Choices = {
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
   fake.sidecar.on(CHOICES, () => CHOICE);
   fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));
@@ -46,10 +47,13 @@ test("“Add Cluster…” is busy until all is there, and keeps the line that o
   const known = job({ job: "7", address: "slurm://7", name: "known" });
   const other = job({ job: "8", address: "slurm://8", name: "other" });
   fake.sidecar.notify(CHANGED, clustersOf([], { jobs: [other, known] }));
-  fake.sidecar.on(CHOICES, () => ({ ...CHOICE, jobs: [job(), other, known] }));
+  let answer: (choices: Choices) => void = () => undefined;
+  fake.sidecar.on(CHOICES, () => new Promise((resolve) => (answer = resolve)) as never);
   const added = editor.run("eagleray.addCluster");
+  await settled();
   assert.deepEqual([list().busy, list().lines[2]], [true, "known"]);
   list().activeItems = list().items.filter(({ label }) => label === "known");
+  answer({ ...CHOICE, jobs: [job(), other, known] });
   await settled();
   assert.equal(list().busy, false);
   assert.deepEqual(
@@ -63,6 +67,7 @@ test("“Add Cluster…” is busy until all is there, and keeps the line that o
 
 test("an address that is typed is connected to by Enter", async () => {
   const added = editor.run("eagleray.addCluster");
+  await settled();
   list().type(" ssh://login/8265 ");
   list().choose("Connect to ssh://login/8265");
   await added;
@@ -71,6 +76,7 @@ test("an address that is typed is connected to by Enter", async () => {
 
 test("Enter right after typing takes what was typed", async () => {
   const added = editor.run("eagleray.addCluster");
+  await settled();
   list().enter(" ssh://login/8265 ");
   await added;
   assert.deepEqual(fake.sidecar.sentTo(ADD), [{ address: "ssh://login/8265" }]);
@@ -152,6 +158,7 @@ test("“+” on a job connects once, its row turns meanwhile, and the progress 
     }) as never;
   });
   const both = [editor.run("eagleray.connectJob", row), editor.run("eagleray.connectJob", row)];
+  await settled();
   assert.deepEqual(spinning(), ["job.connecting"]);
   const notification = await progress("Connecting to job 12 (train)");
   assert.deepEqual(notification.reports, ["Waiting for job 12 (Priority), starts about 14:30"]);

@@ -148,7 +148,7 @@ class FakeRoutes:
         self.reconnected.append(route)
 
     def become(self, route: RouteSpec, state: str, reason: str = "") -> None:
-        self.states = [RouteState(route, state, reason, "", 1.0)]  # type: ignore[arg-type]
+        self.states = [RouteState(route, state, reason, "", 1.0)]
         for listener in list(self.listeners):
             listener(self.states)
 

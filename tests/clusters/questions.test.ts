@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/clusters";
 import {
   ANSWER,
   QUESTION,
@@ -10,12 +11,12 @@ import {
   type Question,
 } from "../../extension/features/clusters/messages";
 import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
-import { registeredForEach } from "./registered";
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
 });
 

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Row } from "../../extension/common/rows";
+import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
 import { nodeOf } from "../../extension/features/clusters/terminals";
 import { type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
-import { registeredForEach } from "./registered";
 
 const worker = pausedWorker();
 const group = { row: "group" as const, cluster: CLUSTER_ID, title: "t", workers: [worker] };
@@ -35,7 +36,7 @@ for (const [name, row, node] of ROWS) {
 
 let fake: FakeParts;
 
-registeredForEach((made) => {
+registeredForEach(register, (made) => {
   fake = made;
   fake.sidecar.on(TERMINAL, () => ({
     title: "node-1 of $(trash) train",

@@ -44,7 +44,7 @@ Ask = Callable[[int, str], Awaitable[NodeAnswer]]
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     async def asked(port: int, host: str) -> NodeAnswer:
         monkeypatch.setattr("eagleray.clients.slurm.USUAL_PORT", port)
-        (answer,) = await Slurm(Commands(no_ssh)).ask_nodes("", [host])  # type: ignore[arg-type]
+        (answer,) = await Slurm(Commands(no_ssh)).ask_nodes("", [host])
         return answer
 
     return asked
@@ -100,7 +100,7 @@ def test_where_handles_may_not_be_looked_at() -> None:
 @pytest.mark.parametrize("module", [ask_nodes, find_dashboards])
 def test_an_old_python_can_read_them(module: object) -> None:
     """Login nodes have 3.6 as their `python3`."""
-    text = Path(str(module.__file__)).read_text()  # type: ignore[attr-defined]
+    text = Path(str(module.__file__)).read_text()
     ast.parse(text, feature_version=(3, 6))
     assert "removeprefix" not in text
     assert "from __future__" not in text

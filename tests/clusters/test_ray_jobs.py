@@ -89,7 +89,7 @@ async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+    port = site._server.sockets[0].getsockname()[1]
     dashboard = Dashboard(f"http://127.0.0.1:{port}", lambda look: jobs.token or None)
     yield jobs, dashboard
     await dashboard.close()
@@ -183,7 +183,7 @@ async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server:
     with pytest.raises(EaglerayError) as raised:
         await asking.ask(dashboard, "list", "text", {"a": 1}, 5)
     assert raised.value.code == "job-failed"
-    env = jobs.submitted[0]["runtime_env"]["env_vars"]  # type: ignore[index]
+    env = jobs.submitted[0]["runtime_env"]["env_vars"]
     said = json.loads(env["EAGLERAY_ASKED"])
     assert (env["EAGLERAY_TEXT"], said["a"], len(said["mark"])) == ("text", 1, 32)
     await asking.close()

@@ -21,17 +21,10 @@ from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.known import Known
 
-from tests.ray_cluster import REPOSITORY, RayCluster, start_cluster
+from tests.ray_cluster import REPOSITORY, RayCluster
+from tests.shared_clusters import TOKEN
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
-
-TOKEN = "a-token-of-this-test-0123456789"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(token=TOKEN) as started:
-        yield started
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(300)]
 
 
 def machine_with(cluster: RayCluster) -> Machine:
@@ -173,7 +166,6 @@ def bare_python() -> Iterator[Path]:
             dirs_exist_ok=True,
             symlinks=True,
             copy_function=os.link,
-            ignore=shutil.ignore_patterns("__pycache__"),
         )
         # Not by a pattern: Ray has a debugpy.py of its own.
         shutil.rmtree(libraries / "debugpy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,19 +14,13 @@ from eagleray.features.clusters.token_rules import TokenRules
 from tests.fakes.dashboard import patient
 from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before
 from tests.fakes.relay import relay_to
-from tests.ray_cluster import RayCluster, start_cluster
+from tests.ray_cluster import RayCluster
+from tests.shared_clusters import TOKEN
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(300)]
 
-TOKEN = "a-token-of-this-test-0123456789"
 ROUTED = "ssh://login/http://127.0.0.1:8265"
 FOUND = "slurm://12"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(token=TOKEN) as started:
-        yield started
 
 
 def to(way: Way) -> FindWay:

@@ -28,7 +28,7 @@ def slurm(site: FakeSite) -> Slurm:
 
 async def failure(asking: object) -> EaglerayError:
     with pytest.raises(EaglerayError) as failed:
-        await asking  # type: ignore[misc]
+        await asking
     return failed.value
 
 
@@ -140,7 +140,7 @@ async def test_nodes_are_asked_at_once(site: FakeSite, slurm: Slurm) -> None:
 async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: Slurm) -> None:
     odd = [{"port": "x"}, {"port": 0}, 3, None]
     dashboard = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 7}
-    site.inside = {"node-10": [dashboard], "node-9": odd}  # type: ignore[dict-item]
+    site.inside = {"node-10": [dashboard], "node-9": odd}
     (found,) = await slurm.find_dashboards("login", "12", ["node-9", "node-10"])
     assert (found.node, found.address, found.port) == ("node-10", "127.0.0.1", 8300)
     ((_, argv),) = site.asked

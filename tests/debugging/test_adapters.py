@@ -239,7 +239,7 @@ async def test_a_request_that_is_never_answered(ours: FakeAdapter) -> None:
 async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: Adapters) -> None:
     ours.change(state("w1"))
     watching = adapters.watch()
-    async with contextlib.aclosing(watching):  # type: ignore[type-var]
+    async with contextlib.aclosing(watching):
         async for states in watching:
             if [one.worker_id for one in states] == ["w1"]:
                 break

@@ -1,10 +1,16 @@
-"""A reverse proxy as sites put one before a dashboard: TLS of an own authority, a path prefix, a header that it wants."""
+"""A reverse proxy as sites put one before a dashboard: TLS of an own authority, a path prefix, a header that it wants.
+
+`python -m tests.fakes.proxy PORT FOLDER` is one before that port, with its files in FOLDER; it says as JSON what a
+person has to know, and ends with its stdin.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -97,3 +103,17 @@ async def proxy_before(upstream: int, context: ssl.SSLContext | None) -> AsyncIt
         yield proxy
     finally:
         server.close()
+
+
+async def _main(upstream: int, folder: Path) -> None:
+    folder.mkdir()
+    authority = Authority(folder)
+    async with proxy_before(upstream, authority.server("IP:127.0.0.1")) as proxy:
+        address = f"https://127.0.0.1:{proxy.port}{IN_URL}"
+        said = {"address": address, "ca_file": authority.file, "header": f"{NAME}: {VALUE}"}
+        print(json.dumps(said), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(int(sys.argv[1]), Path(sys.argv[2])))

@@ -1,6 +1,11 @@
 /** What an extension shows beside the text, kept for the test to look at. */
 
-import { EventEmitter, type ThemeColor, type TreeItem } from "./vscode_values";
+import {
+  type CancellationTokenSource,
+  EventEmitter,
+  type ThemeColor,
+  type TreeItem,
+} from "./vscode_values";
 
 export class FakeTreeView<T = unknown> {
   visible = false;
@@ -71,5 +76,37 @@ export class FakeStatusBarItem {
   }
   dispose(): void {
     this.shown = false;
+  }
+}
+
+export class FakeTerminal {
+  shown = false;
+  /** The focus stayed where it was when it was shown last. */
+  beside = false;
+  exitStatus: { code: number } | undefined;
+  constructor(
+    readonly options: Record<string, unknown>,
+    private readonly closed: EventEmitter<FakeTerminal>,
+  ) {}
+  show(beside = false): void {
+    this.shown = true;
+    this.beside = beside;
+  }
+  /** As a person closes it, or as its program ends. */
+  close(): void {
+    this.exitStatus = { code: 0 };
+    this.closed.fire(this);
+  }
+}
+
+export class FakeProgress {
+  readonly reports: string[] = [];
+  ended = false;
+  constructor(
+    readonly options: { title?: string; cancellable?: boolean; location: unknown },
+    private readonly source: CancellationTokenSource,
+  ) {}
+  cancel(): void {
+    this.source.cancel();
   }
 }

@@ -159,11 +159,14 @@ class Debugging:
 
     def follow(self) -> None:
         """Sets the lines of the files that the process has found by now, and lets it go on."""
-        files = self.gate.wait("files")["files"]
+        said = self.gate.wait("files")
+        files = said["files"]
+        # That for having attached may come late; it is no answer to this question.
+        self.gate.say(op="go", asked=said["wait"] - 1)
         for path, lines in self._lines.items():
             if path in files:
                 self.client.set_breakpoints(files[path], lines)
-        self.gate.say(op="go")
+        self.gate.say(op="go", asked=said["wait"])
 
     def stop(self) -> tuple[str, int]:
         """Where it stands next: name of the function and line."""
@@ -204,7 +207,7 @@ class Gates:
                     return self._known.pop(worker_id)
             return None
 
-        gate = wait_for(f"the gate of {name}", found)
+        gate = wait_for(f"the gate of {name}", found, every_s=0.3)
         assert gate is not None
         return gate
 

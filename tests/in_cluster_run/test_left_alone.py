@@ -100,3 +100,14 @@ def test_an_older_python_hears_nothing_of_us(tmp_path: Path) -> None:
 def test_nothing_is_imported_beside_the_program(tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[])
     assert ran(run, "-c", OPENING, PACKAGE) == (0, "True\n", "")
+
+
+def test_only_our_own_folder_gets_compiled_files_where_none_are_wanted(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("")
+    file, points = program(tmp_path, "import beside, colorsys\nprint('done')\n")
+    run = Run(tmp_path, breakpoints=points, wait_s=0.1)
+    for _ in range(2):
+        assert ran(run, file, PYTHONDONTWRITEBYTECODE="1") == (0, "done\n", "")
+    compiled = {found.parent for found in tmp_path.rglob("*.pyc")}
+    assert compiled == {run.path / PACKAGE / "__pycache__"}
+    assert len(list((run.path / PACKAGE).glob("*.py"))) == len(list(compiled.pop().iterdir()))

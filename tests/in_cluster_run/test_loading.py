@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 import types
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,7 +115,7 @@ def test_another_ray_is_left_as_it_is(
 def test_who_may_create_others() -> None:
     class Creates:
         def run(self) -> Any:
-            return [make.remote() for make in ()]  # type: ignore[var-annotated]
+            return [make.remote() for make in ()]
 
     class Derived(Creates): ...
 
@@ -137,3 +139,25 @@ def test_a_child_that_becomes_another_program_is_no_part() -> None:
         )
         saying.close()
         assert said.read() == b"out"
+
+
+def test_lines_that_are_told_while_a_module_waits_on_its_way_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an adapter tells them that has come because of the waiting; the module is in no list of modules yet."""
+    (tmp_path / "on_its_way.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = str(tmp_path / "on_its_way.py")
+    lines = [{"path": path, "lines": [{"line": 1}]}]
+    process, _ = process_of(breakpoints=lines)
+    process.matches = True
+    told = []
+
+    def wait(why: str) -> None:
+        process._on_line({"op": "breakpoints", "breakpoints": lines})
+        told.append(dict(process.files))
+
+    monkeypatch.setattr(process, "wait", wait)
+    monkeypatch.setattr(sys, "meta_path", [process._arrivals, *sys.meta_path])
+    importlib.import_module("on_its_way")
+    assert told == [{path: path}]

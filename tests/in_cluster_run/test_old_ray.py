@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.in_cluster_run.on_ray import SHAPES, started
 from tests.in_cluster_run.runs import breakpoints, line_of
-from tests.old_ray.test_old_ray import PYTHON
-from tests.ray_cluster import RayCluster, start_cluster
+from tests.ray_cluster import RayCluster
 
-pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(python=PYTHON) as one:
-        yield one
+pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old"), pytest.mark.timeout(400)]
 
 
 def test_lines_and_a_failure(cluster: RayCluster, tmp_path: Path) -> None:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.in_cluster_run.on_ray import LATE, SHAPES, UPLOADED, started
 from tests.in_cluster_run.runs import breakpoints, line_of
-from tests.ray_cluster import RayCluster, start_cluster
+from tests.ray_cluster import RayCluster
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster() as started:
-        yield started
 
 
 def test_actors_of_all_kinds(cluster: RayCluster, tmp_path: Path) -> None:

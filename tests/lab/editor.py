@@ -1,9 +1,10 @@
 """A site for an editor of this machine: `python -m tests.lab.editor` says what it needs and ends with its stdin.
 
 The editor's ssh begins in the network of the laptop.  It knows the login nodes by name, has met none of them, and
-has alice's key, which wants a passphrase.  In the site runs a job with Ray in it and a paused worker on each node;
-another one is to begin later.
-Each line on stdin is answered by one line: `cut HOST silent|down|up` is for that host's link.
+has alice's key for the first, which wants a passphrase, and for the other one a fake security key, which wants to be
+touched.  In the site runs a job with Ray in it and a paused worker on each node; another one is to begin later.
+Each line on stdin is answered by one line: `cut HOST silent|down|up` for that host's link, `limit MINUTES` for what
+is left to the job, `touch` for the security key.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from tests.fakes.security_key import SecurityKey
 from tests.lab.hosts import LOGINS
 from tests.lab.ray import PROGRAMS
 from tests.lab.site import Cut, NoSite, Site
@@ -22,9 +25,12 @@ from tests.lab.slurm import submitted
 PASSPHRASE = "correct horse battery"
 CUTS: tuple[Cut, ...] = ("silent", "down", "up")
 CONFIG = """\
+Host login
+  IdentityFile {folder}/id_ed25519
+Host login2
+  IdentityFile {folder}/hardware/key
 Host {names}
   User alice
-  IdentityFile {folder}/id_ed25519
   IdentitiesOnly yes
   UserKnownHostsFile {folder}/known_hosts
   GlobalKnownHostsFile /dev/null
@@ -35,11 +41,12 @@ def main() -> None:
     site = Site()
     try:
         site.start()
-        folder = _person(site)
+        folder, key = _person(site)
         with (
             submitted(site, name="train-policy", limit="1:30:00") as job,
             submitted(site, "sleep", "3000", name="evaluate", begin="now+2hours") as pending,
         ):
+            begun = time.monotonic()
             job.wait_ray()
             pending.wait_state("PENDING")
             job.ray.run("pausing.py")
@@ -52,8 +59,14 @@ def main() -> None:
                 program=str(PROGRAMS / "pausing.py"),
             )
             for line in sys.stdin:
-                _, host, how = line.split()
-                site.cut(host, CUTS[CUTS.index(how)])
+                match line.split():
+                    case ["cut", host, how]:
+                        site.cut(host, CUTS[CUTS.index(how)])
+                    case ["limit", minutes]:
+                        limit = int(minutes) + int(time.monotonic() - begun) // 60
+                        job.control("update", f"jobid={job.id}", f"TimeLimit={limit}")
+                    case ["touch"]:
+                        key.touch()
                 _say(done=line.strip())
     except NoSite as error:
         _say(none=str(error))
@@ -61,7 +74,7 @@ def main() -> None:
         site.end()
 
 
-def _person(site: Site) -> Path:
+def _person(site: Site) -> tuple[Path, SecurityKey]:
     """A home for whoever uses the editor; OpenSSH itself never looks at HOME, so its files are named to it."""
     folder = site.folder / "editor"
     (folder / ".ssh").mkdir(parents=True)
@@ -70,6 +83,10 @@ def _person(site: Site) -> Path:
     key.chmod(0o600)
     words = ["ssh-keygen", "-q", "-p", "-P", "", "-N", PASSPHRASE, "-f", str(key)]
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    (folder / "hardware").mkdir()
+    hardware = SecurityKey(folder / "hardware")
+    with site.path("login", "/home/alice/.ssh/authorized_keys").open("a") as authorized:
+        authorized.write(hardware.public)
     config = "".join(
         f"Host {name}\n  HostName {outside}\n" for name, (_, outside) in LOGINS.items()
     )
@@ -77,9 +94,11 @@ def _person(site: Site) -> Path:
     (folder / ".ssh" / "config").write_text(config)
     ssh = folder / "ssh"
     net = f"nsenter --net=/proc/{site.pids['laptop']}/ns/net"
-    ssh.write_text(f'#!/bin/sh\nexec {net} ssh -F {folder}/.ssh/config "$@"\n')
+    ssh.write_text(
+        f'#!/bin/sh\n{hardware.environment}\nexec {net} ssh -F {folder}/.ssh/config "$@"\n'
+    )
     ssh.chmod(0o755)
-    return folder
+    return folder, hardware
 
 
 def _say(**said: str) -> None:

@@ -25,13 +25,16 @@ const CASES: readonly (readonly [string, string, string])[] = [
 ];
 
 async function refusals(file: string, from: string): Promise<readonly string[]> {
+  return await refusalsOf(file, `import * as planted from "${from}";\nexport default planted;\n`);
+}
+
+async function refusalsOf(file: string, text: string): Promise<readonly string[]> {
   const { default: parser } = await import("typescript-eslint");
   const eslint = new ESLint({
     cwd: root,
     overrideConfigFile: join(root, "eslint.layers.mjs"),
     baseConfig: [{ files: ["**/*.ts"], languageOptions: { parser: parser.parser } }],
   });
-  const text = `import * as planted from "${from}";\nexport default planted;\n`;
   const results = await eslint.lintText(text, { filePath: join(root, file) });
   return results.flatMap((result) => result.messages.map((message) => message.message));
 }
@@ -42,3 +45,12 @@ for (const [file, refused, allowed] of CASES) {
     assert.deepEqual(await refusals(file, allowed), []);
   });
 }
+
+test("only a neighbour is read later, whatever it may import at once", async () => {
+  const later = (from: string): string => `export const planted = () => import("${from}");\n`;
+  const file = "extension/features/workers/planted.ts";
+  assert.deepEqual(await refusalsOf(file, later("./log_commands.js")), []);
+  for (const from of ["../runs/commands.js", "vscode-languageclient/node.js", "./deep/view.js"]) {
+    assert.equal((await refusalsOf(file, later(from))).length, 1);
+  }
+});

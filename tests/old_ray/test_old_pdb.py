@@ -6,20 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.old_ray.test_old_ray import PYTHON
-from tests.ray_cluster import PROGRAMS, RayCluster, start_cluster, temporary_home, wait_for
+from tests.ray_cluster import PROGRAMS, RayCluster, temporary_home, wait_for
 from tests.real_ray.command import Command, Row, line_of
 from tests.real_ray.test_legacy_pdb import talk
 
-pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old"), pytest.mark.timeout(400)]
 
 LEGACY = PROGRAMS / "cases" / "legacy.py"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(python=PYTHON) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,18 +17,17 @@ from tests.ray_cluster import (
     wait_for,
 )
 from tests.real_ray.command import Command, line_of, stand
+from tests.shared_clusters import OLD_PYTHON
 
 pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
 
 SHAPES = PROGRAMS / "cases" / "shapes.py"
-CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
-PYTHON = os.environ.get("EAGLERAY_OLD_RAY_PYTHON", str(CACHE / "old-ray" / "bin" / "python"))
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
     """RAY_DEBUG switches this Ray from its own debugger to debugpy, post-mortem included."""
-    with start_cluster(python=PYTHON, env={"RAY_DEBUG": "1"}) as started:
+    with start_cluster(python=OLD_PYTHON, env={"RAY_DEBUG": "1"}) as started:
         yield started
 
 
@@ -100,7 +98,7 @@ def new_protobuf(tmp_path: Path) -> Path:
 def test_a_protobuf_that_breaks_the_list_is_said(new_protobuf: Path) -> None:
     env = {"PYTHONPATH": str(new_protobuf)}
     with (
-        start_cluster(python=PYTHON, env=env, ready="/api/version") as broken,
+        start_cluster(python=OLD_PYTHON, env=env, ready="/api/version") as broken,
         temporary_home() as home,
     ):
         eagleray = Command(broken.eagleray_env(home))

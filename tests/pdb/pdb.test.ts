@@ -1,12 +1,13 @@
 // “Open Waiting pdb Session…”, against a fake sidecar and editor.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/pdb";
 import { LIST, TERMINAL, type PdbSession } from "../../extension/features/pdb/messages";
 import { CHANGED } from "../../extension/features/clusters/messages";
-import { fakeParts, type FakeParts } from "../fakes/parts";
+import { type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { cluster, clustersOf } from "../workers/samples";
 
@@ -17,21 +18,12 @@ function session(cluster_id: string, id: string): PdbSession {
 }
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+registeredForEach(register, (made) => {
+  fake = made;
   const clusters = [cluster({ id: "one" }), cluster({ id: "two" })];
   fake.sidecar.notify(CHANGED, clustersOf(clusters));
   fake.sidecar.on(TERMINAL, ({ id }) => ({ title: "pdb", argv: ["eagleray", "pdb", id], env: {} }));
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 test("the sessions of all clusters are offered, and the chosen one opens in a terminal", async () => {

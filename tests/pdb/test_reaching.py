@@ -93,7 +93,7 @@ def _pdb(opens: Opens, *own: RouteSpec) -> Pdb:
         raise AssertionError("nobody is to be asked")
 
     routes = [RouteSpec(ssh="login"), DIRECT]
-    return Pdb(no_dashboard, opens, lambda cluster, ip: routes, lambda cluster, node: list(own))  # type: ignore[arg-type,return-value]
+    return Pdb(no_dashboard, opens, lambda cluster, ip: routes, lambda cluster, node: list(own))
 
 
 async def test_this_machine_needs_no_connection_of_ours() -> None:

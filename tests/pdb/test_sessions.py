@@ -123,7 +123,7 @@ JOB = JobRow("01", "", "driver", "RUNNING", "", "", "", 0, RuntimeEnv())
 
 def _task(name: str, node: str) -> TaskRow:
     texts = ("t", 0, name, name, "NORMAL_TASK", "RUNNING", "01", "", "w", node)
-    return TaskRow(*texts, 99, "", 0, RuntimeEnv())  # type: ignore[arg-type]
+    return TaskRow(*texts, 99, "", 0, RuntimeEnv())
 
 
 def test_an_old_ray_names_no_worker() -> None:

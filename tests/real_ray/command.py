@@ -61,7 +61,7 @@ class Command:
             return None
 
         try:
-            row = wait_for(f"a row {name} {wanted}", found)
+            row = wait_for(f"a row {name} {wanted}", found, every_s=0.4)
         except AssertionError as error:
             raise AssertionError(f"{error}; `eagleray paused` said {said}") from error
         assert row is not None

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: one cluster, and the `eagleray` command in a home of its own."""
+"""What the end-to-end tests share: the `eagleray` command in a home of its own."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.ray_cluster import RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import RayCluster, temporary_home
 from tests.real_ray.command import Command
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[RayCluster]:
-    """One cluster for all modules that need nothing special; each ends its own programs."""
-    with start_cluster() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

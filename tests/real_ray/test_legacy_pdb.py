@@ -14,33 +14,23 @@ from tests.ray_cluster import (
     REPOSITORY,
     Program,
     RayCluster,
-    start_cluster,
-    temporary_home,
     wait_for,
 )
 from tests.real_ray.command import Command, Row, line_of
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(400)]
 
 LEGACY = PROGRAMS / "cases" / "legacy.py"
 NAMES = {"first": "first", "second": "adder.add", "calling": "calling", "failing": "failing"}
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    env = {"RAY_DEBUG": "legacy", "RAY_DEBUG_POST_MORTEM": "1"}
-    with start_cluster(env=env, token="secret-of-the-pdb-tests") as started:
-        yield started
+def jobs_before(cluster: RayCluster) -> set[str]:
+    return jobs(cluster)
 
 
 @pytest.fixture(scope="module")
-def eagleray(cluster: RayCluster) -> Iterator[Command]:
-    with temporary_home() as home:
-        yield Command(cluster.eagleray_env(home))
-
-
-@pytest.fixture(scope="module")
-def program(cluster: RayCluster) -> Iterator[Program]:
+def program(cluster: RayCluster, jobs_before: set[str]) -> Iterator[Program]:
     env = {"RAY_DEBUG": "legacy", "RAY_DEBUG_POST_MORTEM": "1"}
     started = cluster.run(LEGACY, *NAMES, **env)
     try:
@@ -55,7 +45,7 @@ def rows(program: Program, eagleray: Command) -> dict[str, Row]:
         listed = {row["name"]: row for row in eagleray.json("pdb")}
         return listed if len(listed) == len(NAMES) else {}
 
-    return wait_for("the pdb sessions", found)
+    return wait_for("the pdb sessions", found, every_s=1)
 
 
 def talk(eagleray: Command, session: str, *lines: str) -> tuple[str, str]:
@@ -114,9 +104,14 @@ def test_a_failure_is_looked_at_where_it_happened(
 
 
 def test_nothing_of_ours_is_left_in_the_list_of_jobs(
-    rows: dict[str, Row], eagleray: Command, cluster: RayCluster
+    rows: dict[str, Row], eagleray: Command, cluster: RayCluster, jobs_before: set[str]
 ) -> None:
     """Also not what Ray writes of a job that was deleted too early."""
     assert eagleray.json("pdb") == []
-    kinds = {job["type"] for job in cluster.get("/api/jobs/")}
-    assert kinds == {"DRIVER"}
+    assert jobs(cluster) == jobs_before
+
+
+def jobs(cluster: RayCluster) -> set[str]:
+    """The submitted ones; a driver that joined by itself has no submission."""
+    listed = cluster.get("/api/jobs/")
+    return {job["submission_id"] for job in listed if job["type"] != "DRIVER"}

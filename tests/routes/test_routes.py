@@ -154,7 +154,7 @@ async def test_commands_and_reconnects_go_to_the_carrier(world: World) -> None:
 async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
     world: World, short: object
 ) -> None:
-    relays = Relays(world.routes, short)  # type: ignore[arg-type]
+    relays = Relays(world.routes, short)
     specs = [LOGIN, OTHER]
     world.routes.hold("a", LOGIN)
     world.made[0].refuses = True
@@ -182,7 +182,7 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
 async def test_what_is_short_is_not_kept_back_by_a_port(
     world: World, short: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    relays, carry = Relays(world.routes, short), world.routes.carry  # type: ignore[arg-type]
+    relays, carry = Relays(world.routes, short), world.routes.carry
     clients: list[socket.socket] = []
 
     async def seen(spec: RouteSpec, client: socket.socket, *more: Any) -> Carried:

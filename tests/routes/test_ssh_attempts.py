@@ -58,7 +58,7 @@ class Slow(Person):
     async def ask(self, prompt: str, kind: Kind) -> str | None:
         for self._clock.fast in (True, False):
             enough = self._clock.looks + 5
-            await until(lambda enough=enough: self._clock.looks >= enough, "time goes by")  # type: ignore[misc]
+            await until(lambda enough=enough: self._clock.looks >= enough, "time goes by")
         return await super().ask(prompt, kind)
 
 

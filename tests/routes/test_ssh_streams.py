@@ -240,7 +240,7 @@ async def run(master: SshMaster, words: list[str], stdin: bytes = b"") -> comman
 
 async def code_of(opening: asyncio.Future[Stream] | object) -> str:
     with pytest.raises(EaglerayError) as raised:
-        await opening  # type: ignore[misc]
+        await opening
     return raised.value.code
 
 

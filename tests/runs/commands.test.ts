@@ -1,6 +1,6 @@
 // The commands of runs with a fake editor and a fake sidecar: what is asked for, started, shown and said.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/runs";
@@ -17,32 +17,23 @@ import {
   type Run,
   type Start,
 } from "../../extension/features/runs/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, runLine } from "./samples";
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  debug.reset();
-  fake = fakeParts();
+registeredForEach(register, (made) => {
+  fake = made;
   const { sidecar } = fake;
   sidecar.on(PREPARE, () => proposal());
   sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(RESTART, () => ({ id: "newer" }));
   sidecar.on(FOLLOW, ({ id }) => ({ title: `run $(x) ${id}`, argv: ["eagleray", id], env: {} }));
-  registered = register(fake.parts);
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 function list(...runs: Run[]): void {
@@ -120,7 +111,8 @@ test("closing the output stops no run, and its row opens it anew", async () => {
 test("SLURM is asked nothing before the person has seen the exact command", async () => {
   fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
   await editor.run("eagleray.run");
-  assert.deepEqual(editor.asked[0]?.options, {
+  assert.equal(editor.asked[0]?.text, "Submit train.py to SLURM?");
+  assert.deepEqual(editor.asked[0].options, {
     modal: true,
     detail: "sbatch --parsable go.sbatch",
   });

@@ -1,4 +1,4 @@
-"""A cluster that programs of runs join by themselves."""
+"""Programs of runs that join a cluster by themselves."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ray_cluster import RayCluster, start_cluster, temporary_home
-
-
-@pytest.fixture(scope="package")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster() as started:
-        yield started
+from tests.ray_cluster import RayCluster, temporary_home
 
 
 @pytest.fixture
 def joined(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home of Eagleray, in whose environment programs join that cluster."""
+    """A home of Eagleray, in whose environment programs join the shared cluster."""
     with temporary_home() as home:
         for name in [name for name in os.environ if name.startswith("RAY_")]:
             monkeypatch.delenv(name)

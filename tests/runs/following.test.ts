@@ -12,29 +12,26 @@ import {
   type Run,
   type SetBreakpoints,
 } from "../../extension/features/runs/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
-import { aRun, FOLDER, runWorker } from "./samples";
+import { aRun, FOLDER, runLine, runWorker } from "./samples";
 
 /** Longer than any patience of the feature. */
 const LONG_MS = 10_000;
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
 beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
-  editor.reset();
-  debug.reset();
-  fake = fakeParts();
-  registered = register(fake.parts);
+});
+
+registeredForEach(register, (made) => {
+  fake = made;
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
 });
 
 afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
   mock.timers.reset();
 });
 
@@ -256,3 +253,25 @@ test("“Pause Worker” without a row offers those that run; where there is non
   await editor.run("eagleray.pauseWorker");
   assert.deepEqual(fake.sidecar.sentTo(PAUSE), [{ run: aRun().id, worker_id: "b" }]);
 });
+
+test("beside a line that moved or cannot be reached the editor says so, as long as a run has it", async () => {
+  const notes: (readonly [number, string])[][] = [];
+  const lineAt = (line: number): object => ({ range: line });
+  const document = { uri: Uri.file("/w/project/policy.py"), lineCount: 20, lineAt };
+  const setDecorations = (_: unknown, all: readonly Decoration[]): void => {
+    notes.push(all.map((one) => [one.range, one.renderOptions.after.contentText]));
+  };
+  editor.visible = [{ document, setDecorations }];
+  const moved = runLine({ line: 12, state: "moved", moved_to: 14 });
+  const other = runLine({ path: "/w/project/other.py", line: 3, state: "unreachable" });
+  const gone = runLine({ line: 90, state: "unreachable" });
+  await list(aRun({ lines: [moved, other, gone, runLine({ line: 5 })] }));
+  assert.deepEqual(notes.at(-1), [[11, "stops at line 14, the nearest with code"]]);
+  await list(aRun({ state: "ended", ended: 1, lines: [moved] }));
+  assert.deepEqual(notes.at(-1), []);
+});
+
+interface Decoration {
+  readonly range: number;
+  readonly renderOptions: { readonly after: { readonly contentText: string } };
+}

@@ -1,11 +1,13 @@
 // Runs by a form, by a preset and by launch.json, with a fake editor and a fake sidecar.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
 import { register } from "../../extension/features/runs";
 import {
+  CHANGED,
   DELETE_PRESET,
   FOLLOW,
+  LIST,
   PREPARE,
   PRESETS,
   SAVE_PRESET,
@@ -14,31 +16,22 @@ import {
   type SavePreset,
 } from "../../extension/features/runs/messages";
 import { reviewTexts } from "../../extension/features/runs/review_model";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { debug, editor, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
-import { FOLDER, proposal, shortened } from "./samples";
+import { aRun, FOLDER, proposal, shortened } from "./samples";
 
 let fake: FakeParts;
-let registered: readonly { dispose(): unknown }[] = [];
 
-beforeEach(() => {
-  editor.reset();
-  debug.reset();
-  fake = fakeParts();
+registeredForEach(register, (made) => {
+  fake = made;
   const { sidecar } = fake;
   sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(FOLLOW, () => ({ title: "run", argv: ["eagleray"], env: {} }));
   sidecar.on(PRESETS, () => ({ presets: shortened().presets }));
-  registered = register(fake.parts);
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
-});
-
-afterEach(() => {
-  for (const one of registered) {
-    one.dispose();
-  }
 });
 
 /** The list that is open now. */
@@ -198,6 +191,19 @@ test("the task of a launch.json is done before the run, which does not start whe
   assert.equal(startedPlans(), 1);
   assert.match(editor.asked[0]?.text ?? "", /“Workspace: broken” ended with code 2/);
   assert.match(editor.asked[1]?.text ?? "", /There is no task “nowhere”/);
+});
+
+test("the other task of a launch.json is done when the run is over", async () => {
+  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+  tasks.known = [{ name: "tidy", source: "Workspace", code: 0 }];
+  tasks.done = [];
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new" })] }));
+  await debug.startDebugging(undefined, { ...config, postDebugTask: "tidy" });
+  await settled();
+  assert.deepEqual([tasks.done, startedPlans()], [[], 1]);
+  fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "ended" })] });
+  await settled();
+  assert.deepEqual(tasks.done, ["tidy"]);
 });
 
 test("what is wrong with a launch.json is said in words", async () => {

@@ -30,6 +30,7 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["a job", aRun({ kind: "job", cluster: "c", state: "starting" }), "starting · 2 min · big"],
   ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 min"],
   ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
+  ["one that was stopped", aRun({ state: "stopped", ended: 1003, code: 1 }), "stopped · 3 s"],
   ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed with code 2 · 3 s"],
   [
     "one of whose two processes one stands",
@@ -90,8 +91,8 @@ test("lines that moved, cannot be reached or wait for their file have a row; the
   assert.deepEqual(
     childrenOf(aRun({ lines })).map((row) => [row.label, row.description]),
     [
-      ["policy.py:13", "stops at line 15, the next one with code"],
-      ["policy.py:99", "cannot be reached: there is no code at or below this line"],
+      ["policy.py:13", "stops at line 15, the nearest with code"],
+      ["policy.py:99", "cannot be reached: there is no code near this line"],
       ["other.py:12", "no process has loaded this file yet"],
       ["far.py:12", "The file is not on that node."],
     ],

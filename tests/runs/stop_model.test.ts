@@ -43,7 +43,7 @@ for (const [name, looking, worker] of CASES) {
 }
 
 test("a run that is being stopped, or is over, has no stop for anybody", () => {
-  const states = ["stopping", "ended", "failed"] as const;
+  const states = ["stopping", "stopped", "ended", "failed"] as const;
   const runs = states.map((state) => ({ ...two, state }));
   assert.deepEqual(stoppedIn({ runs }), []);
 });

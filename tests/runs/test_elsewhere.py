@@ -26,7 +26,7 @@ def records(tmp_path: Path) -> Records:
 
 
 def runs(records: Records) -> Runs:
-    return Runs(records, OfAdapter(None))  # type: ignore[arg-type]
+    return Runs(records, OfAdapter(None))
 
 
 def silent(record: Record, seconds: float) -> None:
@@ -60,7 +60,7 @@ async def test_a_keeper_says_that_it_lives_and_looks_for_the_file(records: Recor
     record.stop_asked.touch()
     clock = iter((0.0, 100.0, 100.0))
     output = Output(record.output)
-    keeper = Keeper(record, output, None, Unseen(), lambda: next(clock))  # type: ignore[arg-type]
+    keeper = Keeper(record, output, None, Unseen(), lambda: next(clock))
     keeper._look()
     output.close()
     assert record.silent_s() < 200

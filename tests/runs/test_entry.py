@@ -15,13 +15,14 @@ SAY = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), 'EAGLE
 
 
 def entered(
-    folder: Path, argv: list[str], cwd: Path, started_in: Path
+    folder: Path, argv: list[str], cwd: Path, started_in: Path, **more: str
 ) -> subprocess.CompletedProcess[str]:
     ours = package()
     env = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(delivered(ours, folder)),
         "EAGLERAY_ENTRY": json.dumps({"argv": argv, "cwd": str(cwd)}),
+        **more,
     }
     command = [sys.executable, "-m", f"{ours.name}.entry"]
     return subprocess.run(
@@ -64,3 +65,15 @@ def test_what_the_head_does_not_have(folders: tuple[Path, Path, Path]) -> None:
         done = entered(delivery, argv, cwd, ray)
         assert done.returncode == 127
         assert said in done.stderr
+
+
+def test_the_copy_of_a_script_that_the_head_does_not_see(
+    folders: tuple[Path, Path, Path],
+) -> None:
+    delivery, code, ray = folders
+    copy, words = code / "script" / "run.sh", ["sh", str(code / "script" / "run.sh")]
+    done = entered(delivery, words, code, ray, EAGLERAY_SCRIPT="/w/run.sh")
+    assert (done.returncode, f"does not see {copy}" in done.stderr) == (127, True)
+    copy.parent.mkdir()
+    copy.write_text("echo seen\n")
+    assert entered(delivery, words, code, ray, EAGLERAY_SCRIPT="/w/run.sh").stdout == "seen\n"

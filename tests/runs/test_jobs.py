@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ray_cluster import RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import RayCluster, temporary_home
 from tests.runs.terminal import PLAIN, Terminal, row
 
-pytestmark = pytest.mark.real_ray
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "${HOME}", "*.py", ""]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster(token="secret-token-of-this-test") as started:
-        yield started
 
 
 @pytest.fixture
@@ -53,7 +47,7 @@ def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) 
     terminal.wait_output("waits")
     terminal.interrupt()
     assert terminal.code() == 130
-    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+    assert row(tmp_path, terminal.run_id())["state"] == "stopped"
 
 
 def test_a_job_whose_keeper_died_is_taken_over(
@@ -72,7 +66,7 @@ def test_a_job_whose_keeper_died_is_taken_over(
     second.wait_output('"argv"')
     second.interrupt()
     assert second.code() == 130
-    assert row(tmp_path, run)["state"] == "ended"
+    assert row(tmp_path, run)["state"] == "stopped"
 
 
 def test_a_program_that_the_head_does_not_have(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs import keeping
+from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.making import with_copy
+from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.starters.starting import Ending, Started
 from eagleray.features.runs.state import RunState
 
 PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_text="echo x\n")
@@ -47,3 +51,61 @@ def test_the_copy_of_a_script_is_no_file_of_the_run(record: Record, name: str) -
     assert Path(plan.argv[1]).read_text() == "echo\n" and Path(plan.argv[1]).name == name
     assert not record.stop_asked.exists()
     assert (record.secret(), record.plan()) == (secret, PLAN)
+
+
+class Told:
+    """A program that ends when it is told to, or by itself, with this code; nobody looks for its processes."""
+
+    def __init__(self, code: int, *, by_itself: bool) -> None:
+        self._code = code
+        self._over = asyncio.Event()
+        if by_itself:
+            self._over.set()
+
+    async def start(self) -> Started:
+        return Started()
+
+    async def ended(self) -> Ending:
+        await self._over.wait()
+        return Ending(self._code)
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        self._over.set()
+
+    async def run(self) -> None: ...
+
+    async def last_look(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def update(self, state: RunState) -> RunState:
+        return state
+
+    def note(self, ending: Ending) -> str:
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("by_itself", "code", "phase"),
+    [
+        (True, 0, "ended"),
+        (True, 1, "failed"),
+        (False, 0, "stopped"),
+        (False, 1, "stopped"),
+    ],
+)
+async def test_what_the_person_stopped_has_not_failed(
+    record: Record, by_itself: bool, code: int, phase: str
+) -> None:
+    program = Told(code, by_itself=by_itself)
+
+    async def made() -> Told:
+        return program
+
+    output = Output(record.output)
+    keeper = Keeper(record, output, made, program)
+    if not by_itself:
+        keeper.stop()
+    await keeper.run()
+    output.close()
+    assert (record.state().phase, record.state().code) == (phase, code)

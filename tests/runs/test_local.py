@@ -43,7 +43,7 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     terminal.interrupt()
     assert terminal.code() == 7, terminal.words()
     assert terminal.output().endswith("interrupted\n")
-    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+    assert row(tmp_path, terminal.run_id())["state"] == "stopped"
 
 
 def test_control_c_once_more_makes_haste(own_home: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_program_goes_on_when_its_keeper_dies(own_home: Path, tmp_path: Path
     before = log.stat().st_size
     wait_for("more output", lambda: log.stat().st_size > before)
     eagleray(tmp_path, "runs", "stop", run)
-    wait_for("the end", lambda: row(tmp_path, run)["state"] == "ended")
+    wait_for("the end", lambda: row(tmp_path, run)["state"] == "stopped")
     assert log.read_text().endswith("interrupted\n")
 
 

@@ -55,8 +55,8 @@ async def test_a_run_from_its_form_to_its_end(
     log = own_home / "runs" / run / "output.log"
     await asyncio.to_thread(wait_for, "the output", lambda: b"waits" in log.read_bytes())
     await panel.result(f"{RUNS}/stop", {"id": run})
-    ended = await told(panel, run, "ended")
-    assert (ended["code"], ended["can_restart"]) == (7, True)
+    stopped = await told(panel, run, "stopped")
+    assert (stopped["code"], stopped["can_restart"]) == (7, True)
     await panel.result(f"{RUNS}/forget", {"id": run})
     assert (await panel.result(f"{RUNS}/list"))["runs"] == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.plan import Breakpoint, Line
+from eagleray.features.runs.plan import Breakpoint, Kind, Line
 from eagleray.features.runs.preparing import Asked, Preparing
 
 
@@ -60,3 +60,29 @@ async def test_line_ends_of_windows_become_a_copy(asked: Asked) -> None:
     plan = await PREPARING.plan(evolve(asked, path="dos.sh"))
     assert (plan.argv, plan.copy_of) == (("sh", "dos.sh", "a b"), "dos.sh")
     assert plan.copy_text == "#!/bin/sh\necho x\n"
+
+
+NARROW = [
+    ("srun --export=NONE python train.py", "srun --export=NONE python train.py"),
+    ("exec /usr/bin/srun --nodes 2 --export PATH,HOME python x", "--export PATH,HOME python x"),
+    ('sbatch --export="A,B" inner.sub', "sbatch --export=A,B inner.sub"),
+    ("sbatch --nodes=2 inner.sub", "sbatch --nodes=2 inner.sub"),
+    ("sbatch --export=ALL inner.sub", ""),
+    ("srun --export=PYTHONPATH,EAGLERAY_RUN python x --export=NONE", ""),
+    ("# srun --export=NONE\npython --export=NONE", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), NARROW)
+@pytest.mark.parametrize("kind", ["script", "sbatch"])
+async def test_a_job_that_is_handed_only_some_variables(
+    asked: Asked, kind: Kind, line: str, said: str
+) -> None:
+    (Path(asked.cwd) / "inner.sub").write_text(
+        "#!/bin/sh\n#SBATCH -N 1 --export=NONE\nsrun hostname\n"
+    )
+    (Path(asked.cwd) / "run.sh").write_text(f"#!/bin/sh\n#SBATCH --export=NONE\n{line}\n")
+    plan = await PREPARING.plan(evolve(asked, path="run.sh", kind=kind))
+    problems = await PREPARING.problems(plan)
+    assert [one.code for one in problems] == (["narrow-export"] if said else [])
+    assert all(said in one.message for one in problems)

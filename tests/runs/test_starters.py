@@ -79,7 +79,7 @@ class FakeCluster:
 def job(cluster: FakeCluster, output: Output, *words: str, known: str = "") -> RayJob:
     command = ("python", "x.py", *words)
     env = {"EAGLERAY_RUN": "{}"}
-    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)  # type: ignore[arg-type]
+    return RayJob(cluster, command, "/w", "x.py", package(), env, output, known)
 
 
 async def test_the_line_for_the_shell_holds_constant_words(output: Output) -> None:
@@ -136,6 +136,8 @@ class FakeSlurm:
         if "scontrol" in argv:
             state = self.states.pop(0)
             return Ran(0, f"JobId=77 {state} StdOut=/o.log", "") if state else Ran(1, "", "lost")
+        if "test" in argv:
+            return Ran(1, "", "")
         if "sed" in argv:
             return Ran(0, "", "")
         at = int(argv[4]) - 1
@@ -143,7 +145,7 @@ class FakeSlurm:
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
-    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output)  # type: ignore[arg-type]
+    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output)
 
 
 ENDINGS = [
@@ -179,3 +181,12 @@ async def test_a_batch_job_that_is_refused(output: Output, said: Ran, code: str)
     with pytest.raises(EaglerayError) as raised:
         await batch(FakeSlurm([], submitted=said), output).start()
     assert raised.value.code == code
+
+
+async def test_a_copy_of_the_script_that_the_login_node_does_not_see(output: Output) -> None:
+    slurm: Any = FakeSlurm([])
+    env = {"EAGLERAY_SCRIPT": "/w/a.sub"}
+    with pytest.raises(EaglerayError) as raised:
+        await Sbatch(slurm, "login", ["sbatch", "/h/script/a.sub"], "/w", env, output).start()
+    assert raised.value.code == "copy-not-there"
+    assert not any("sbatch" in argv for argv in slurm.ran)

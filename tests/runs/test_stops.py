@@ -1,4 +1,4 @@
-"""Programs that start a Ray of their own, with breakpoints that are not in their code: the whole way."""
+"""Programs with breakpoints that are not in their code, on a Ray of their own and on one that they join: the whole way."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         monkeypatch.setenv("EAGLERAY_HOME", str(home))
         monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
         monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        # Else Ray starts a worker for each core of this machine before anybody asks for one.
+        monkeypatch.setenv("RAY_enable_worker_prestart", "0")
+        monkeypatch.setenv("RAY_prestart_worker_first_driver", "0")
         # Ray keeps what is to be kept of its users there.
         monkeypatch.setenv("HOME", str(tmp_path))
         yield home
@@ -54,7 +57,7 @@ def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> Non
         terminal.interrupt_hard()
 
 
-def test_a_filter_lets_the_others_run(home: Path, tmp_path: Path) -> None:
+def test_a_filter_lets_the_others_run(joined: Path, tmp_path: Path) -> None:
     lines = [f"{ACTORS}:{line_of(ACTORS, name)}" for name in ("step", "other")]
     terminal = run(tmp_path, "--break", lines[0], "--break", lines[1], "--workers", "*Policy*")
     try:
@@ -66,7 +69,7 @@ def test_a_filter_lets_the_others_run(home: Path, tmp_path: Path) -> None:
         terminal.interrupt_hard()
 
 
-def test_a_file_that_nobody_imports_is_said(home: Path, tmp_path: Path) -> None:
+def test_a_file_that_nobody_imports_is_said(joined: Path, tmp_path: Path) -> None:
     nobody = tmp_path / "nobody.py"
     nobody.write_text("x = 1\n")
     terminal = run(tmp_path, "--break", f"{nobody}:1")

@@ -79,7 +79,7 @@ class FakeTable:
         return self.found
 
     def appears(self) -> None:
-        self.found = Home("http://c:8265", "session", self)  # type: ignore[arg-type]
+        self.found = Home("http://c:8265", "session", self)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def record(tmp_path: Path) -> Record:
 
 def watching(record: Record, table: FakeTable, adapter: FakeAdapter) -> Watching:
     through = lambda cluster, host: [THROUGH]  # noqa: E731
-    return Watching(record, PLAN, table, adapter, through, lambda text: None)  # type: ignore[arg-type]
+    return Watching(record, PLAN, table, adapter, through, lambda text: None)
 
 
 @asynccontextmanager
@@ -162,7 +162,7 @@ NOTES = [
 async def test_why_nothing_stopped(
     record: Record, workers: tuple[SeenWorker, ...], line: str, note: str
 ) -> None:
-    lines = (SeenLine("/w/lib.py", 3, line),)  # type: ignore[arg-type]
+    lines = (SeenLine("/w/lib.py", 3, line),)
     adapter = FakeAdapter(known=True, said=Seen(workers, lines))
     one = watching(record, FakeTable(), adapter)
     await one.last_look()

@@ -4,7 +4,11 @@
  *     node tests/vscode/panel.mjs [--vscode 1.139|1.105]
  */
 
+import { spawn } from "node:child_process";
+import * as path from "node:path";
+import { endWithRun } from "./harness/ending.mjs";
 import { markedWith } from "./harness/processes.mjs";
+import { programEnv, python, ROOT, startProxy } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
 
@@ -14,10 +18,54 @@ await browserRun(
     const { page } = window;
     const input = page.locator(".quick-input-widget:visible input").first();
     const editorText = (words) => page.locator(".editor-instance .view-line", { hasText: words });
+    const box = (words) => page.locator(".quick-input-widget:visible", { hasText: words });
+    const terminal = page.locator(".part.panel .xterm-rows");
+
     await test("without a cluster the panel says how to get one", async () => {
       await window.openPanel();
       await window.sees(page.getByText("No Ray cluster of yours is running"), "the welcome text");
       await window.shot("no-cluster");
+    });
+
+    await test("what a site's proxy wants is asked for: a certificate authority, a header", async () => {
+      const proxy = await startProxy(stage.cluster.address, `${stage.base}/proxy`);
+      endWithRun(() => proxy.stop());
+      await window.click(
+        page.locator(".welcome-view a.monaco-button", { hasText: "Add Cluster" }),
+        () => input.isVisible(),
+        "the address is asked for",
+      );
+      await input.fill(proxy.address);
+      await page.keyboard.press("Enter");
+      await window.sees(box("Certificate authority of"), "that it is signed by nobody known");
+      await window.shot("certificate");
+      await window.click(
+        box("Choose a file").locator(".monaco-list-row").first(),
+        () => box("Trust for This Cluster").isVisible(),
+        "the file is asked for",
+      );
+      // What is typed before the dialog has drawn its folder is put behind that.
+      await window.sees(box("policy.py"), "the files to choose from");
+      await window.gesture(
+        async () => {
+          await input.fill(proxy.ca_file);
+          await page.keyboard.press("Enter");
+        },
+        () => box("Headers for").isVisible(),
+        "the header is asked for",
+      );
+      await window.shot("header");
+      await input.fill(proxy.header);
+      await page.keyboard.press("Enter");
+      const row = window.row(new URL(proxy.address).port);
+      await window.sees(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster behind the proxy");
+      await window.shot("behind-a-proxy");
+      await window.fromMenu(
+        row,
+        "Remove Cluster",
+        async () => (await row.count()) === 0,
+        "it is gone",
+      );
     });
 
     await test("a cluster is added by its address, checked before it is stored", async () => {
@@ -129,6 +177,36 @@ await browserRun(
       await window.shot("search");
     });
 
+    await test("of two workers that wait in Ray’s own pdb the one that is clicked opens in a terminal", async () => {
+      const program = path.join(ROOT, "tests", "programs", "cases", "legacy.py");
+      const env = { ...programEnv(stage.cluster), RAY_DEBUG: "legacy" };
+      const waiting = spawn(python(), [program, "first", "second"], { env, stdio: "ignore" });
+      endWithRun(() => waiting.kill());
+      const list = page.locator(".quick-input-widget:visible");
+      const session = (name) => list.locator(".monaco-list-row", { hasText: name });
+      await window.command(
+        "Eagleray: Open Waiting pdb Session",
+        async () => (await session(/legacy\.py:\d+/).count()) === 2,
+      );
+      await window.shot("pdb-sessions");
+      await window.gesture(
+        () => session("adder.add").click({ timeout: 4000 }),
+        () => terminal.getByText("(Pdb)").first().isVisible(),
+        "its pdb stands in a terminal",
+        20_000,
+      );
+      await window.gesture(
+        () => page.keyboard.type("p 'with', value\n"),
+        () => terminal.getByText("('with', 41)").first().isVisible(),
+        "pdb answers for this worker",
+      );
+      await window.shot("pdb");
+      await page.keyboard.type("continue\n");
+      const more = async () => (await session(/legacy\.py:\d+/).count()) === 1;
+      await window.command("Eagleray: Open Waiting pdb Session", more, "only the other one waits");
+      await page.keyboard.press("Escape");
+    });
+
     await test("the sidecar is killed and comes back, and nothing is lost", async () => {
       const sidecars = () => markedWith("EAGLERAY_HOME", stage.home, "sidecar");
       const [old] = sidecars();
@@ -139,5 +217,9 @@ await browserRun(
       await window.shot("after-the-crash");
     });
   },
-  { env: { RAY_API_SERVER_ADDRESS: "" } },
+  {
+    env: { RAY_API_SERVER_ADDRESS: "" },
+    // Drawn by the graphics card, the text of a terminal stands nowhere in the page.
+    settings: { "terminal.integrated.gpuAcceleration": "off" },
+  },
 );

@@ -155,6 +155,37 @@ await browserRun(
       );
       await window.shot("terminal");
     });
+
+    await test("a security key that must be touched is a notice until it was", async () => {
+      await window.command("Eagleray: Add Cluster", () => adding.isVisible());
+      await input.fill("ssh://login2/node-1:8265");
+      await window.gesture(
+        () => page.keyboard.press("Enter"),
+        () => dialog.isVisible(),
+        "ssh asks about the host's key",
+        60_000,
+      );
+      await window.click(
+        dialog.locator(".monaco-button", { hasText: "Yes" }),
+        async () => !(await dialog.isVisible()),
+        "the dialog is answered",
+      );
+      const notice = window.notification("Confirm user presence for key ED25519-SK");
+      await window.sees(notice, "that the key is to be touched");
+      await window.shot("touch");
+      await site.ask("touch");
+      await window.seesNot(notice, "the notice");
+      // There is no Ray: it was reached, by the key.
+      await window.told("node-1:8265", "that nothing answers there");
+      await window.clearMessages();
+    });
+
+    await test("a job whose time is nearly up is warned of while a worker stands", async () => {
+      await site.ask("limit 9");
+      const warning = window.notification(/ends in \d+ minutes while .* at a breakpoint/);
+      await window.command("Eagleray: Refresh", () => warning.first().isVisible(), "one is warned");
+      await window.shot("time");
+    });
   },
   { stage: siteStage, driver: false, linked: true, server: { driver: false } },
 );

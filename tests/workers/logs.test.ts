@@ -1,8 +1,7 @@
 // Logs: opened, followed and searched from rows of the views.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
 import type { GroupRow, Row } from "../../extension/common/rows";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
@@ -17,7 +16,8 @@ import {
   type LogMatches,
   type LogText,
 } from "../../extension/features/workers/messages";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { CLUSTER_ID, cluster, clustersOf, pausedWorker } from "./samples";
 
@@ -26,19 +26,9 @@ const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", w
 const [first, second] = workers.map((worker): Row => ({ row: "worker", worker, group }));
 
 let fake: FakeParts;
-let owned: readonly Disposable[];
 
-beforeEach(() => {
-  editor.reset();
-  fake = fakeParts();
-  owned = register(fake.parts);
-});
-
-// The timers of the views would keep the test's process alive.
-afterEach(() => {
-  for (const one of owned) {
-    one.dispose();
-  }
+registeredForEach(register, (made) => {
+  fake = made;
 });
 
 function logText(changes: Partial<LogText> = {}): LogText {

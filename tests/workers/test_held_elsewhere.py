@@ -107,7 +107,7 @@ async def test_it_is_attached_to_there_alone() -> None:
     async def find(cluster: str, worker: str) -> Row:
         return Row("w1", held_on="login2", state="held")
 
-    attaching = Attaching(None, find, None)  # type: ignore[arg-type]
+    attaching = Attaching(None, find, None)
     with pytest.raises(EaglerayError, match="held by Eagleray on login2") as error:
         await attaching.attach("c", "w1", [], lambda _: None)
     assert error.value.code == "worker-elsewhere"

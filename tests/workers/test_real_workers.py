@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -27,13 +25,12 @@ from tests.ray_cluster import (
     PATIENCE_S,
     PROGRAMS,
     RayCluster,
-    start_cluster,
     temporary_home,
     wait_for,
 )
 from tests.workers.fakes import FakeAdapters, until
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("profiling"), pytest.mark.timeout(600)]
 
 PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
 WAITING = 6
@@ -41,17 +38,14 @@ CHILD_ERROR = "RuntimeError: child failed at 41"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    # A node's agent runs the py-spy that it finds on its PATH.
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with start_cluster(profiling=True, env={"PATH": path}) as started:
-        program = started.run(PROGRAM)
-        try:
-            # Eight workers that each load a debugger take their time on two cores.
-            wait_for("all to pause", lambda: len(started.paused()) >= WAITING, 3 * PATIENCE_S)
-            yield started
-        finally:
-            program.end()
+def cluster(shared_cluster: RayCluster) -> Iterator[RayCluster]:
+    program = shared_cluster.run(PROGRAM)
+    try:
+        # Eight workers that each load a debugger take their time on two cores.
+        wait_for("all to pause", lambda: len(shared_cluster.paused()) >= WAITING, 3 * PATIENCE_S)
+        yield shared_cluster
+    finally:
+        program.end()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 // The views Paused Workers and All Workers, their badge, and the notification.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { beforeEach, mock, test } from "node:test";
 
 import { register } from "../../extension/features/workers";
 import {
@@ -8,27 +8,21 @@ import {
   type Cluster,
 } from "../../extension/features/clusters/messages";
 import { ALL, CHANGED, WATCH, type PausedWorker } from "../../extension/features/workers/messages";
-import type { Disposable } from "../../extension/common/disposables";
 import { EaglerayError } from "../../extension/common/errors";
-import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
 import { editor, type FakeTreeView } from "../fakes/vscode";
 import { anyWorker, cluster, clustersOf, pausedWorker, route, snapshotOf } from "./samples";
 
 let fake: FakeParts;
-let owned: readonly Disposable[];
 
 beforeEach(() => {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
-  editor.reset();
-  fake = fakeParts();
-  owned = register(fake.parts);
 });
 
-afterEach(() => {
-  for (const one of owned) {
-    one.dispose();
-  }
+registeredForEach(register, (made) => {
+  fake = made;
 });
 
 function view(name: string): FakeTreeView {

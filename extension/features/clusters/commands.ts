@@ -1,56 +1,37 @@
-/** The commands of the view Clusters. */
+/** What the commands of the view Clusters do; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
 import { hasOwnRoute } from "../../common/cluster_rows";
-import type { Disposable } from "../../common/disposables";
 import type { Row } from "../../common/rows";
 import { plain } from "../../common/texts";
-import { COMMANDS, VIEWS, type CommandId } from "../../contributions";
+import type { Store } from "../../common/readable";
+import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Access } from "./access";
 import { askFor } from "./access_boxes";
-import type { Adding } from "./adding";
-import type { Connecting } from "./connecting";
+import { Adding } from "./adding";
+import { Connecting } from "./connecting";
 import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type JobHost } from "./messages";
 import { jobWords } from "./model";
 import { openTerminal } from "./terminals";
 
-type Work = (rows: readonly Row[], args: readonly unknown[]) => Promise<unknown>;
-
 export class ClusterCommands {
+  readonly adding: Adding;
+  private readonly connecting: Connecting;
+
+  /** In `shown` stand the addresses that are just being connected. */
   constructor(
     private readonly parts: Parts,
     private readonly access: Access,
-    private readonly connecting: Connecting,
-    private readonly adding: Adding,
-  ) {}
-
-  register(): Disposable[] {
-    const { errors, selection } = this.parts;
-    const on = (id: CommandId, doing: string, work: Work): Disposable =>
-      vscode.commands.registerCommand(id, (...args: unknown[]) =>
-        errors.shown(doing, () => work(selection.of(args), args)),
-      );
-    return [
-      on(COMMANDS.addCluster, "adding a cluster", (_, [address]) => this.adding.add(address)),
-      on(COMMANDS.connectJob, "connecting to a job", (rows) => this.connectJob(rows)),
-      on(COMMANDS.lookForJobs, "looking for jobs", () => this.adding.lookForJobs(undefined)),
-      on(COMMANDS.forgetHost, "forgetting a host", (rows) => this.forgetHost(rows)),
-      on(COMMANDS.removeCluster, "removing a cluster", (rows) => this.remove(rows)),
-      on(COMMANDS.reconnect, "reconnecting", (rows) => this.reconnect(rows)),
-      on(COMMANDS.showRouteMessage, "showing a message", (rows) => this.showMessage(rows)),
-      on(COMMANDS.setToken, "setting a token", (rows) => this.give("token", rows)),
-      on(COMMANDS.setHeaders, "setting headers", (rows) => this.give("headers", rows)),
-      on(COMMANDS.setCertificates, "setting certificates", (rows) => this.give("ca_file", rows)),
-      on(COMMANDS.openTerminal, "opening a terminal", (rows) => openTerminal(this.parts, rows)),
-      on(COMMANDS.refresh, "refreshing", () => this.refresh()),
-      on(COMMANDS.copyNextStep, "copying", (rows) => this.copyNextStep(rows)),
-    ];
+    shown: Store<ReadonlySet<string>>,
+  ) {
+    this.connecting = new Connecting(parts, access, shown);
+    this.adding = new Adding(parts, this.connecting);
   }
 
   /** Without a row of a job (palette, key) it is the list of all that can be added. */
-  private async connectJob(rows: readonly Row[]): Promise<Cluster | undefined> {
+  async connectJob(rows: readonly Row[]): Promise<Cluster | undefined> {
     const [row] = rows;
     if (row?.row !== "job") {
       return this.adding.add(undefined);
@@ -60,7 +41,7 @@ export class ClusterCommands {
     return this.connecting.connect(row.job.address, title);
   }
 
-  private async forgetHost(rows: readonly Row[]): Promise<void> {
+  async forgetHost(rows: readonly Row[]): Promise<void> {
     const { hosts } = this.parts.clusters.value;
     const [row] = rows;
     const host = row?.row === "jobHost" ? row.host : await pickHost(hosts);
@@ -69,7 +50,7 @@ export class ClusterCommands {
     }
   }
 
-  private async remove(rows: readonly Row[]): Promise<void> {
+  async remove(rows: readonly Row[]): Promise<void> {
     const added = this.parts.clusters.value.clusters.filter((one) => one.origin === "added");
     const cluster = await clusterOf(rows, added, "Remove which cluster?");
     if (cluster !== undefined) {
@@ -78,7 +59,7 @@ export class ClusterCommands {
     }
   }
 
-  private async reconnect(rows: readonly Row[]): Promise<void> {
+  async reconnect(rows: readonly Row[]): Promise<void> {
     const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
     const cluster = await clusterOf(rows, routed, "Reconnect to which cluster?");
     if (cluster !== undefined) {
@@ -87,7 +68,7 @@ export class ClusterCommands {
   }
 
   /** A dialog shows its text as it is, lines and all. */
-  private async showMessage(rows: readonly Row[]): Promise<void> {
+  async showMessage(rows: readonly Row[]): Promise<void> {
     const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
     const cluster = await clusterOf(rows, routed, "The last ssh message of which cluster?");
     if (cluster === undefined) {
@@ -102,7 +83,7 @@ export class ClusterCommands {
     }
   }
 
-  private async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
+  async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
     const { clusters } = this.parts.clusters.value;
     const cluster = await clusterOf(rows, clusters, "Of which cluster?");
     if (cluster === undefined) {
@@ -115,12 +96,16 @@ export class ClusterCommands {
     }
   }
 
-  private async refresh(): Promise<void> {
+  openTerminal(rows: readonly Row[]): Promise<void> {
+    return openTerminal(this.parts, rows);
+  }
+
+  async refresh(): Promise<void> {
     const progress = { location: { viewId: VIEWS.paused } };
     await vscode.window.withProgress(progress, () => this.parts.refresh());
   }
 
-  private async copyNextStep(rows: readonly Row[]): Promise<void> {
+  async copyNextStep(rows: readonly Row[]): Promise<void> {
     const steps = rows.flatMap((row) => (row.row === "problem" ? [row.problem.next_step] : []));
     await vscode.env.clipboard.writeText(steps.join("\n"));
   }

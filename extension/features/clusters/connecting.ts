@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { asEaglerayError } from "../../common/errors";
-import { Store, type Readable } from "../../common/readable";
+import type { Store } from "../../common/readable";
 import { VIEWS } from "../../contributions";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
@@ -14,17 +14,13 @@ import { ADD, type Cluster } from "./messages";
 
 export class Connecting {
   private readonly running = new Map<string, Promise<Cluster | undefined>>();
-  private readonly shown = new Store<ReadonlySet<string>>(new Set());
 
+  /** In `shown` stand the addresses that are just being connected. */
   constructor(
     private readonly parts: Parts,
     private readonly access: Access,
+    private readonly shown: Store<ReadonlySet<string>>,
   ) {}
-
-  /** The addresses that are just being connected. */
-  get addresses(): Readable<ReadonlySet<string>> {
-    return this.shown;
-  }
 
   /** The cluster; undefined when the person gave up.  Who asks for the same address meanwhile gets the same. */
   connect(address: string, title: string): Promise<Cluster | undefined> {

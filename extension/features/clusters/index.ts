@@ -1,11 +1,12 @@
 /** Clusters: which there are, the way to them, adding one, and what they ask for. */
 
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
+import { lazily } from "../../common/lazily";
+import { Store } from "../../common/readable";
+import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { Access } from "./access";
-import { Adding } from "./adding";
-import { ClusterCommands } from "./commands";
-import { Connecting } from "./connecting";
 import { Questions } from "./questions";
 import { timeWarnings } from "./time_left";
 import { clustersView } from "./view";
@@ -15,13 +16,30 @@ export function register(parts: Parts): Disposable[] {
   const access = new Access(context.secrets, context.globalState, sidecar, (line) => {
     log.warn(line);
   });
-  const connecting = new Connecting(parts, access);
-  const adding = new Adding(parts, connecting);
+  const connecting = new Store<ReadonlySet<string>>(new Set());
+  const commands = lazily(async () => {
+    const { ClusterCommands } = await import("./commands.js");
+    return new ClusterCommands(parts, access, connecting);
+  });
   return [
-    clustersView(parts, connecting.addresses),
+    clustersView(parts, connecting),
     new Questions(parts),
     timeWarnings(parts),
-    ...new ClusterCommands(parts, access, connecting, adding).register(),
     sidecar.onStarted(() => void access.tell()),
+    ...registerCommands(parts, commands, [
+      [COMMANDS.addCluster, "adding a cluster", (to, _, [address]) => to.adding.add(address)],
+      [COMMANDS.connectJob, "connecting to a job", (to, rows) => to.connectJob(rows)],
+      [COMMANDS.lookForJobs, "looking for jobs", (to) => to.adding.lookForJobs(undefined)],
+      [COMMANDS.forgetHost, "forgetting a host", (to, rows) => to.forgetHost(rows)],
+      [COMMANDS.removeCluster, "removing a cluster", (to, rows) => to.remove(rows)],
+      [COMMANDS.reconnect, "reconnecting", (to, rows) => to.reconnect(rows)],
+      [COMMANDS.showRouteMessage, "showing a message", (to, rows) => to.showMessage(rows)],
+      [COMMANDS.setToken, "setting a token", (to, rows) => to.give("token", rows)],
+      [COMMANDS.setHeaders, "setting headers", (to, rows) => to.give("headers", rows)],
+      [COMMANDS.setCertificates, "setting certificates", (to, rows) => to.give("ca_file", rows)],
+      [COMMANDS.openTerminal, "opening a terminal", (to, rows) => to.openTerminal(rows)],
+      [COMMANDS.refresh, "refreshing", (to) => to.refresh()],
+      [COMMANDS.copyNextStep, "copying", (to, rows) => to.copyNextStep(rows)],
+    ]),
   ];
 }

@@ -41,16 +41,9 @@ export function clustersView(parts: Parts, connecting: Readable<ReadonlySet<stri
       tree.redraw();
     }),
   );
-  const timer = setInterval(() => {
+  tree.redrawEvery(REDRAW_MS, () => {
     const { clusters, jobs } = parts.clusters.value;
-    if (tree.view.visible && [...clusters, ...jobs].some((one) => one.time_left_s !== null)) {
-      tree.redraw();
-    }
-  }, REDRAW_MS);
-  owned.add({
-    dispose: () => {
-      clearInterval(timer);
-    },
+    return [...clusters, ...jobs].some((one) => one.time_left_s !== null);
   });
   return owned;
 }

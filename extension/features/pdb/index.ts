@@ -1,81 +1,12 @@
 /** Ray's own pdb (`RAY_DEBUG=legacy`): the sessions that wait, each opened in a terminal. */
 
-import * as vscode from "vscode";
-
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { duration } from "../../common/durations";
-import { dotted } from "../../common/row_texts";
-import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
-import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
-import { LIST, TERMINAL, type PdbSession } from "./messages";
 
 export function register(parts: Parts): Disposable[] {
-  return [
-    vscode.commands.registerCommand(COMMANDS.openPdbSession, (...args: unknown[]) =>
-      parts.errors.shown("opening a pdb session", () => openSession(parts, args)),
-    ),
-  ];
-}
-
-async function openSession(parts: Parts, args: readonly unknown[]): Promise<void> {
-  if (!vscode.workspace.isTrusted) {
-    void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
-    return;
-  }
-  const session = await chosenSession(parts, clustersOf(parts, args));
-  if (session === undefined) {
-    return;
-  }
-  const { cluster, id } = session;
-  const { title, argv, env } = await parts.sidecar.request(TERMINAL, { cluster, id });
-  const [shellPath = "", ...shellArgs] = argv;
-  // Not brought back by the next window: the session waits for one visitor and is over when that one leaves.
-  const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
-  vscode.window.createTerminal(options).show();
-}
-
-/** The cluster of the row, else all of them. */
-function clustersOf(parts: Parts, args: readonly unknown[]): readonly string[] {
-  const rows = parts.selection.of(args);
-  const named = rows.flatMap((row) => (row.row === "cluster" ? [row.cluster.id] : []));
-  return named.length > 0 ? named : parts.clusters.value.clusters.map(({ id }) => id);
-}
-
-/** What waits in clusters that answer; one that does not has a row that says why. */
-async function chosenSession(
-  parts: Parts,
-  clusters: readonly string[],
-): Promise<PdbSession | undefined> {
-  const found = await longWork("Looking for waiting pdb sessions", (options) =>
-    Promise.allSettled(
-      clusters.map((cluster) => parts.sidecar.request(LIST, { cluster }, options)),
-    ),
-  );
-  const answers = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const failed = found.find((one) => one.status === "rejected");
-  const sessions = answers.flatMap((one) => one.sessions);
-  if (sessions.length === 0) {
-    if (failed !== undefined && answers.length === 0) {
-      throw failed.reason;
-    }
-    const note = answers.find((one) => one.note !== "")?.note ?? "No pdb session waits.";
-    void vscode.window.showInformationMessage(plain(note, 300));
-    return undefined;
-  }
-  const items = sessions.map((session) => ({
-    label: plain(`${session.file.slice(session.file.lastIndexOf("/") + 1)}:${session.line}`),
-    description: plain(
-      dotted(session.name, session.error, session.node, `pid ${session.pid}`, sinceOf(session)),
-    ),
-    detail: plain(session.file),
-    session,
-  }));
-  const title = "Open which waiting pdb?";
-  return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.session;
-}
-
-function sinceOf({ since }: PdbSession): string {
-  return duration(Date.now() / 1000 - since);
+  return registerCommands(parts, () => import("./opening.js"), [
+    [COMMANDS.openPdbSession, "opening a pdb session", (to, rows) => to.openSession(parts, rows)],
+  ]);
 }

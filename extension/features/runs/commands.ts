@@ -1,63 +1,42 @@
-/** The commands of the view Runs, and of starting. */
+/** What the commands of the view Runs and those that start do; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../../common/disposables";
 import type { Row } from "../../common/rows";
 import { plain } from "../../common/texts";
-import { COMMANDS, type CommandId } from "../../contributions";
 import type { Parts } from "../../parts";
-import type { Guided } from "./guided";
+import { Guided } from "./guided";
+import { launch } from "./launch";
 import { FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
 import { isLive, workerName } from "./model";
 import type { Output } from "./output";
 import { managePresets } from "./presets";
 import { NEW_PROFILE } from "./profile_model";
 import { draftOf, emptyDraft, noProgram } from "./programs";
-import { isConfirmed, type Starting } from "./starting";
+import type { ReviewTexts } from "./review_texts";
+import { isConfirmed, Starting } from "./starting";
 import type { Stops } from "./stops";
 import type { RunsStore } from "./store";
 import { isOfThisWindow } from "./surroundings";
-import { ifTrusted } from "./trust";
-
-type Work = (rows: readonly Row[], args: readonly unknown[]) => Promise<unknown>;
 
 export class RunCommands {
+  private readonly starting: Starting;
+  private readonly guided: Guided;
+
+  /** The ids of what is started are put into `started`. */
   constructor(
     private readonly parts: Parts,
     private readonly store: RunsStore,
-    private readonly starting: Starting,
     private readonly stops: Stops,
     private readonly output: Output,
-    private readonly guided: Guided,
-  ) {}
-
-  register(): Disposable[] {
-    const { errors, selection } = this.parts;
-    const on = (id: CommandId, doing: string, work: Work): Disposable =>
-      vscode.commands.registerCommand(id, (...args: unknown[]) =>
-        errors.shown(doing, () => work(selection.of(args), args)),
-      );
-    const trusted = (id: CommandId, doing: string, work: Work): Disposable =>
-      on(id, doing, (rows, args) => ifTrusted(() => work(rows, args)));
-    return [
-      trusted(COMMANDS.run, "starting a run", (_, args) => this.run(args)),
-      trusted(COMMANDS.runForm, "starting a run", (_, args) => this.runForm(args)),
-      trusted(COMMANDS.runAgain, "starting a run again", (_, args) => this.runAgain(args)),
-      trusted(COMMANDS.debugRun, "starting a run", (_, args) => this.debugRun(args)),
-      trusted(COMMANDS.profileWorkers, "starting a run", (_, args) => this.profile(args)),
-      trusted(COMMANDS.restartRun, "restarting a run", (rows) => this.restart(rows)),
-      trusted(COMMANDS.showRunOutput, "showing a run’s output", (rows) => this.showOutput(rows)),
-      on(COMMANDS.stopRun, "stopping a run", (rows) => this.stop(rows)),
-      on(COMMANDS.pauseWorker, "pausing a worker", (rows) => this.pause(rows)),
-      on(COMMANDS.copyRunCommand, "copying a command", (rows) => this.copy(rows)),
-      on(COMMANDS.forgetRun, "forgetting a run", (rows) => this.forget(rows)),
-      on(COMMANDS.showRunLine, "showing a line", showLine),
-      on(COMMANDS.presets, "changing presets", () => managePresets(this.parts)),
-    ];
+    started: Set<string>,
+    reviewed: ReviewTexts,
+  ) {
+    this.starting = new Starting(parts, store, output, started);
+    this.guided = new Guided(parts, this.starting, reviewed);
   }
 
-  private async run(args: readonly unknown[]): Promise<string | undefined> {
+  async run(args: readonly unknown[]): Promise<string | undefined> {
     const draft = draftOf(args);
     if (draft === undefined) {
       throw noProgram();
@@ -65,34 +44,39 @@ export class RunCommands {
     return await this.starting.run(draft);
   }
 
-  private async runForm(args: readonly unknown[]): Promise<string | undefined> {
+  async runForm(args: readonly unknown[]): Promise<string | undefined> {
     return await this.guided.run("Run on Ray", draftOf(args) ?? emptyDraft());
   }
 
   /** With the preset that fits. */
-  private async debugRun(args: readonly unknown[]): Promise<string | undefined> {
+  async debugRun(args: readonly unknown[]): Promise<string | undefined> {
     return await this.guided.run("Debug Run", { ...(draftOf(args) ?? emptyDraft()), preset: "" });
   }
 
   /** With nsys, and no stop that would be measured. */
-  private async profile(args: readonly unknown[]): Promise<string | undefined> {
+  async profile(args: readonly unknown[]): Promise<string | undefined> {
     const draft = draftOf(args) ?? emptyDraft();
     return await this.guided.run("Profile Workers", { ...draft, profile: NEW_PROFILE });
   }
 
+  /** By a configuration of launch.json. */
+  launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
+    return launch(this.parts, this.store, this.starting, this.guided, folder, config);
+  }
+
   /** What this window ran last; before there is any, the program in the editor. */
-  private async runAgain(args: readonly unknown[]): Promise<string | undefined> {
+  async runAgain(args: readonly unknown[]): Promise<string | undefined> {
     const runs = await this.store.now();
     const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
     return last === undefined ? await this.run(args) : await this.starting.again(last);
   }
 
-  private async restart(rows: readonly Row[]): Promise<string | undefined> {
+  async restart(rows: readonly Row[]): Promise<string | undefined> {
     const run = await this.oneOf(rows, (one) => one.can_restart, "Restart which run?");
     return run && (await this.starting.again(run));
   }
 
-  private async stop(rows: readonly Row[]): Promise<void> {
+  async stop(rows: readonly Row[]): Promise<void> {
     const run = await this.oneOf(rows, isLive, "Stop which run?");
     const asks = run !== undefined && run.confirm_stop !== "";
     const title = `Stop ${run?.name ?? ""}?`;
@@ -102,28 +86,42 @@ export class RunCommands {
     await this.parts.sidecar.request(STOP, { id: run.id, confirmed: asks });
   }
 
-  private async showOutput(rows: readonly Row[]): Promise<void> {
+  async showOutput(rows: readonly Row[]): Promise<void> {
     const run = await this.oneOf(rows, () => true, "The output of which run?");
     if (run !== undefined) {
       await this.output.show(run.id, false);
     }
   }
 
-  private async copy(rows: readonly Row[]): Promise<void> {
+  async copy(rows: readonly Row[]): Promise<void> {
     const run = await this.oneOf(rows, () => true, "The command of which run?");
     if (run !== undefined) {
       await vscode.env.clipboard.writeText(run.command);
     }
   }
 
-  private async forget(rows: readonly Row[]): Promise<void> {
+  async forget(rows: readonly Row[]): Promise<void> {
     const run = await this.oneOf(rows, (one) => !isLive(one), "Forget which run?");
     if (run !== undefined) {
       await this.parts.sidecar.request(FORGET, { id: run.id });
     }
   }
 
-  private async pause(rows: readonly Row[]): Promise<void> {
+  async showLine(rows: readonly Row[]): Promise<void> {
+    const [row] = rows;
+    if (row?.row === "runLine") {
+      const { path, line, moved_to, state } = row.line;
+      const at = (state === "moved" ? moved_to : line) - 1;
+      const selection = new vscode.Range(at, 0, at, 0);
+      await vscode.window.showTextDocument(vscode.Uri.file(path), { selection, preview: true });
+    }
+  }
+
+  managePresets(): Promise<void> {
+    return managePresets(this.parts);
+  }
+
+  async pause(rows: readonly Row[]): Promise<void> {
     const [row] = rows;
     const given = row?.row === "runWorker" ? { run: row.run, worker: row.worker } : undefined;
     const picked = given ?? (await pickWorker(await this.store.now()));
@@ -161,16 +159,6 @@ export class RunCommands {
       run,
     }));
     return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.run;
-  }
-}
-
-async function showLine(rows: readonly Row[]): Promise<void> {
-  const [row] = rows;
-  if (row?.row === "runLine") {
-    const { path, line, moved_to, state } = row.line;
-    const at = (state === "moved" ? moved_to : line) - 1;
-    const selection = new vscode.Range(at, 0, at, 0);
-    await vscode.window.showTextDocument(vscode.Uri.file(path), { selection, preview: true });
   }
 }
 

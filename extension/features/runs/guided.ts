@@ -5,15 +5,16 @@ import { NO_PRESET, type Draft } from "./draft";
 import { Form } from "./form";
 import type { Proposal } from "./messages";
 import { saveAnswers } from "./presets";
-import type { Review } from "./review";
+import { review } from "./review";
 import { agreementOf, type ReviewAnswer } from "./review_model";
+import type { ReviewTexts } from "./review_texts";
 import type { Starting } from "./starting";
 
 export class Guided {
   constructor(
     private readonly parts: Parts,
     private readonly starting: Starting,
-    private readonly review: Review,
+    private readonly texts: ReviewTexts,
   ) {}
 
   /** From the form to the review and back, until the person starts it or leaves; the id of the run. */
@@ -49,7 +50,7 @@ export class Guided {
   /** What the person makes of what would change; nothing would without a preset. */
   private async answerTo(proposal: Proposal, draft: Draft): Promise<ReviewAnswer> {
     for (;;) {
-      const answer = draft.preset === NO_PRESET ? "start" : await this.review.of(proposal);
+      const answer = draft.preset === NO_PRESET ? "start" : await review(this.texts, proposal);
       if (answer !== "save") {
         return answer;
       }

@@ -1,6 +1,6 @@
-/** `"request": "launch"` of launch.json: starts a run, whose stops then come to the front. */
+/** Starts what a configuration of launch.json says; a preset is reviewed until it has been agreed to. */
 
-import * as vscode from "vscode";
+import type { DebugConfiguration } from "vscode";
 
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
@@ -8,61 +8,59 @@ import { NO_PRESET } from "./draft";
 import type { Guided } from "./guided";
 import { draftOfLaunch } from "./launch_model";
 import { agreementOf } from "./review_model";
-import { doTask } from "./tasks";
-import { ifTrusted } from "./trust";
 import type { Starting } from "./starting";
-import { workspaceFolder } from "./surroundings";
+import type { RunsStore } from "./store";
+import { doTask } from "./tasks";
 
 /** Under this name the texts of what the person has agreed to are kept for the workspace. */
 const AGREED = "runs.agreed";
 /** More than a person has configurations. */
 const KEPT = 50;
 
-/**
- * The run is no debug session of its own: each of its workers that stops becomes one.  So the configuration
- * is given up once the run has started.
- */
-export class Launch implements vscode.DebugConfigurationProvider {
-  constructor(
-    private readonly parts: Parts,
-    private readonly starting: Starting,
-    private readonly guided: Guided,
-  ) {}
-
-  async resolveDebugConfigurationWithSubstitutedVariables(
-    folder: vscode.WorkspaceFolder | undefined,
-    config: vscode.DebugConfiguration,
-  ): Promise<vscode.DebugConfiguration | undefined> {
-    if (config.request !== "launch") {
-      return config;
-    }
-    await this.parts.errors.shown("starting a run", () =>
-      ifTrusted(() => this.start(folder?.uri.fsPath ?? workspaceFolder(), config)),
-    );
-    return undefined;
+export async function launch(
+  parts: Parts,
+  store: RunsStore,
+  starting: Starting,
+  guided: Guided,
+  folder: string,
+  config: DebugConfiguration,
+): Promise<void> {
+  const { workspaceState } = parts.context;
+  const draft = draftOfLaunch(
+    { breakOnFailure: setting("runs.breakOnFailure"), ...config },
+    folder,
+  );
+  if (config["preLaunchTask"] !== undefined) {
+    await doTask(String(config["preLaunchTask"]), "preLaunchTask");
   }
-
-  private async start(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    const said = { breakOnFailure: setting("runs.breakOnFailure"), ...config };
-    const draft = draftOfLaunch(said, folder);
-    if (config["preLaunchTask"] !== undefined) {
-      await doTask(String(config["preLaunchTask"]));
-    }
-    const proposal = await this.starting.prepare(draft);
-    const agreement = agreementOf(draft, proposal);
-    if (draft.preset === NO_PRESET || this.agreed.includes(agreement)) {
-      await this.starting.start(proposal);
-      return;
-    }
-    const started = await this.guided.reviewed("Run on Ray", draft);
-    // What was changed on the way is not what the configuration says the next time.
-    if (started?.agreed === agreement) {
-      const agreed = [agreement, ...this.agreed].slice(0, KEPT);
-      await this.parts.context.workspaceState.update(AGREED, agreed);
-    }
+  const proposal = await starting.prepare(draft);
+  const agreement = agreementOf(draft, proposal);
+  const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
+  if (draft.preset === NO_PRESET || agreed.includes(agreement)) {
+    doAfter(parts, store, config, await starting.start(proposal));
+    return;
   }
+  const started = await guided.reviewed("Run on Ray", draft);
+  doAfter(parts, store, config, started?.id);
+  // What was changed on the way is not what the configuration says the next time.
+  if (started?.agreed === agreement) {
+    await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
+  }
+}
 
-  private get agreed(): readonly string[] {
-    return this.parts.context.workspaceState.get<readonly string[]>(AGREED) ?? [];
+/** A window that is closed before the run is over does nothing more for it. */
+function doAfter(
+  { errors }: Parts,
+  store: RunsStore,
+  config: DebugConfiguration,
+  id: string | undefined,
+): void {
+  const name: unknown = config["postDebugTask"];
+  if (id !== undefined && typeof name === "string") {
+    void errors.shown("the task after a run", async () => {
+      await store.now();
+      await store.over(id, undefined);
+      await doTask(name, "postDebugTask");
+    });
   }
 }

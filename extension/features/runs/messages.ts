@@ -133,7 +133,7 @@ export interface Run {
   readonly id: string;
   readonly name: string;
   readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job";
-  readonly state: "starting" | "running" | "stopped_at" | "stopping" | "ended" | "failed" | "unwatched";
+  readonly state: "starting" | "running" | "stopped_at" | "stopping" | "stopped" | "ended" | "failed" | "unwatched";
   readonly started: number;
   readonly ended: number;
   readonly code: number | null;

@@ -32,6 +32,7 @@ const LOOKS: Readonly<Record<Run["state"], Look>> = {
   running: { icon: "play-circle", color: "charts.green", word: "running" },
   stopped_at: { icon: "debug-pause", color: "charts.orange", word: "stopped" },
   stopping: { icon: "loading~spin", word: "stopping" },
+  stopped: { icon: "debug-stop", color: "disabledForeground", word: "stopped" },
   ended: { icon: "pass", color: "disabledForeground", word: "ended" },
   failed: { icon: "error", color: "list.errorForeground", word: "failed" },
   unwatched: { icon: "warning", color: "list.warningForeground", word: "not watched any more" },
@@ -49,7 +50,7 @@ const ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "
 
 /** Whether the program of a run goes on. */
 export function isLive({ state }: Run): boolean {
-  return state !== "ended" && state !== "failed";
+  return state !== "stopped" && state !== "ended" && state !== "failed";
 }
 
 /** Runs; below each what became of its breakpoints where that is worth a word, and its workers. */
@@ -69,6 +70,22 @@ export function runsTexts(view: RunsView, row: RunsRow): RowTexts {
     case "runLine":
       return lineTexts(row);
   }
+}
+
+/** What is to be known of the breakpoints in a file that are not where they were set, by their line. */
+export function lineNotes(
+  { runs }: Runs,
+  path: string,
+): readonly { readonly line: number; readonly text: string }[] {
+  const notes = runs
+    .filter(isLive)
+    .flatMap((run) =>
+      run.lines
+        .filter((one) => one.path === path && /^(moved|unreachable)$/.test(one.state))
+        .map((one) => [one.line, plain(lineSentence(run, one), 500)] as const),
+    );
+  // Of several runs of one program the newest says it.
+  return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
 }
 
 function lineRows(run: Run): RunLineRow[] {
@@ -116,8 +133,9 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
 /** "2 of 8 workers stopped", "failed with code 1". */
 function stateOf(run: Run): string {
   const { word } = LOOKS[run.state];
-  if (run.state === "failed" || run.state === "ended") {
-    return run.code === null || run.code === 0 ? word : `${word} with code ${run.code}`;
+  if (!isLive(run)) {
+    // What a program says that was told to end is of no interest.
+    return run.state === "failed" && run.code !== null ? `${word} with code ${run.code}` : word;
   }
   const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
   return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;
@@ -197,9 +215,9 @@ function lineSentence(run: Run, line: RunLine): string {
   }
   switch (line.state) {
     case "moved":
-      return `stops at line ${line.moved_to}, the next one with code`;
+      return `stops at line ${line.moved_to}, the nearest with code`;
     case "unreachable":
-      return "cannot be reached: there is no code at or below this line";
+      return "cannot be reached: there is no code near this line";
     case "pending":
       return isLive(run) ? "no process has loaded this file yet" : "no process loaded this file";
     case "verified":

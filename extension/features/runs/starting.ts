@@ -15,16 +15,14 @@ import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython, windowName } from "./surroundings";
 
 const SUBMIT = "Submit";
-const START_IT = "Start";
 
 export class Starting {
-  /** Ids of what this window has started, runs of a terminal among them. */
-  readonly started = new Set<string>();
-
+  /** The ids of what is started are put into `started`. */
   constructor(
     private readonly parts: Parts,
     private readonly store: RunsStore,
     private readonly output: Output,
+    private readonly started: Set<string>,
   ) {}
 
   /** What would be started now, with the breakpoints of the gutter. */
@@ -45,7 +43,8 @@ export class Starting {
 
   async start(proposal: Proposal): Promise<string | undefined> {
     const { plan, confirm, title } = proposal;
-    if (confirm !== "" && !(await isConfirmed(title, confirm, START_IT))) {
+    const question = `Submit ${plan.name} to SLURM?`;
+    if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
     const { id } = await longWork(`Starting ${plain(title)}`, (options) =>

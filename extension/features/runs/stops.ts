@@ -7,7 +7,6 @@ import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import type { Run, Runs } from "./messages";
-import type { Starting } from "./starting";
 import { nextStop, stopKey, stoppedIn, type Stop, type Target } from "./stop_model";
 import type { RunsStore } from "./store";
 import type { Standing } from "./standing";
@@ -24,10 +23,11 @@ export class Stops implements Disposable {
   private isFirst = true;
   private isAttaching = false;
 
+  /** In `started` are the ids of what this window has started, runs of a terminal among them. */
   constructor(
     private readonly parts: Parts,
     private readonly store: RunsStore,
-    private readonly starting: Starting,
+    private readonly started: ReadonlySet<string>,
     private readonly standing: Standing,
   ) {
     this.subscriptions = [
@@ -107,7 +107,7 @@ export class Stops implements Disposable {
   }
 
   private isOurs(run: Run): boolean {
-    return isOfThisWindow(run) || this.starting.started.has(run.id);
+    return isOfThisWindow(run) || this.started.has(run.id);
   }
 
   /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */

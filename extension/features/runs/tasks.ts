@@ -1,25 +1,29 @@
-/** The task that a launch.json wants done before its run. */
+/** The tasks that a launch.json wants done before its run and after it. */
 
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 
 /** Resolves when it has ended well; the editor itself runs it only for configurations that become a session. */
-export async function doTask(name: string): Promise<void> {
+export async function doTask(
+  name: string,
+  attribute: "preLaunchTask" | "postDebugTask",
+): Promise<void> {
   const tasks = await vscode.tasks.fetchTasks();
   const task = tasks.find((one) => one.name === name || `${one.source}: ${one.name}` === name);
   if (task === undefined) {
     throw new EaglerayError(
       "no-task",
-      `There is no task “${name}”, which the configuration wants done first.`,
-      "Look at “preLaunchTask” in launch.json, and at tasks.json.",
+      `There is no task “${name}”, which the configuration wants done.`,
+      `Look at “${attribute}” in launch.json, and at tasks.json.`,
     );
   }
   const code = await ended(task);
   if (code !== 0) {
+    const then = attribute === "preLaunchTask" ? "nothing was started" : "the run is over";
     throw new EaglerayError(
       "task-failed",
-      `The task “${name}” ended with code ${code ?? "unknown"}; nothing was started.`,
+      `The task “${name}” ended with code ${code ?? "unknown"}; ${then}.`,
       "Its terminal says why.",
     );
   }

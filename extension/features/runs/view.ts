@@ -36,16 +36,7 @@ export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
   };
   owned.add(runs.onChanged(redraw));
   owned.add(parts.profiled.onChanged(redraw));
-  const timer = setInterval(() => {
-    if (tree.view.visible && runs.value.runs.some(isLive)) {
-      tree.redraw();
-    }
-  }, REDRAW_MS);
-  owned.add({
-    dispose: () => {
-      clearInterval(timer);
-    },
-  });
+  tree.redrawEvery(REDRAW_MS, () => runs.value.runs.some(isLive));
   return owned;
 }
 

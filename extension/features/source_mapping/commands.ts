@@ -1,11 +1,10 @@
-/** The commands of the source-mapping feature. */
+/** What the commands of the source-mapping feature do; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
-import { pausedWorkersOf } from "../../common/rows";
+import { pausedWorkersOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
-import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { showDifference } from "./differences";
 import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
@@ -14,24 +13,8 @@ import { askFolder } from "./question";
 import { localOf, placeOf } from "./sessions";
 import { WORKER_SCHEME, workerUri } from "./worker_files";
 
-export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const command = (
-    id: string,
-    doing: string,
-    run: (args: unknown[]) => Promise<void>,
-  ): vscode.Disposable =>
-    vscode.commands.registerCommand(id, (...args: unknown[]) =>
-      parts.errors.shown(doing, () => run(args)),
-    );
-  return [
-    command(COMMANDS.setLocalFolder, "setting the local folder", (args) =>
-      setLocalFolder(parts, args),
-    ),
-    command(COMMANDS.openWorkerFile, "opening the worker’s file", () => openWorkerFile(parts)),
-    command(COMMANDS.compareWithWorker, "comparing with the worker", async () => {
-      await showDifference(await fileInView(parts));
-    }),
-  ];
+export async function compareWithWorker(parts: Parts): Promise<void> {
+  await showDifference(await fileInView(parts));
 }
 
 /**
@@ -41,12 +24,12 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
  * 2. else the file at which the session in focus stopped, when its worker is of the cluster;
  * 3. else a folder of the worker that the person types in.
  */
-async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<void> {
-  const cluster = await clusterFor(parts, args);
+export async function setLocalFolder(parts: Parts, rows: readonly Row[]): Promise<void> {
+  const cluster = await clusterFor(parts, rows);
   if (cluster === undefined) {
     return;
   }
-  const stop = stopOf(parts, args, cluster);
+  const stop = stopOf(rows, cluster);
   const remote = stop === "" ? await typedFolder(parts, cluster) : stop;
   const local = remote === undefined ? undefined : await askFolder(remote);
   if (remote !== undefined && local !== undefined) {
@@ -58,8 +41,8 @@ async function setLocalFolder(parts: Parts, args: readonly unknown[]): Promise<v
   }
 }
 
-function stopOf(parts: Parts, args: readonly unknown[], cluster: string): string {
-  const [worker] = pausedWorkersOf(parts.selection.of(args));
+function stopOf(rows: readonly Row[], cluster: string): string {
+  const [worker] = pausedWorkersOf(rows);
   if (worker?.location) {
     return worker.location.path;
   }
@@ -78,8 +61,8 @@ async function typedFolder(parts: Parts, cluster: string): Promise<string | unde
   });
 }
 
-async function clusterFor(parts: Parts, args: readonly unknown[]): Promise<string | undefined> {
-  for (const row of parts.selection.of(args)) {
+async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | undefined> {
+  for (const row of rows) {
     if (row.row === "cluster") {
       return row.cluster.id;
     }
@@ -98,7 +81,7 @@ async function clusterFor(parts: Parts, args: readonly unknown[]): Promise<strin
     ?.description;
 }
 
-async function openWorkerFile(parts: Parts): Promise<void> {
+export async function openWorkerFile(parts: Parts): Promise<void> {
   const document = await vscode.workspace.openTextDocument(workerUri(await fileInView(parts)));
   await vscode.window.showTextDocument(document, { preview: true });
 }

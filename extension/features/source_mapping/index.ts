@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { DEBUG_TYPE } from "../../contributions";
+import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
-import { registerCommands } from "./commands";
 import { MappingConfigurations } from "./configurations";
 import { sayDifferences } from "./differences";
 import { Question } from "./question";
@@ -19,6 +19,18 @@ export function register(parts: Parts): Disposable[] {
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, configurations),
     vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(parts)),
     sayDifferences(parts),
-    ...registerCommands(parts),
+    ...registerCommands(parts, () => import("./commands.js"), [
+      [
+        COMMANDS.setLocalFolder,
+        "setting the local folder",
+        (to, rows) => to.setLocalFolder(parts, rows),
+      ],
+      [COMMANDS.openWorkerFile, "opening the worker’s file", (to) => to.openWorkerFile(parts)],
+      [
+        COMMANDS.compareWithWorker,
+        "comparing with the worker",
+        (to) => to.compareWithWorker(parts),
+      ],
+    ]),
   ];
 }

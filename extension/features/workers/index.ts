@@ -2,13 +2,14 @@
 
 import * as vscode from "vscode";
 
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
+import { lazily } from "../../common/lazily";
 import { workersOf } from "../../common/rows";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { AllWorkersView } from "./all_view";
 import { Followers } from "./following";
-import { LogCommands } from "./log_commands";
 import { LogDocuments } from "./log_documents";
 import { OPEN_LOG } from "./messages";
 import { notifications } from "./notification";
@@ -20,6 +21,10 @@ export function register(parts: Parts): Disposable[] {
     async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text,
   );
   const followers = new Followers(parts.sidecar);
+  const logs = lazily(async () => {
+    const { LogCommands } = await import("./log_commands.js");
+    return new LogCommands(parts, documents, followers);
+  });
   return [
     documents,
     followers,
@@ -27,7 +32,13 @@ export function register(parts: Parts): Disposable[] {
     new AllWorkersView(parts),
     ...watching(parts),
     ...notifications(parts),
-    ...new LogCommands(parts, documents, followers).register(),
+    ...registerCommands(parts, logs, [
+      [COMMANDS.openLog, "opening a log", (to, rows) => to.open(rows, "out")],
+      [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
+      [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],
+      [COMMANDS.stopFollowing, "ending a follower", (to, rows) => to.stopFollowing(rows)],
+      [COMMANDS.searchLogs, "searching logs", (to, rows) => to.search(rows)],
+    ]),
     vscode.commands.registerCommand(COMMANDS.copyWorkerId, async (...args: unknown[]) => {
       const ids = workersOf(parts.selection.of(args)).map((worker) => worker.worker_id);
       await vscode.env.clipboard.writeText(ids.join("\n"));

@@ -1,11 +1,9 @@
-/** The commands about logs: open, follow, stop following, search. */
+/** What the commands about logs do: open, follow, stop following, search; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../../common/disposables";
 import { workersOf, type Row, type WorkerName } from "../../common/rows";
 import { count, plain } from "../../common/texts";
-import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Followers } from "./following";
 import { linksTo, type LogDocuments } from "./log_documents";
@@ -21,26 +19,7 @@ export class LogCommands {
     private readonly followers: Followers,
   ) {}
 
-  register(): Disposable[] {
-    const { errors, selection } = this.parts;
-    const on = (
-      id: string,
-      doing: string,
-      work: (rows: readonly Row[]) => Promise<unknown>,
-    ): Disposable =>
-      vscode.commands.registerCommand(id, (...args: unknown[]) =>
-        errors.shown(doing, () => work(selection.of(args))),
-      );
-    return [
-      on(COMMANDS.openLog, "opening a log", (rows) => this.open(rows, "out")),
-      on(COMMANDS.openErrorLog, "opening a log", (rows) => this.open(rows, "err")),
-      on(COMMANDS.followLog, "following a log", (rows) => this.follow(rows)),
-      on(COMMANDS.stopFollowing, "ending a follower", (rows) => this.stopFollowing(rows)),
-      on(COMMANDS.searchLogs, "searching logs", (rows) => this.search(rows)),
-    ];
-  }
-
-  private async open(rows: readonly Row[], stream: Stream): Promise<void> {
+  async open(rows: readonly Row[], stream: Stream): Promise<void> {
     const worker = await this.oneOf(rows);
     if (worker === undefined) {
       return;
@@ -51,14 +30,14 @@ export class LogCommands {
     await this.documents.show(logTitle(worker, stream), logDocument(log, LINES), "end");
   }
 
-  private async follow(rows: readonly Row[]): Promise<void> {
+  async follow(rows: readonly Row[]): Promise<void> {
     const worker = await this.oneOf(rows);
     if (worker !== undefined) {
       await this.followers.follow(worker, "out");
     }
   }
 
-  private async stopFollowing(rows: readonly Row[]): Promise<void> {
+  async stopFollowing(rows: readonly Row[]): Promise<void> {
     const ids = workersOf(rows).map((worker) => worker.worker_id);
     const ofRows = this.followers.active.filter((one) => ids.includes(one.worker.worker_id));
     const stopped = ofRows.length > 0 ? ofRows : await this.pickFollowers();
@@ -78,7 +57,7 @@ export class LogCommands {
     return picked.map((item) => item.follower);
   }
 
-  private async search(rows: readonly Row[]): Promise<void> {
+  async search(rows: readonly Row[]): Promise<void> {
     const scope = this.scopeOf(rows);
     const typed = scope && (await askPattern(scope.where));
     if (scope === undefined || typed === undefined || typed === "") {

@@ -47,16 +47,7 @@ export function pausedView(parts: Parts): Disposable {
       tree.redraw();
     }),
   );
-  const timer = setInterval(() => {
-    if (tree.view.visible && parts.paused.value.groups.length > 0) {
-      tree.redraw();
-    }
-  }, REDRAW_MS);
-  owned.add({
-    dispose: () => {
-      clearInterval(timer);
-    },
-  });
+  tree.redrawEvery(REDRAW_MS, () => parts.paused.value.groups.length > 0);
   return owned;
 }
 

@@ -33,7 +33,7 @@ STANDS = "_eagleray_stands"
 
 def tell(call: int, function: str, *arguments: Any) -> None:
     """Runs a function of this module and sends its answer as an event that no editor gets to see."""
-    import pydevd  # type: ignore[import-not-found]
+    import pydevd
 
     data = {"call": call, "answer": globals()[function](*arguments)}
     body = {"category": "telemetry", "output": TOLD, "data": data}

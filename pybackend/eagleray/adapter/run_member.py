@@ -49,6 +49,7 @@ class Member:
         self._registry = registry
         self._routes = routes
         self._said: dict[str, Any] = {}
+        self._asked = 0
         self._who = who({})
         self._problem = ""
         self._control = RunControl(gate, routes, self._hello, self._take, lambda: gone(self))
@@ -147,6 +148,7 @@ class Member:
 
     def _hello(self, said: dict[str, Any]) -> None:
         self._said = said
+        self._asked = _number(said.get("wait"))
         self._who = who(said)
         self._control.say("breakpoints", breakpoints=self._lines())
         for child in self._who.held:
@@ -171,21 +173,23 @@ class Member:
             self._listens.set()
         if event in ("waiting", "files"):
             new = [path for path, file in self._who.files.items() if before.get(path) != file]
-            self._has_files(new)
+            self._has_files(new, _number(line.get("wait")))
         elif event in ("who", "listening"):
             self._consider()
         self._run.changed()
 
-    def _has_files(self, new: list[str]) -> None:
-        """The worker waits until the lines of its new files are set."""
+    def _has_files(self, new: list[str], asked: int) -> None:
+        """A worker that asks, with a number, waits until the lines of its new files are set."""
+        self._asked = asked or self._asked
         if 0 in self._attached:
-            self._begin(self._go(new))
+            self._begin(self._go(new, asked))
         else:
             self._consider()
 
-    async def _go(self, new: list[str]) -> None:
+    async def _go(self, new: list[str], asked: int) -> None:
         await self._set_lines(new)
-        self._control.say("go")
+        if asked:
+            self._control.say("go", asked=asked)
 
     def _consider(self) -> None:
         has_lines = any(self._run.lines.has(path) for path in self._who.files)
@@ -227,13 +231,15 @@ class Member:
             child,
         )
         self._attached[child] = one
+        # The lines of files that it asks for from now on are not set by attaching.
+        asked = self._asked
         try:
             await one.attach(self._registry)
         except BaseException:
             self._ended(one)
             raise
         self._map(one)
-        self._control.say("go")
+        self._control.say("go", asked=asked)
         self._run.changed()
 
     async def _set_lines(self, paths: list[str]) -> None:
@@ -280,3 +286,7 @@ class Member:
             log.info("%s: %s", self._who.name, error.code)
             self._problem = self._problem or error.message
             self._run.changed()
+
+
+def _number(said: object) -> int:
+    return said if isinstance(said, int) else 0

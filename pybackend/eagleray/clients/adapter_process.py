@@ -8,11 +8,11 @@ import fcntl
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from eagleray.clients.detached import start_detached
 from eagleray.common.adapter_errors import adapter_not_started
 from eagleray.common.paths import home, run_folder
 
@@ -51,20 +51,9 @@ def command() -> list[str]:
 
 def _spawned(output: BinaryIO) -> subprocess.Popen[bytes]:
     try:
-        process = subprocess.Popen(
-            command(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd="/",
-            start_new_session=True,
-            close_fds=True,
-        )
+        return start_detached(command(), output)
     except OSError as error:
         raise adapter_not_started(str(error)) from error
-    # Somebody must wait for it, or it would stay as a zombie once it ends by itself.
-    threading.Thread(target=process.wait, daemon=True, name="adapter").start()
-    return process
 
 
 async def _looks() -> AsyncIterator[None]:

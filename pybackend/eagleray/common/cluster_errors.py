@@ -98,7 +98,7 @@ def stranger_listens(cluster: str, port: int) -> EaglerayError:
 def ca_needed(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ca-needed",
-        f"The certificate of {printable(address)} comes from an authority that this machine does not know.",
+        f"This machine does not know the authority behind the certificate of {printable(address)}.",
         "Name the file with that authority's certificate (PEM) for this cluster.",
         detail,
     )

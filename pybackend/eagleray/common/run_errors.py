@@ -144,6 +144,22 @@ def not_python(path: str) -> EaglerayError:
     )
 
 
+def narrow_export(command: str) -> EaglerayError:
+    return EaglerayError(
+        "narrow-export",
+        f"“{printable(command, 300)}” hands only some variables on, so that nothing stops in its job.",
+        "Add EAGLERAY_RUN and PYTHONPATH to its `--export`, or write `--export=ALL`.",
+    )
+
+
+def copy_not_there(copy: str, where: str) -> EaglerayError:
+    return EaglerayError(
+        "copy-not-there",
+        f"{printable(where)} does not see the copy of the script that is run in its place, {printable(copy, 300)}.",
+        "Set EAGLERAY_HOME to a folder that both machines see, or end the script with “$@” and plain line ends.",
+    )
+
+
 # --- what is said of a run when it is over --------------------------------------------------
 
 

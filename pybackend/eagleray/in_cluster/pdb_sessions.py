@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
 NAMESPACE = b"ray_pdb"
 PREFIX = b"RAY_PDB_"
@@ -30,9 +31,11 @@ TRACEBACK = 8000
 
 def main() -> None:
     asked = json.loads(os.environ["EAGLERAY_ASKED"])
-    from ray._raylet import GcsClient  # type: ignore[attr-defined]
+    from ray import _raylet
 
-    kept = Kept(GcsClient(address=os.environ["RAY_ADDRESS"]))
+    # Ray's own description of this module does not name what is compiled.
+    raylet: Any = _raylet
+    kept = Kept(raylet.GcsClient(address=os.environ["RAY_ADDRESS"]))
     follow = asked["follow"].encode()
     sessions = kept.followed(follow, asked["seconds"]) if follow else kept.waiting()
     sys.stdout.write("\n" + asked["mark"] + json.dumps(sessions) + "\n")
@@ -44,11 +47,11 @@ def main() -> None:
 class Kept:
     """What Ray keeps of its pdb, in the key-value store of the cluster."""
 
-    def __init__(self, client: object) -> None:
+    def __init__(self, client: Any) -> None:
         self._client = client
 
     def waiting(self) -> "list[dict[str, object]]":
-        keys = self._client.internal_kv_keys(PREFIX, NAMESPACE)  # type: ignore[attr-defined]
+        keys = self._client.internal_kv_keys(PREFIX, NAMESPACE)
         own = [key for key in keys if key.startswith(PREFIX) and not key.startswith(HOP)]
         return [found for key in own[:MOST] for found in [self._session(key)] if found]
 
@@ -76,7 +79,7 @@ class Kept:
         return shortened(key[len(PREFIX) :], value) if "pdb_address" in value else None
 
     def _value(self, key: bytes) -> "dict[str, object]":
-        text = self._client.internal_kv_get(key, NAMESPACE)  # type: ignore[attr-defined]
+        text = self._client.internal_kv_get(key, NAMESPACE)
         try:
             value = json.loads(text) if text and len(text) <= LARGEST else None
         except (ValueError, RecursionError):
@@ -84,7 +87,7 @@ class Kept:
         return value if isinstance(value, dict) else {}
 
     def _remove(self, key: bytes) -> None:
-        self._client.internal_kv_del(key, False, NAMESPACE)  # type: ignore[attr-defined]
+        self._client.internal_kv_del(key, False, NAMESPACE)
 
 
 def shortened(session: bytes, value: "dict[str, object]") -> "dict[str, object]":

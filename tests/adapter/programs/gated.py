@@ -14,12 +14,13 @@ HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])
 asked = threading.Event()
 gone = threading.Event()
+asked_for = 0
 spinning = {1}
 
 
 def on_line(line):
     print("line", json.dumps(line), flush=True)
-    if line["op"] == "go":
+    if line["op"] == "go" and line["asked"] == asked_for:
         gone.set()
     if line["op"] == "debug":
         if os.environ.get("NO_DEBUGPY"):
@@ -47,8 +48,10 @@ def spin():
 
 
 def load(path, shown):
+    global asked_for
     gone.clear()
-    ours.say("files", files={HERE: HERE, shown: path}, wait=True)
+    asked_for += 1
+    ours.say("files", files={HERE: HERE, shown: path}, wait=asked_for)
     gone.wait(60)
     spec = importlib.util.spec_from_file_location("late", path)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -1,5 +1,9 @@
-"""Tasks that wait in Ray's own pdb: `first` and `second` side by side, `calling`, which calls another, and `failing`."""
+"""Tasks that wait in Ray's own pdb: `first` and `second` side by side, `calling`, which calls another, and `failing`.
 
+Its workers are debugged as its own environment says, whatever that of the cluster says.
+"""
+
+import os
 import sys
 
 import ray
@@ -48,7 +52,8 @@ def failing(value: int) -> float:
 
 
 def main(shapes: list[str]) -> None:
-    ray.init(log_to_driver=False)
+    asked = {name: value for name, value in os.environ.items() if name.startswith("RAY_DEBUG")}
+    ray.init(log_to_driver=False, runtime_env={"env_vars": asked} if asked else None)
     second = Second.options(name="adder").remote()
     started = {
         "first": lambda: first.remote(21),

@@ -56,7 +56,7 @@ def with_script(folder: Path, name: str, newline: str = "\n") -> Path:
 
 
 def plan_of(folder: Path, *argv: str, kind: str = "script", **more: object) -> RunPlan:
-    return RunPlan(kind=kind, argv=argv, cwd=str(folder), name="run", **more)  # type: ignore[arg-type]
+    return RunPlan(kind=kind, argv=argv, cwd=str(folder), name="run", **more)
 
 
 def read(plan: RunPlan, python: str = "python3") -> Facts:

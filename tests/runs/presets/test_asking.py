@@ -26,7 +26,7 @@ async def nothing(asked: str) -> str:
 @pytest.fixture
 def handlers(tmp_path: Path) -> Handlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
-    runs = Runs(Records(tmp_path / "home" / "runs"), None)  # type: ignore[arg-type]
+    runs = Runs(Records(tmp_path / "home" / "runs"), None)
     return Handlers(runs, Preparing(nothing, nothing, nothing), presets)
 
 

@@ -53,7 +53,7 @@ def added(plan: RunPlan, after: RunPlan, folder: Path) -> list[str]:
     first = run(plan, folder)[-1]["argv"]
     then = run(after, folder)[-1]["argv"]
     assert then[: len(first)] == first
-    return then[len(first) :]  # type: ignore[no-any-return]
+    return then[len(first) :]
 
 
 CASES = [

@@ -6,13 +6,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from eagleray.features.runs.presets.table import variables
 
-from tests.ray_cluster import RayCluster, start_cluster
+from tests.ray_cluster import RayCluster
 from tests.runs.presets.checkouts import checkout, plan_of, proposed
 
 pytestmark = pytest.mark.real_ray
@@ -30,12 +29,6 @@ CASES = [
     ("rlinf", "0.4.0", "by_prefix.py", "train.py"),
     ("areal", "1.0.4", "by_schedule.py", "areal_grpo.py"),
 ]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with start_cluster() as started:
-        yield started
 
 
 def placed(folder: Path, program: str, target: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Starts a Ray of its own and two actors; nothing here knows of any debugger."""
+"""Joins a Ray or starts its own, and two actors; nothing here knows of any debugger."""
 
 import ray
 
@@ -20,7 +20,7 @@ class Other:
         return more  # stands: other
 
 
-ray.init(num_cpus=2)
+ray.init()
 policy, other = Policy.remote(), Other.remote()
 print("other", ray.get(other.step.remote(1)), flush=True)
 print("policy", ray.get(policy.step.remote(3)), flush=True)  # stands: driver

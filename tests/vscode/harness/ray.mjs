@@ -29,6 +29,16 @@ export async function startCluster(...options) {
   };
 }
 
+/** Starts tests/fakes/proxy.py before a dashboard, its files in `folder`; `{ address, ca_file, header, stop() }`. */
+export async function startProxy(dashboard, folder) {
+  const words = ["-m", "tests.fakes.proxy", new URL(dashboard).port, folder];
+  const child = spawn(python(), words, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  return {
+    ...JSON.parse(await firstLine(child, "the proxy")),
+    stop: () => child.stdin.end(),
+  };
+}
+
 function firstLine(child, what) {
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);

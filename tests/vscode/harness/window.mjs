@@ -228,18 +228,20 @@ export class Window {
     return this.linesWith(this.page.locator(".monaco-editor .codicon-debug-breakpoint"));
   }
 
-  /** Makes a click in the gutter, until the line has a breakpoint or none, as `wanted` says. */
-  async toggleBreakpoint(line, wanted) {
+  /** Makes one click in the gutter; the mouse stays nowhere, since the hint below it looks like a breakpoint. */
+  async clickGutter(line) {
     const number = this.page.locator(".margin-view-overlays .line-numbers", {
       hasText: new RegExp(`^${line}$`),
     });
+    const box = await number.first().boundingBox();
+    await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
+    await this.rest();
+  }
+
+  /** Makes a click in the gutter, until the line has a breakpoint or none, as `wanted` says. */
+  async toggleBreakpoint(line, wanted) {
     await this.gesture(
-      async () => {
-        const box = await number.first().boundingBox();
-        await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
-        // The hint below the mouse looks like a breakpoint.
-        await this.rest();
-      },
+      () => this.clickGutter(line),
       async () => (await this.breakpointLines()).includes(line) === wanted,
       `line ${line} has ${wanted ? "a" : "no"} breakpoint`,
     );

@@ -175,6 +175,7 @@ def _text(value: Mapping[str, Any], key: str) -> str:
 
 def _number(value: Mapping[str, Any], key: str) -> float:
     found = value.get(key)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return 0.0
     # A number can be too large for what it is used for, or none at all.
-    return float(found) if is_number and abs(found) < 2**53 else 0.0  # type: ignore[arg-type]
+    return float(found) if abs(found) < 2**53 else 0.0

@@ -6,6 +6,7 @@ import asyncio
 import builtins
 from typing import TYPE_CHECKING
 
+import cattrs
 from attrs import Attribute, asdict
 
 from eagleray.clients.own_command import own_command
@@ -192,7 +193,7 @@ def wire_plan(plan: RunPlan) -> messages.Plan:
 def plan_of(said: messages.Plan) -> RunPlan:
     try:
         return plans.of_json(asdict(said))
-    except Exception as error:
+    except (cattrs.BaseValidationError, ValueError, TypeError) as error:
         raise bad_plan(str(error)) from error
 
 

@@ -17,7 +17,7 @@ from eagleray.features.runs.keeping import BEAT_S
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.starters.starting import Ending, Starter
-from eagleray.features.runs.state import RunState
+from eagleray.features.runs.state import Phase, RunState
 
 LOOK_S = 0.5
 
@@ -187,12 +187,15 @@ class Keeper:
     async def _end(self, ending: Ending) -> None:
         await self._watching.last_look()
         state = self._with_reports(self._watching.update(self._state))
-        failed = ending.code != 0 and state.phase != "stopping"
+        if state.phase == "stopping":
+            phase: Phase = "stopped"
+        else:
+            phase = "ended" if ending.code == 0 else "failed"
         note = " ".join(said for said in (ending.note, self._watching.note(ending)) if said)
         self._write(
             evolve(
                 state,
-                phase="failed" if failed else "ended",
+                phase=phase,
                 ended=self._now(),
                 code=ending.code,
                 note=note or state.note,

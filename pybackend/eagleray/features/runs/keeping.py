@@ -8,11 +8,11 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray.clients.detached import start_detached
 from eagleray.clients.own_command import own_command
 from eagleray.clients.process_identity import lives
 from eagleray.common.paths import host_name
@@ -66,20 +66,9 @@ def is_kept(record: Record, state: RunState) -> bool:
 def _spawned(record: Record) -> subprocess.Popen[bytes]:
     with (record.folder / "keeper.log").open("ab") as log:
         try:
-            process = subprocess.Popen(
-                own_command("keep-run", record.id),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                close_fds=True,
-            )
+            return start_detached(own_command("keep-run", record.id), log, subprocess.PIPE)
         except OSError as error:
             raise keeper_not_started(str(error)) from error
-    # Somebody must wait for it, or it would stay as a zombie.
-    threading.Thread(target=process.wait, daemon=True, name="keeper").start()
-    return process
 
 
 def _said(record: Record) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.run_errors import no_program, not_python, other_python
+from eagleray.common.run_errors import narrow_export, no_program, not_python, other_python
 from eagleray.features.runs import kinds
+from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
 from eagleray.features.runs.profile_plan import patterns
@@ -90,6 +92,9 @@ class Preparing:
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
             if here and there and here != there:
                 found.append(other_python(here, there))
+        # It reads scripts, which may lie far away.
+        if command := await asyncio.to_thread(narrowing, plan):
+            found.append(narrow_export(command))
         return found
 
     async def _cluster(self, written: str, kind: Kind) -> str:

@@ -174,7 +174,7 @@ async def _stop_unkept(record: Record, state: RunState) -> None:
             if not lives(program.pid, program.born):
                 break
             await asyncio.sleep(_STEP_S)
-    record.write_state(evolve(state, phase="ended", ended=time.time(), note=program_lost()))
+    record.write_state(evolve(state, phase="stopped", ended=time.time()))
 
 
 def _last_sign(folder: Path) -> float:

@@ -9,7 +9,9 @@ from attrs import frozen
 
 from eagleray.common.profiled import Profiled
 
-Phase = Literal["starting", "running", "stopped_at", "stopping", "ended", "failed", "unwatched"]
+Phase = Literal[
+    "starting", "running", "stopped_at", "stopping", "stopped", "ended", "failed", "unwatched"
+]
 
 _converter = cattrs.Converter()
 
@@ -77,7 +79,7 @@ class RunState:
 
     @property
     def is_over(self) -> bool:
-        return self.phase in ("ended", "failed")
+        return self.phase in ("stopped", "ended", "failed")
 
 
 def to_json(state: RunState) -> dict[str, Any]:

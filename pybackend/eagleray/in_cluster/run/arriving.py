@@ -19,7 +19,7 @@ class Arrivals:
     """A finder in front of all others that finds nothing itself.
 
     `stems`: what the last part of a module's name must be for its file to be looked at, which calls `seen`
-    with file and name.  Both may change at any time.
+    with file and name just before it runs.  Both may change at any time.
     """
 
     def __init__(self) -> None:
@@ -53,11 +53,26 @@ class Arrivals:
             self._busy.is_asking = False
         if spec is None:
             return None
-        if spec.has_location and spec.origin:
-            harmless(self.seen)(spec.origin, name)
-        if name in self._after and spec.loader is not None:
-            spec.loader = Extending(spec.loader, self._after.pop(name))  # type: ignore[assignment]
+        origin = spec.origin if spec.has_location else ""
+
+        def before() -> None:
+            if origin:
+                harmless(self.seen)(origin, name)
+
+        loader: Any = spec.loader
+        if not hasattr(loader, "exec_module"):
+            before()
+        elif name in self._after:
+            loader = Extending(loader, before, lambda module: self._extend(name, module))
+        else:
+            loader = Attended(loader, before)
+        spec.loader = loader
         return spec
+
+    def _extend(self, name: str, module: ModuleType) -> None:
+        extend = self._after.pop(name, None)
+        if extend is not None:
+            extend(module)
 
     def _of_the_others(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
         for finder in sys.meta_path:
@@ -69,23 +84,56 @@ class Arrivals:
         return None
 
 
-class Extending:
-    """A loader that calls `extend` after the one that it stands for; then nothing is left of it."""
+class Attended:
+    """A loader that calls `before` ahead of the one that it stands for; then nothing is left of it.
 
-    def __init__(self, loader: Any, extend: Callable[[ModuleType], object]) -> None:
+    `before` may wait for a debugger.  A finder must not, since no other thread can import anything meanwhile.
+    """
+
+    def __init__(self, loader: Any, before: Callable[[], object]) -> None:
         self._loader = loader
-        self._extend = extend
+        self._before = before
+        self._is_begun = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        self._begin()
+        # The module runs without a frame of ours, which a traceback would show.
+        found: Any = spec.loader
+        if found is self and type(self) is Attended:
+            spec.loader = self._loader
         create = getattr(self._loader, "create_module", None)
         return create(spec) if create else None
+
+    def get_code(self, name: str) -> Any:
+        """So `python -m` runs a module, which is not executed by its loader."""
+        self._begin()
+        return self._loader.get_code(name)
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
+        self._begin()
         self._loader.exec_module(module)
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._before()
+
+
+class Extending(Attended):
+    """Calls `extend` after the module has run."""
+
+    def __init__(
+        self, loader: Any, before: Callable[[], object], extend: Callable[[ModuleType], object]
+    ) -> None:
+        super().__init__(loader, before)
+        self._extend = extend
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
         self._extend(module)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import os
 import sys
 import threading
 import time
-import types
-from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 # From 3.12 on debugpy sees all threads; before, one that C++ started is unknown to it.
@@ -44,19 +39,28 @@ class Debugger:
         with self._lock:
             if self.port:
                 return self.port
-            with quiet():
-                debugpy = imported(self._offered)
-                debugpy.configure(subProcess=self._children)
-            with own_breakpoint(), silent_adapter():
-                _, port = debugpy.listen(("127.0.0.1", 0))
+            # Most processes never come here, and need nothing of what it needs.
+            from .debugpy_adapter import early_adapter
+            from .debugpy_listening import listen, quiet
+
+            early = early_adapter(self._offered)
+            try:
+                with quiet():
+                    debugpy = imported(self._offered)
+                port = listen(debugpy, early, self._children)
+            finally:
+                if early is not None:
+                    early.end()
             self._debugpy = debugpy
             self.version = str(getattr(debugpy, "__version__", "?"))
-            self.port = int(port)
+            self.port = port
             return self.port
 
     def wait(self, seconds: float | None) -> bool:
         """Until a debugger has attached and set its lines, at most `seconds`."""
-        import pydevd  # type: ignore[import-not-found]
+        import pydevd
+
+        from .debugpy_listening import own_breakpoint
 
         # As `debugpy.wait_for_client()` does it, whose limit would be a thread that debugpy sees when it ends.
         with own_breakpoint():
@@ -78,6 +82,8 @@ class Debugger:
             return
         self._threads.is_traced = wanted
         if wanted and TRACES_BY_THREAD:
+            from .debugpy_listening import own_breakpoint
+
             with own_breakpoint():
                 self._debugpy.debug_this_thread()
         else:
@@ -88,8 +94,8 @@ class Debugger:
         if not self.port:
             return
         self.port = 0
-        import pydevd_tracing  # type: ignore[import-not-found]
-        from _pydevd_bundle import pydevd_constants  # type: ignore[import-not-found]
+        import pydevd_tracing
+        from _pydevd_bundle import pydevd_constants
 
         pydevd_constants.set_global_debugger(None)
         threading.settrace(None)
@@ -133,63 +139,7 @@ def imported(offered: str) -> Any:
         sys.path.remove(offered)
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """debugpy reads this variable when it is imported, and else writes a warning into the person's output."""
-    name = "PYDEVD_DISABLE_FILE_VALIDATION"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
-
-
-@contextmanager
-def own_breakpoint() -> Iterator[None]:
-    """debugpy takes `breakpoint()` for itself; what the program has there stays."""
-    before = builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__
-    try:
-        yield
-    finally:
-        builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__ = before
-
-
-@contextmanager
-def silent_adapter() -> Iterator[None]:
-    """debugpy's own adapter outlives this process; it must not keep the program's output open for its readers.
-
-    debugpy imports `subprocess` just before it starts it, so that it is enough to hand it another one then; who
-    else imports it meanwhile gets what does the same.
-    """
-    import subprocess
-
-    class Popen(subprocess.Popen[bytes]):
-        def __init__(self, args: Any, *more: Any, **options: Any) -> None:
-            if isinstance(args, list) and "--for-server" in args:
-                null = subprocess.DEVNULL
-                options.update(stdin=null, stdout=null, stderr=null)
-            super().__init__(args, *more, **options)
-
-    class Handed(types.ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            return getattr(subprocess, name)
-
-    handed = Handed("subprocess")
-    handed.__spec__ = subprocess.__spec__
-    handed.Popen = Popen  # type: ignore[attr-defined]
-    sys.modules["subprocess"] = handed
-    try:
-        yield
-    finally:
-        sys.modules["subprocess"] = subprocess
-
-
 def hide(thread: threading.Thread) -> None:
     """The marks by which debugpy knows the threads that it neither stops nor shows."""
-    thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
-    thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
-    thread.daemon = True
+    marked: Any = thread
+    marked.pydev_do_not_trace = marked.is_pydev_daemon_thread = marked.daemon = True

@@ -62,7 +62,7 @@ class Driver:
         self._process.tell_who()
         self._process.announce(self._process.open())
 
-    def _spawning(self, module: ModuleType) -> None:
+    def _spawning(self, module: Any) -> None:
         """A child of multiprocessing runs its parent's main file by itself, and no finder sees that."""
         before = module._fixup_main_from_path
 
@@ -70,7 +70,7 @@ class Driver:
             harmless(self._process.look_at_file)(main_path)
             before(main_path)
 
-        module._fixup_main_from_path = _fixup_main_from_path  # type: ignore[attr-defined]
+        module._fixup_main_from_path = _fixup_main_from_path
 
     def _catch_failures(self) -> None:
         before = sys.excepthook

@@ -8,22 +8,18 @@ import os
 import socket
 import struct
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
+
+from .debugger import hide
+from .own_python import own_python
 
 _SAY_S = 5.0
 _BACKLOG = 64
 _LONGEST_LINE = 2**20
 # What an interpreter of an unusual installation needs to start; it is told nothing else.
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from importlib import import_module; import_module(sys.argv[2]).main()"
-)
 
 
 class Gate:
@@ -48,10 +44,8 @@ class Gate:
 
     def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
         """Begins the thread that calls `on_line` for all that the gate says; {"op": "gone"} is the last."""
-        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray", daemon=True)
-        # The marks by which pydevd knows the threads that it neither stops nor shows.
-        thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
-        thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray")
+        hide(thread)
         thread.start()
 
     def close(self) -> None:
@@ -107,12 +101,8 @@ def start(
 
 def spawn(module: str, words: list[str], passed: list[int], environ: Mapping[str, str]) -> None:
     """A shell starts it and ends at once: a program that waits for all its children must not wait for a gate."""
-    package = __package__ or ""
-    depth = package.count(".") + 1
-    root = str(Path(__file__).resolve().parents[depth])
-    command = [sys.executable, "-I", "-S", "-c", _START, root, f"{package}.{module}"]
     subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *command, *words],
+        ["/bin/sh", "-c", '"$@" &', "sh", *own_python(module), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

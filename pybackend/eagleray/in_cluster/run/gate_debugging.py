@@ -6,12 +6,15 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
 
 from .gate_frames import BEAT, DATA, END, TAKEN, Broken, Incoming, Outgoing, frame
 from .gate_loop import Loop, Peer, Timer
 from .gate_talk import Messages, Talk, with_head
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # Who has something to say says so at least this often; who is silent for longer is lost.
 BEAT_S = 5.0

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Announcement:

@@ -8,8 +8,11 @@ import itertools
 import selectors
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # A peer that does not take what it is sent must not fill the memory of the node.
 _MOST_WAITING = 64 * 2**20

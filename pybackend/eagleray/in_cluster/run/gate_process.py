@@ -12,13 +12,17 @@ import os
 import signal
 import socket
 import sys
-from typing import Any
 
 from .gate_calling import Calling
-from .gate_debugging import Debugging
 from .gate_file import Announcement
 from .gate_loop import Lines, Loop, Peer
 from .gate_profiling import OPS, Profiling
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .gate_debugging import Debugging
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
@@ -76,10 +80,11 @@ class Gate:
             self._announcement.remove()
 
     def _follow_worker(self) -> None:
+        open_process: Any = getattr(os, "pidfd_open", None)
         try:
             # A process that the worker forked keeps our socket open after the worker's death.
-            self._loop.watch(os.pidfd_open(self._start["pid"]), lambda _: self._over(), rank=2)  # type: ignore[attr-defined,unused-ignore]
-        except (OSError, AttributeError):
+            self._loop.watch(open_process(self._start["pid"]), lambda _: self._over(), rank=2)
+        except (OSError, TypeError):
             self._look_at_worker()
 
     def _look_at_worker(self) -> None:
@@ -119,6 +124,7 @@ class Gate:
             self._announcement.write(self._who)
         if "files" in line:
             self._who["files"] = line["files"]
+            self._who["wait"] = line.get("wait", self._who.get("wait", 0))
         if event == "listening":
             self._port = int(line["port"])
             self._who["debugpy"] = line.get("debugpy", "")
@@ -155,6 +161,8 @@ class Gate:
     def _way_to(self, child: int) -> Debugging:
         """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
         if child not in self._debugging:
+            from .gate_debugging import Debugging
+
             made = Debugging(
                 self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
             )

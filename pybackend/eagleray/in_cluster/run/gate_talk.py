@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from .gate_frames import Broken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # What is larger is passed on without being looked at; it is the answer to a question, never an event.
 _LOOKED_AT = 2**20

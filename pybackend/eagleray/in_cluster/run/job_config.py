@@ -43,6 +43,7 @@ def of_the_run(runtime_env: Any, settings: Settings) -> Any:
         # A person may have given Ray's own kind of mapping.
         plain = runtime_env is None or type(runtime_env) is dict
         return ours if plain else type(runtime_env)(**ours)
+    # Whatever goes wrong with ours, Ray gets what the program said.
     except Exception as error:
         say("runtime_env", error)
         return runtime_env

@@ -11,13 +11,12 @@ from .trouble import harmless
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
     from typing import Any
 
     from .settings import Settings
 
 
-def after_joining(module: ModuleType, then: Callable[[], object]) -> None:
+def after_joining(module: Any, then: Callable[[], object]) -> None:
     """Calls `then` whenever this process has connected to Ray; `module` is Ray's own for that."""
     before = module.connect
 
@@ -26,7 +25,7 @@ def after_joining(module: ModuleType, then: Callable[[], object]) -> None:
         harmless(then)()
         return result
 
-    module.connect = connect  # type: ignore[attr-defined]
+    module.connect = connect
 
 
 def tell_cluster(settings: Settings) -> None:

@@ -122,9 +122,10 @@ class Loading:
     def _watched(self, watched: type, info: Any, descriptor: Any) -> Any:
         who = self._who if self._is_actor else dict(self._who)
         called = watched(*info)
-        called.before = harmless(lambda: self._before_call(who))
+        called.before = lambda: self._before_call(who)
         return called
 
+    @harmless
     def _before_call(self, who: dict[str, Any]) -> None:
         """In the thread that is about to run a method or function."""
         process = self._process
@@ -139,19 +140,15 @@ class Loading:
         process.debugger.trace_this_thread(process.matches is True)
 
 
-def watched_kind(kind: type) -> type:
+def watched_kind(kind: Any) -> Any:
     """Ray's tuple of a function and its name; Ray reads `function` once for each call.
 
     A wrapper round the function itself would stand in the tracebacks of the program.
     """
-    found = kind.function  # type: ignore[attr-defined]
+    found = kind.function
 
-    class Watched(kind):  # type: ignore[misc]
-        before: Callable[[], object]
+    def function(self: Any) -> Any:
+        self.before()
+        return found.__get__(self, kind)
 
-        @property
-        def function(self) -> Any:
-            self.before()
-            return found.__get__(self, kind)
-
-    return Watched
+    return type("Watched", (kind,), {"function": property(function)})

@@ -15,6 +15,7 @@ from .trouble import harmless, say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
     from typing import Any
 
     from . import gate as gates
@@ -47,6 +48,7 @@ class Process:
         self._turn = threading.Lock()
         self._state = threading.Lock()
         self._waiting = 0
+        self._asked = 0
         self._is_shut = False
         self._is_alone = False
         self._wanted = threading.Event()
@@ -92,6 +94,7 @@ class Process:
         self._inside.waits = True
         try:
             return self._wait(why, limit)
+        # The program would see it as its own, in the line that loads a class or imports a module.
         except Exception as error:
             say("waiting", error)
             return False
@@ -154,6 +157,8 @@ class Process:
     def _arrived(self, file: str, name: str) -> None:
         path = self._places.of(file, name)
         if path:
+            # While it waits here it is in no list of modules, and lines may be told anew meanwhile.
+            self._code.add((file, name))
             self._found({path: file})
 
     def _found(self, found: dict[str, str]) -> None:
@@ -171,7 +176,8 @@ class Process:
         if self.debugger.is_attached:
             if why == "files":
                 self._go.clear()
-                gate.say("files", files=self.files, wait=True)
+                self._asked += 1
+                gate.say("files", files=self.files, wait=self._asked)
                 self._go.wait(GO_S)
             return True
         if self._is_alone and seconds is not None:
@@ -207,6 +213,7 @@ class Process:
             return True
         except Missing:
             self.problem("no-debugpy", f"{sys.executable} has no debugpy")
+        # debugpy raises what it likes, and the program goes on without it.
         except Exception as error:
             self.problem("debugpy-failed", repr(error))
         return False
@@ -220,7 +227,9 @@ class Process:
             self._wanted.set()
             self._go.set()
         elif op == "go":
-            self._go.set()
+            # The one for an earlier question, or for having attached, says nothing of the newest files.
+            if line.get("asked", self._asked) == self._asked:
+                self._go.set()
         elif op == "breakpoints":
             self._places = Places(paths_of(line.get("breakpoints")))
             self._arrivals.stems = self._places.stems
@@ -266,7 +275,7 @@ class Process:
 
 def is_about_to_exec() -> bool:
     """Whether `subprocess` has forked for a `preexec_fn`: that child becomes another program at once."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != "subprocess":
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return frame is not None

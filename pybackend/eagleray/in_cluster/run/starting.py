@@ -38,8 +38,10 @@ def start(site: str) -> None:
     if kind == "service":
         return
     from .arriving import Arrivals
+    from .compiling import keep_compiled
     from .settings import INSIDE, read
 
+    keep_compiled()
     settings = read(os.environ)
     if settings is None:
         return

@@ -7,7 +7,7 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType, ModuleType
+    from types import FrameType
     from typing import Any
 
     from .process import Process
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])
 
 
-def extend_debugpy_of_ray(module: ModuleType, process: Process) -> None:
+def extend_debugpy_of_ray(module: Any, process: Process) -> None:
     """Ray's own way announces debugpy to everybody; a process that is not meant keeps it."""
     before = module.set_trace
     post_mortem = module.POST_MORTEM_ERROR_UUID
@@ -33,7 +33,7 @@ def extend_debugpy_of_ray(module: ModuleType, process: Process) -> None:
             else:
                 stop_at(frame_of_program())
 
-    module.set_trace = set_trace  # type: ignore[attr-defined]
+    module.set_trace = set_trace
 
 
 def stop_at_failure(process: Process, error: Any) -> None:
@@ -45,7 +45,7 @@ def stop_at_failure(process: Process, error: Any) -> None:
 
 
 def stop_at(frame: FrameType | None) -> None:
-    import pydevd  # type: ignore[import-not-found]
+    import pydevd
 
     pydevd.settrace(stop_at_frame=frame)
 

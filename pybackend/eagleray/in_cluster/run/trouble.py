@@ -8,9 +8,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import ParamSpec, TypeVar
 
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    Parameters = ParamSpec("Parameters")
+    Result = TypeVar("Result")
 
 _said: set[str] = set()
 
@@ -25,14 +26,15 @@ def say(where: str, error: BaseException) -> None:
         sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
 
 
-def harmless(function: Function) -> Function:
+def harmless(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:
     """A function of ours that returns None instead of raising."""
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result | None:
         try:
             return function(*args, **kwargs)
+        # Whatever it is, the program is not to hear of it.
         except Exception as error:
             say(getattr(function, "__qualname__", "?"), error)
             return None
 
-    return called  # type: ignore[return-value]
+    return called

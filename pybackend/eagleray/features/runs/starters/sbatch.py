@@ -11,7 +11,7 @@ from eagleray.adapter.protocol import Ran
 from eagleray.clients.commands import Commands
 from eagleray.clients.slurm import Slurm
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.run_errors import far_lost, folder_not_there, not_submitted
+from eagleray.common.run_errors import copy_not_there, far_lost, folder_not_there, not_submitted
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, script_index, submission, variables
 from eagleray.features.runs.starters.starting import Ending, Started
@@ -59,6 +59,7 @@ class Sbatch:
     async def start(self) -> Started:
         if self._job:
             return Started(far_id=self._job, ssh=self._ssh)
+        await self._see_copy()
         words = submission(self._command, self._environ, await self._exported_by_script())
         ran = await self._in_folder(words, variables(self._environ, is_far=bool(self._ssh)))
         if ran.code == _NO_FOLDER:
@@ -69,6 +70,14 @@ class Sbatch:
         self._job = found[1]
         self._output.write((ran.stdout + ran.stderr).encode())
         return Started(far_id=self._job, ssh=self._ssh)
+
+    async def _see_copy(self) -> None:
+        """The copy that stands in place of a script lies on this machine, whose folders the other one may not have."""
+        copy = next(iter(self._command[script_index(self._command) :]), "")
+        if self._ssh and "EAGLERAY_SCRIPT" in self._environ:
+            ran = await self._in_folder(["test", "-r", copy])
+            if ran.code not in (0, _NO_FOLDER):
+                raise copy_not_there(copy, self._ssh)
 
     async def _in_folder(self, words: Sequence[str], stdin: str = "") -> Ran:
         argv = [*_IN_FOLDER, self._cwd, *words]

@@ -38,7 +38,7 @@ def chain() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != here]
     ours = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
+        __import__("sitecustomize")
     except ImportError as error:
         if error.name != "sitecustomize":
             raise

@@ -1,0 +1,44 @@
+/** Finds a Python for the sidecar and starts it there; read when the sidecar is first used. */
+
+import { noPython } from "../common/errors";
+import { setting } from "../settings";
+import type { Channel, ChannelListener } from "./connection";
+import { findPython, type FoundPython } from "./interpreter";
+import { sidecarLaunch } from "./launch";
+import { openChannel } from "./process";
+import { bundledLibraries, surroundings } from "./surroundings";
+
+/** `found` hears which Python was taken, before the process starts. */
+export async function openSidecar(
+  extensionFolder: string,
+  methods: readonly string[],
+  listener: ChannelListener,
+  log: (line: string) => void,
+  found: (python: FoundPython) => void,
+): Promise<Channel> {
+  const libraries = await bundledLibraries(extensionFolder);
+  const lines: string[] = [];
+  const around = await surroundings(extensionFolder, libraries, (text) => {
+    lines.push(text);
+    log(text);
+  });
+  const python = await findPython(around);
+  if (python === undefined) {
+    throw noPython(lines.join("\n"));
+  }
+  found(python);
+  const launch = sidecarLaunch(extensionFolder, libraries, python.python, python.tag);
+  return openChannel(launch, initializationOptions(), methods, listener, log);
+}
+
+/** What the sidecar is told once; a change of these settings starts it anew. */
+function initializationOptions(): object {
+  return {
+    discovery: setting("discovery"),
+    slurm: setting("slurm"),
+    ssh: {
+      path: setting("ssh.path"),
+      reuseControlMaster: setting("ssh.reuseControlMaster"),
+    },
+  };
+}

@@ -1,0 +1,67 @@
+"""Commands in a script that hand only some variables on to a job of SLURM, so that nothing of a run reaches it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from eagleray.features.runs.kinds import script_at
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.bash_words import commands_of
+from eagleray.features.runs.sbatch_words import script_index
+
+# A script that is larger is none.
+_LARGEST = 2**20
+_OF_SCRIPT = re.compile(r"^#SBATCH\s.*?--export[=\s]+(\S+)", re.MULTILINE)
+
+
+def narrowing(plan: RunPlan) -> str:
+    """The first such command in the script of a plan, "" if there is none.
+
+    What a script says of itself in its lines `#SBATCH` counts only where a command hands it to `sbatch`: to what is
+    submitted as the run our variables are added.
+    """
+    name = script_at("script" if plan.kind == "job" else plan.kind, plan.argv)
+    cwd = Path(plan.cwd)
+    text = (plan.copy_text or _text(cwd / name)) if name else ""
+    for command in commands_of(text):
+        words = [word.raw.replace("'", "").replace('"', "") for word in command.words]
+        # It may stand behind `exec`, variables or a wrapper of its own.
+        starts = (at for at, word in enumerate(words) if Path(word).name in ("sbatch", "srun"))
+        words = words[next(starts, len(words)) :]
+        if not all(_hands_on_ours(names) for names in _exported(words, cwd)):
+            return " ".join(words)
+    return ""
+
+
+def _exported(words: Sequence[str], cwd: Path) -> Iterator[str]:
+    """The names that a command hands on: by its own option, else by a line of the script that it submits."""
+    if not words:
+        return
+    end = script_index(words)
+    said = [
+        after for word, after in zip(words, [*words[1:end], ""], strict=False) if word == "--export"
+    ]
+    said += [word.partition("=")[2] for word in words[:end] if word.startswith("--export=")]
+    if not said and Path(words[0]).name == "sbatch":
+        said = [
+            one
+            for script in words[end : end + 1]
+            for one in _OF_SCRIPT.findall(_text(cwd / script))
+        ]
+    yield from said[-1:]
+
+
+def _hands_on_ours(names: str) -> bool:
+    return not {"ALL", "EAGLERAY_RUN"}.isdisjoint(names.split(","))
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.is_file() and file.stat().st_size <= _LARGEST:
+            return file.read_text("utf-8", errors="replace")
+    except OSError:
+        # What cannot be read is started by somebody who can.
+        return ""
+    return ""

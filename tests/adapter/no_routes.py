@@ -1,0 +1,11 @@
+"""Connections into clusters that no test may open."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from eagleray.routes.spec import RouteSpec
+
+
+def no_routes(spec: RouteSpec, changed: object, beneath: object) -> NoReturn:
+    raise AssertionError(spec)

@@ -1,0 +1,46 @@
+// How commands are registered: once what they do has been read, they do it with what was selected when they were called.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { registerCommands } from "../../extension/commands";
+import { lazily } from "../../extension/common/lazily";
+import type { Row } from "../../extension/common/rows";
+import { COMMANDS } from "../../extension/contributions";
+import { fakeParts } from "../fakes/parts";
+import { editor } from "../fakes/vscode";
+import { cluster } from "../workers/samples";
+
+beforeEach(() => {
+  editor.reset();
+});
+
+test("what a command does is read at its first call, for the rows that were selected then", async () => {
+  const { parts } = fakeParts();
+  const row = (id: string): Row => ({ row: "cluster", cluster: cluster({ id }) });
+  const refreshed: (readonly Row[])[] = [];
+  let reads = 0;
+  const deeds = lazily(() => {
+    reads += 1;
+    parts.selection.set([row("selected meanwhile")]);
+    return Promise.resolve({ refresh: (rows: readonly Row[]) => refreshed.push(rows) });
+  });
+  registerCommands(parts, deeds, [
+    [COMMANDS.refresh, "refreshing", (to, rows) => Promise.resolve(to.refresh(rows))],
+  ]);
+  assert.equal(reads, 0);
+  parts.selection.set([row("selected")]);
+  await editor.run(COMMANDS.refresh);
+  await editor.run(COMMANDS.refresh);
+  assert.deepEqual(refreshed, [[row("selected")], [row("selected meanwhile")]]);
+  assert.equal(reads, 1);
+});
+
+test("what cannot be read is an error of the command", async () => {
+  const { parts, log } = fakeParts();
+  registerCommands(parts, () => Promise.reject(new Error("no such file")), [
+    [COMMANDS.refresh, "refreshing", () => Promise.resolve()],
+  ]);
+  await editor.run(COMMANDS.refresh);
+  assert.equal(editor.asked[0]?.kind, "error");
+  assert.match(log.text, /refreshing: internal: .*no such file/s);
+});

@@ -1,0 +1,90 @@
+/** The test's side of the fake editor: what was shown and done, and how the test answers. */
+
+import type { FakeInputBox, FakeQuickPick } from "./vscode_inputs";
+import { type DocumentLink, EventEmitter, type Uri } from "./vscode_values";
+import type {
+  FakeChannel,
+  FakeProgress,
+  FakeStatusBarItem,
+  FakeTerminal,
+  FakeTreeView,
+} from "./vscode_views";
+import type { FakeEditorProvider } from "./vscode_webviews";
+
+/** What a message, box or picker showed, and how the test answers it. */
+export interface Asked {
+  readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open";
+  readonly text: string;
+  readonly buttons: readonly string[];
+  readonly options: Record<string, unknown>;
+}
+
+class Editor {
+  asked: Asked[] = [];
+  /** Answers the next questions; one that throws or returns undefined dismisses. */
+  answer: (asked: Asked) => unknown = () => undefined;
+  settings: Record<string, unknown> = {};
+  contextKeys: Record<string, unknown> = {};
+  executed: { readonly command: string; readonly args: readonly unknown[] }[] = [];
+  commands = new Map<string, (...args: unknown[]) => unknown>();
+  /** What the editor's own commands do. */
+  builtin = new Map<string, () => void>();
+  views = new Map<string, FakeTreeView>();
+  /** Editors of files, by their ids. */
+  editors = new Map<string, FakeEditorProvider>();
+  channels = new Map<string, FakeChannel>();
+  statusBar: FakeStatusBarItem[] = [];
+  /** Boxes and lists that were created, shown or not; the test types into them. */
+  boxes: FakeInputBox[] = [];
+  picks: FakeQuickPick[] = [];
+  terminals: FakeTerminal[] = [];
+  readonly terminalClosed = new EventEmitter<FakeTerminal>();
+  /** How often all files were saved. */
+  saved = 0;
+  /** Every progress that was begun; `cancel` is the person's, `ended` says that its work is done. */
+  progresses: FakeProgress[] = [];
+  documents: { readonly uri: Uri; readonly text: string }[] = [];
+  /** What was shown, with the line (from 0) that was selected. */
+  shown: { readonly path: string; readonly line: number | undefined }[] = [];
+  /** The document in the editor. */
+  inView: { readonly uri: Uri; readonly languageId: string } | undefined;
+  /** The editors side by side. */
+  visible: unknown[] = [];
+  readonly visibleChanged = new EventEmitter<undefined>();
+  providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
+  links = new Map<string, LinkProvider>();
+  clipboard = "";
+  trusted = true;
+  folders: { readonly uri: Uri; readonly name: string; readonly index: number }[] = [];
+  readonly settingChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
+  readonly trustGranted = new EventEmitter<undefined>();
+
+  reset(): void {
+    Object.assign(this, new Editor());
+  }
+
+  async ask(asked: Asked): Promise<unknown> {
+    this.asked.push(asked);
+    return Promise.resolve(this.answer(asked));
+  }
+
+  change(name: string, value: unknown): void {
+    this.settings[name] = value;
+    this.settingChanged.fire({ affectsConfiguration: (asked) => name.startsWith(asked) });
+  }
+
+  /** Runs a command as a key, a menu or the palette would. */
+  async run(command: string, ...args: unknown[]): Promise<unknown> {
+    const handler = this.commands.get(command);
+    if (handler === undefined) {
+      throw new Error(`there is no command ${command}`);
+    }
+    return await handler(...args);
+  }
+}
+
+export interface LinkProvider {
+  provideDocumentLinks(document: { readonly uri: Uri }): readonly DocumentLink[];
+}
+
+export const editor = new Editor();

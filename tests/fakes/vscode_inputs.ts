@@ -1,0 +1,89 @@
+/** Boxes and lists that a test types into and chooses from. */
+
+import { EventEmitter } from "./vscode_values";
+
+/** A box or a list: open until it is hidden, by the person or by the extension. */
+class FakeQuickInput {
+  title = "";
+  placeholder = "";
+  ignoreFocusOut = false;
+  busy = false;
+  value = "";
+  open = false;
+  disposed = false;
+  protected readonly accepted = new EventEmitter<undefined>();
+  private readonly hidden = new EventEmitter<undefined>();
+  protected readonly changed = new EventEmitter<string>();
+  readonly onDidAccept = this.accepted.event;
+  readonly onDidHide = this.hidden.event;
+  readonly onDidChangeValue = this.changed.event;
+  show(): void {
+    this.open = true;
+  }
+  hide(): void {
+    if (this.open) {
+      this.open = false;
+      this.hidden.fire(undefined);
+    }
+  }
+  /** As a person types. */
+  type(value: string): void {
+    this.value = value;
+    this.changed.fire(value);
+  }
+  dispose(): void {
+    this.hide();
+    this.disposed = true;
+  }
+}
+
+export class FakeInputBox extends FakeQuickInput {
+  prompt = "";
+  password = false;
+  /** As a person types and presses Enter. */
+  enter(value: string): void {
+    this.type(value);
+    this.accepted.fire(undefined);
+  }
+}
+
+export class FakeQuickPick extends FakeQuickInput {
+  private readonly triggered = new EventEmitter<{ item: object; button: object }>();
+  readonly onDidTriggerItemButton = this.triggered.event;
+  matchOnDescription = false;
+  matchOnDetail = false;
+  items: readonly {
+    label: string;
+    kind?: number;
+    description?: string;
+    detail?: string;
+    buttons?: readonly { tooltip: string }[];
+  }[] = [];
+  activeItems: FakeQuickPick["items"] = [];
+  /** Enter on the line with this label. */
+  choose(label: string): void {
+    this.activeItems = this.items.filter((item) => item.label === label);
+    if (this.activeItems.length === 0) {
+      throw new Error(`there is no ${label} among ${this.lines.join(", ")}`);
+    }
+    this.accepted.fire(undefined);
+  }
+  /** A click on the button of a line. */
+  press(label: string, tooltip: string): void {
+    const item = this.items.find((one) => one.label === label);
+    const button = item?.buttons?.find((one) => one.tooltip === tooltip);
+    if (item === undefined || button === undefined) {
+      throw new Error(`there is no ${tooltip} on ${label}`);
+    }
+    this.triggered.fire({ item, button });
+  }
+  /** As a person types and presses Enter at once, before the list has a line that is active. */
+  enter(value: string): void {
+    this.activeItems = [];
+    this.type(value);
+    this.accepted.fire(undefined);
+  }
+  get lines(): readonly string[] {
+    return this.items.map((item) => (item.kind === -1 ? `— ${item.label}` : item.label));
+  }
+}
