@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -109,7 +108,7 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     put(logs, "p.nsys-rep", report)
     dashboard = Dashboard(cluster.address)
     try:
-        for name, port in (("head", 9), ("agent", agent_port(logs.parents[1]))):
+        for name, port in (("head", 9), ("agent", agent_port(logs.parents[2]))):
             (logs / "p.worker.json").write_bytes(
                 status("ended", agent_port=port, node_id=await node_of(dashboard))
             )
@@ -133,10 +132,6 @@ async def node_of(dashboard: Dashboard) -> str:
     return next(node.node_id for node in await dashboard.nodes() if node.alive)
 
 
-def agent_port(logs: Path) -> int:
-    """Where the agent of the node says in its log that it listens."""
-    found = [
-        re.search(r"agent http address: \S+:(\d+)", file.read_text())
-        for file in logs.glob("dashboard_agent*.log")
-    ]
-    return next(int(one[1]) for one in found if one)
+def agent_port(session: Path) -> int:
+    """Where Ray's agent of the node has written down that it listens."""
+    return next(int(file.read_text()) for file in session.glob("dashboard_agent_listen_port_*"))
