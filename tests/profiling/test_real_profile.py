@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.routes.spec import DIRECT
 
-from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.in_cluster_run.real_nsys import real_nsys
 from tests.profiling.reports import RUN, content, put, status
-from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
+from tests.ray_cluster import REPOSITORY, RayCluster
 from tests.runs.conftest import cluster, joined
-from tests.runs.terminal import Terminal, eagleray
+from tests.runs.terminal import Terminal
 
 pytestmark = pytest.mark.timeout(300)
 __all__ = ["cluster", "joined"]
@@ -59,42 +58,6 @@ def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
     assert all(row["started_utc"].startswith("20") for row in rows)
-
-
-@pytest.mark.nsys
-def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
-    cluster: RayCluster, joined: Path, tmp_path: Path
-) -> None:
-    orders = tmp_path / "orders"
-    os.mkfifo(orders)
-    command = words("--on-demand", "--cluster", cluster.address, "--")
-    terminal = Terminal(tmp_path, *command, sys.executable, str(PROGRAM), "alone", str(orders))
-    terminal.wait_output("policy: recorded")
-    run = terminal.run_id()
-    with orders.open("w", buffering=1) as order:
-        terminal.wait_output("ready: yes")
-        order.write("5\n")
-        terminal.wait_output("synced: 5")
-        wait_for("its status", lambda: SAID in terminal.words())
-        eagleray(tmp_path, "profile", "--record", run[:8])
-        wait_for("the recording", lambda: "records" in terminal.words())
-        order.write("7\n")
-        terminal.wait_output("synced: 7")
-        eagleray(tmp_path, "profile", "--stop", run)
-        wait_for("the first report", lambda: "Gathered " in terminal.words())
-        eagleray(tmp_path, "profile", "--record", run)
-        wait_for("the second recording", lambda: terminal.words().count(" records") == 2)
-        order.write("9\n")
-        terminal.wait_output("synced: 9")
-        terminal.interrupt()
-        terminal.code()
-    assert "2 reports in" in terminal.words(), terminal.words()
-    rows = sorted(gathered(tmp_path, run), key=lambda row: str(row["started_utc"]))
-    counts = [
-        calls_in(tmp_path / "eagleray-profiles" / run / row["file"], "fsync", tmp_path)
-        for row in rows
-    ]
-    assert counts == [7, 9]
 
 
 @pytest.mark.real_ray
