@@ -20,11 +20,11 @@ from eagleray.routes.spec import DIRECT
 from tests.in_cluster_run.real_nsys import real_nsys
 from tests.profiling.reports import RUN, content, put, status
 from tests.ray_cluster import REPOSITORY, RayCluster
-from tests.runs.conftest import cluster, joined
+from tests.runs.conftest import joined
 from tests.runs.terminal import Terminal
 
 pytestmark = pytest.mark.timeout(300)
-__all__ = ["cluster", "joined"]
+__all__ = ["joined"]
 
 PROGRAM = REPOSITORY / "tests" / "in_cluster_run" / "programs" / "profiled.py"
 SAID = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
@@ -67,7 +67,7 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     """As on a cluster that shares no file system with us: by the head, and in parts by the node's own agent."""
     logs = next(cluster.folder.glob(f"**/{cluster.session}/logs")) / "eagleray" / RUN
     report = content(9, 20_000_000)
-    logs.mkdir(parents=True)
+    logs.mkdir(parents=True, exist_ok=True)
     put(logs, "p.nsys-rep", report)
     dashboard = Dashboard(cluster.address)
     try:
