@@ -87,7 +87,7 @@ export const suites = [
   // The lane of the lab is done early, and takes over from that of the editor.
   editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
   editor("panel", NEWEST, { lane: "lab" }),
-  editor("profiling", NEWEST, { lane: "lab" }),
+  editor("profiling", NEWEST, { lane: "lab", more: ["nsys"] }),
   editor("windows", NEWEST, { lane: "lab" }),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     lane: "python",

@@ -152,7 +152,7 @@ class ControlClient:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def send(self, op: str, **params: Any) -> int:
+    def send(self, op: str, /, **params: Any) -> int:
         self._id += 1
         line = json.dumps({"id": self._id, "op": op, "params": params})
         self._sock.sendall(line.encode() + b"\n")
@@ -164,13 +164,13 @@ class ControlClient:
             assert self._changed.wait_for(lambda: request in self._answers or self._ended, LIMIT)
             return self._answers[request]
 
-    def call(self, op: str, **params: Any) -> Json:
+    def call(self, op: str, /, **params: Any) -> Json:
         answer = self.answer(self.send(op, **params))
         assert "result" in answer, answer
         result: Json = answer["result"]
         return result
 
-    def error(self, op: str, **params: Any) -> Json:
+    def error(self, op: str, /, **params: Any) -> Json:
         answer = self.answer(self.send(op, **params))
         assert "error" in answer, answer
         error: Json = answer["error"]

@@ -22,7 +22,8 @@ NODES = (*RAY_NODES, *MORE_NODES, *SLURM_NODES)
 SIZE = 32 * 2**20
 PORT = 7003
 NAME = "policy.nsys-rep"
-SCP = ("scp", "-q", "-o", "ProxyJump=login", "-o", "BatchMode=yes")
+# The sshd of the site offers no sftp.
+SCP = ("scp", "-O", "-q", "-o", "ProxyJump=login", "-o", "BatchMode=yes")
 # As Ray's agent serves its logs.
 SERVER = f"""
 import os

@@ -78,6 +78,6 @@ def _read(file: Path, folder: Path) -> float:
 
 def _stats(file: Path, tables: str) -> float:
     begun = time.perf_counter()
-    words = ["stats", "--report", tables, "--format", "csv", "--force-export=true", str(file)]
+    words = ["stats", "--report", tables, "--format", "csv", str(file)]
     subprocess.run([str(PROGRAM), *words], check=True, capture_output=True, timeout=900)
     return time.perf_counter() - begun

@@ -90,7 +90,8 @@ def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
     said = wishes.of_actor("m", "Reward", "", given)
     assert said is not None and json.loads(said)["pattern"] == "(nsight)"
     extended = with_wish(given, said)
-    assert extended == {**given, "env_vars": {"A": "1", VARIABLE: said}}
+    nsight = {"t": "cuda", "wait": "primary"}
+    assert extended == {**given, "env_vars": {"A": "1", VARIABLE: said}, "_nsight": nsight}
     assert given["env_vars"] == {"A": "1"}
     assert not Wishes(Settings({})).adopts(given)
 
@@ -100,10 +101,11 @@ def test_ray_keeps_a_nsight_that_is_copied() -> None:
     from eagleray.in_cluster.run.creations import parsed
     from ray.runtime_env import RuntimeEnv
 
-    given = RuntimeEnv(nsight={"t": "nvtx"}, env_vars={"A": "1"})
-    assert profile_creating.NSIGHT in given
+    given = RuntimeEnv(nsight="default", env_vars={"A": "1"})
+    assert given[profile_creating.NSIGHT] == "default"
     kept = parsed(with_wish(given, "x"))
-    assert kept[profile_creating.NSIGHT] == {"t": "nvtx"} and kept["env_vars"][VARIABLE] == "x"
+    assert kept[profile_creating.NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
+    assert set(kept[profile_creating.NSIGHT]) > {"t", "o"}
 
 
 @pytest.mark.parametrize(

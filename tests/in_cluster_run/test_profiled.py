@@ -76,7 +76,7 @@ def test_a_family_of_which_some_are_recorded_again_and_again(
             "reward: plain job None",
             "task: plain job None",
             "ready: yes",
-        ]
+        ], {name: one["problem"] for name, one in statuses(tmp_path).items()}
         gate = run.gate_of("PolicyWorker", "")
         known = wait_for_state(gate, "armed", 0)
         assert known["said"] == (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,14 +17,14 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.routes.spec import DIRECT
 
-from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.in_cluster_run.real_nsys import real_nsys
 from tests.profiling.reports import RUN, content, put, status
-from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
-from tests.runs.conftest import cluster, joined
-from tests.runs.terminal import Terminal, eagleray
+from tests.ray_cluster import REPOSITORY, RayCluster
+from tests.runs.conftest import joined
+from tests.runs.terminal import Terminal
 
 pytestmark = pytest.mark.timeout(300)
-__all__ = ["cluster", "joined"]
+__all__ = ["joined"]
 
 PROGRAM = REPOSITORY / "tests" / "in_cluster_run" / "programs" / "profiled.py"
 SAID = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
@@ -62,42 +60,6 @@ def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
     assert all(row["started_utc"].startswith("20") for row in rows)
 
 
-@pytest.mark.nsys
-def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
-    cluster: RayCluster, joined: Path, tmp_path: Path
-) -> None:
-    orders = tmp_path / "orders"
-    os.mkfifo(orders)
-    command = words("--on-demand", "--cluster", cluster.address, "--")
-    terminal = Terminal(tmp_path, *command, sys.executable, str(PROGRAM), "alone", str(orders))
-    terminal.wait_output("policy: recorded")
-    run = terminal.run_id()
-    with orders.open("w", buffering=1) as order:
-        terminal.wait_output("ready: yes")
-        order.write("5\n")
-        terminal.wait_output("synced: 5")
-        wait_for("its status", lambda: SAID in terminal.words())
-        eagleray(tmp_path, "profile", "--record", run[:8])
-        wait_for("the recording", lambda: "records" in terminal.words())
-        order.write("7\n")
-        terminal.wait_output("synced: 7")
-        eagleray(tmp_path, "profile", "--stop", run)
-        wait_for("the first report", lambda: "Gathered " in terminal.words())
-        eagleray(tmp_path, "profile", "--record", run)
-        wait_for("the second recording", lambda: terminal.words().count(" records") == 2)
-        order.write("9\n")
-        terminal.wait_output("synced: 9")
-        terminal.interrupt()
-        terminal.code()
-    assert "2 reports in" in terminal.words(), terminal.words()
-    rows = sorted(gathered(tmp_path, run), key=lambda row: str(row["started_utc"]))
-    counts = [
-        calls_in(tmp_path / "eagleray-profiles" / run / row["file"], "fsync", tmp_path)
-        for row in rows
-    ]
-    assert counts == [7, 9]
-
-
 @pytest.mark.real_ray
 async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     cluster: RayCluster, tmp_path: Path
@@ -105,11 +67,11 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     """As on a cluster that shares no file system with us: by the head, and in parts by the node's own agent."""
     logs = next(cluster.folder.glob(f"**/{cluster.session}/logs")) / "eagleray" / RUN
     report = content(9, 20_000_000)
-    logs.mkdir(parents=True)
+    logs.mkdir(parents=True, exist_ok=True)
     put(logs, "p.nsys-rep", report)
     dashboard = Dashboard(cluster.address)
     try:
-        for name, port in (("head", 9), ("agent", agent_port(logs.parents[1]))):
+        for name, port in (("head", 9), ("agent", agent_port(logs.parents[2]))):
             (logs / "p.worker.json").write_bytes(
                 status("ended", agent_port=port, node_id=await node_of(dashboard))
             )
@@ -133,10 +95,6 @@ async def node_of(dashboard: Dashboard) -> str:
     return next(node.node_id for node in await dashboard.nodes() if node.alive)
 
 
-def agent_port(logs: Path) -> int:
-    """Where the agent of the node says in its log that it listens."""
-    found = [
-        re.search(r"agent http address: \S+:(\d+)", file.read_text())
-        for file in logs.glob("dashboard_agent*.log")
-    ]
-    return next(int(one[1]) for one in found if one)
+def agent_port(session: Path) -> int:
+    """Where Ray's agent of the node has written down that it listens."""
+    return next(int(file.read_text()) for file in session.glob("dashboard_agent_listen_port_*"))

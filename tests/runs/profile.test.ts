@@ -6,7 +6,7 @@ import { WORKERS } from "../../extension/features/profiling/messages";
 import { register } from "../../extension/features/runs";
 import { PREPARE, PRESETS, START, type Prepare } from "../../extension/features/runs/messages";
 import { secondsOf, stepsOf, traceOf } from "../../extension/features/runs/profile_model";
-import { pickPatterns, previewItems } from "../../extension/features/runs/profile_preview";
+import { merged, pickPatterns, previewItems } from "../../extension/features/runs/profile_preview";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, Uri, type Asked } from "../fakes/vscode";
 import { FOLDER, proposal } from "./samples";
@@ -70,6 +70,17 @@ test("the preview says which classes match, and what would add the others", () =
   ]);
   assert.equal(previewItems(["x"], [])[0]?.description, "");
   assert.match(previewItems(["x"], SEEN.slice(1))[0]?.description ?? "", /matches nothing/);
+});
+
+test("a class of two clusters stands there once", () => {
+  const classes = merged([SEEN, SEEN.slice(0, 1), []]);
+  assert.deepEqual(
+    classes.map(({ name, running }) => [name, running]),
+    [
+      ["trainer.PolicyWorker", 8],
+      ["VllmWorker", 0],
+    ],
+  );
 });
 
 test("the classes are asked for once somebody stops typing, and one that is chosen is added", async () => {

@@ -1,12 +1,15 @@
 /**
- * The page of a report in a real VS Code, with mouse and keys, in a dark and in a light theme; and the form of a
- * profiled run.
+ * The page of a report in a real VS Code, with mouse and keys, in a dark and in a light theme; and a run that is
+ * recorded by a real nsys, gathered and read.
  *
  *     node tests/vscode/profiling.mjs [--vscode 1.139|1.105]
  */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+import { nsys } from "../../scripts/nsys.mjs";
 import { setStageAlone } from "./harness/alone.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
@@ -15,9 +18,16 @@ import { until } from "./harness/until.mjs";
 
 async function setStageWithReports() {
   const stage = await setStageAlone();
+  // Workers look there and the sidecar here; the editor gives its extensions a PATH of its own.
+  Object.assign(stage.env, { CUDA_HOME: path.dirname(path.dirname(nsys)), EAGLERAY_NSYS: nsys });
   const args = ["-m", "tests.profiling.page_report", stage.workspace];
   execFileSync(python(), args, { cwd: ROOT });
   return stage;
+}
+
+function whyNot() {
+  const said = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
+  return existsSync(said) ? readFileSync(said, "utf8").trim() : `there is no ${nsys}`;
 }
 
 await browserRun(
@@ -204,7 +214,79 @@ await browserRun(
       await window.key("Enter", () => choice("Start").isVisible(), "it can be started");
       await window.sees(choice("Profiled Workers").getByText("*Policy*"), "the patterns");
       await window.shot("form");
+    });
+
+    if (!existsSync(nsys)) {
+      console.log(`    no nsys can be had here, so nothing is recorded: ${whyNot()}`);
       await window.key("Escape", async () => !(await list.isVisible()), "the form is closed");
+      return;
+    }
+
+    const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
+    const row = (words) => runs.locator(".monaco-list-row", { hasText: words });
+
+    /** A button of a row, which appears below the mouse. */
+    const inline = (at, name, effect, what) =>
+      window.gesture(
+        async () => {
+          await row(at).first().hover({ timeout: 4000 });
+          const button = row(at).first().locator(`.action-label[aria-label^="${name}"]`);
+          await button.first().click({ timeout: 4000 });
+          await window.rest();
+        },
+        effect,
+        what,
+        20_000,
+      );
+
+    await test("its workers run under nsys, and are recorded when one says so", async () => {
+      await window.gesture(
+        () => choice("Start").click({ timeout: 4000 }),
+        () => page.locator(".terminal-outer-container").first().isVisible(),
+        "the program runs",
+        20_000,
+      );
+      await window.openPanel();
+      await window.sees(row(/policy-1.*profiled/), "that a worker is profiled");
+      await inline(
+        /train\.py.*profiled/,
+        "Record Now",
+        () => row(/policy-1.*recording/).isVisible(),
+        "the workers record",
+      );
+      await window.shot("recording");
+      await inline(
+        /train\.py.*recording/,
+        "Stop Recording",
+        () => row(/policy-1.*(writing|report)/).isVisible(),
+        "the recording is over",
+      );
+    });
+
+    await test("“Finish and Gather” brings the reports here, and one opens", async () => {
+      const dialog = page.locator(".monaco-dialog-box");
+      await window.fromMenu(
+        row(/train\.py/),
+        "Finish and Gather",
+        () => dialog.isVisible(),
+        "one is asked",
+      );
+      await dialog.locator(".monaco-button", { hasText: "Finish and Gather" }).click();
+      await window.sees(row(/train\.py.*2 reports gathered/), "that both reports are here");
+      await window.shot("gathered");
+      await window.answer(
+        /2 reports gathered/,
+        "Open Report",
+        () => choice("nsys-rep").isVisible(),
+        "that the reports are here",
+      );
+      await window.gesture(
+        () => choice("nsys-rep").click({ timeout: 4000 }),
+        () => section("osrt").isVisible(),
+        "its page is open",
+        30_000,
+      );
+      await window.shot("recorded");
     });
   },
   {

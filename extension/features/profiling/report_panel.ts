@@ -136,12 +136,12 @@ class ReportPanel {
   }
 
   private async look(look: Look): Promise<void> {
-    const table = await this.parts.sidecar.request(TABLE, { path: this.uri.fsPath, ...look });
+    const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
     this.post({ kind: "table", look, table });
   }
 
   private async copyTable(look: Look, format: Format): Promise<void> {
-    const asked = { path: this.uri.fsPath, ...look, limit: COPIED_AT_MOST };
+    const asked = { ...look, path: this.uri.fsPath, limit: COPIED_AT_MOST };
     const table = await this.parts.sidecar.request(TABLE, asked);
     await this.copy(tableText(table, format), `“${table.title}”`);
   }

@@ -4,11 +4,11 @@ import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
 import { NO_PRESET, type Draft } from "./draft";
-import { WORKERS } from "../profiling/messages";
+import { WORKERS, type Seen } from "../profiling/messages";
 import { askChoice } from "./form_boxes";
 import { formLines, type Field, type FormLine } from "./form_model";
 import { PRESETS, type PresetRow, type Proposal } from "./messages";
-import type { Preview } from "./profile_preview";
+import { merged, type Preview } from "./profile_preview";
 import { windowName } from "./surroundings";
 
 /** When one of these changes, the preset and its questions are asked for anew. */
@@ -51,15 +51,22 @@ export class Form {
     }
   }
 
-  /** Which workers of a cluster patterns match; a list that cannot be had leaves the patterns as they are. */
+  /** Which classes patterns match in a cluster; for a program that runs here, in all that are known. */
   private previewIn(cluster: string): Preview {
-    return async (patterns) => {
-      const asked = { cluster, patterns };
-      const seen = await this.parts.errors.shown("looking for workers that match", () =>
-        this.parts.sidecar.request(WORKERS, asked),
-      );
-      return seen?.classes ?? [];
-    };
+    const { clusters } = this.parts.clusters.value;
+    const asked = cluster === "" ? clusters.map(({ id }) => id) : [cluster];
+    return async (patterns) =>
+      merged(await Promise.all(asked.map((one) => this.seenIn(one, patterns))));
+  }
+
+  /** A list that cannot be had leaves the patterns as they are. */
+  private async seenIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
+    try {
+      return (await this.parts.sidecar.request(WORKERS, { cluster, patterns })).classes;
+    } catch (error) {
+      this.parts.log.info(`no workers of ${cluster} are shown: ${String(error)}`);
+      return [];
+    }
   }
 
   /** With the preset that fits, where that was left open; without one where none does. */

@@ -92,6 +92,16 @@ class Looking {
   }
 }
 
+/** The classes of several clusters, each once. */
+export function merged(lists: readonly (readonly Seen[])[]): Seen[] {
+  const classes = new Map<string, Seen>();
+  for (const one of lists.flat()) {
+    const running = one.running + (classes.get(one.name)?.running ?? 0);
+    classes.set(one.name, { ...one, running });
+  }
+  return [...classes.values()];
+}
+
 /** First the patterns as they are, then those that they match, then those that they could be made to match. */
 export function previewItems(patterns: readonly string[], seen: readonly Seen[]): Item[] {
   const matched = seen.filter((one) => one.matched_by !== "");

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -52,20 +53,27 @@ class Nsys:
         percent: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Makes `database` of a report of `size` bytes, whole or not at all; ends nsys when it is cancelled."""
-        made = database.with_name(f".{database.name}.{os.getpid()}.part")
         limit_s = EXPORT_LIMIT_S + size / 2**20 * EXPORT_S_PER_MB
         command = [self.program, "export", "--type", "sqlite", "--force-overwrite=true"]
         try:
-            code, said = await _run([*command, "-o", str(made), str(report)], limit_s, percent)
-            if code != 0 or not made.exists() or made.stat().st_size == 0:
-                raise export_failed(str(report), await self.version(), _reason(said, code))
-            made.replace(database)
+            # A folder of our own: in one that others can write to, a link could wait under the name.
+            with tempfile.TemporaryDirectory(dir=database.parent, prefix=".export-") as folder:
+                made = Path(folder, database.name)
+                code, said = await _run([*command, "-o", str(made), str(report)], limit_s, percent)
+                if code != 0 or not _taken(made, database):
+                    raise export_failed(str(report), await self.version(), _reason(said, code))
         except asyncio.TimeoutError as error:
             raise export_slow(str(report), limit_s) from error
         except OSError as error:
             raise export_failed(str(report), "", error.strerror or str(error)) from error
-        finally:
-            made.unlink(missing_ok=True)
+
+
+def _taken(made: Path, database: Path) -> bool:
+    """Puts what was made into its place, if anything was."""
+    if not made.is_file() or not made.stat().st_size:
+        return False
+    made.replace(database)
+    return True
 
 
 def find(environ: Mapping[str, str] | None = None, root: Path = Path("/")) -> Nsys | None:

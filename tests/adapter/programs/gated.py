@@ -73,6 +73,7 @@ who = {
     "pid": os.getpid(), "kind": "worker", "worker_id": options.get("worker_id", "w1"), "class": "Policy",
     "name": "policy", "rank": "0", "python": ".".join(map(str, sys.version_info[:2])), "matches": True,
     "files": {HERE: HERE, **options.get("files", {})}, "session": "session_1", "cwd": "/",
+    "nsys": options.get("nsys", ""),
 }  # fmt: skip
 ours = gate.start(
     options["run"],

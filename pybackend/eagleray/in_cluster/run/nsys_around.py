@@ -25,7 +25,9 @@ def found(environ: Mapping[str, str]) -> dict[str, Any] | None:
         if words and os.path.basename(words[0]) == "raylet":
             # One that is round Ray as a whole is nothing of this worker.
             break
-        if len(words) > 1 and os.path.basename(words[0]) == "nsys" and words[1] == "profile":
+        # One that waits for all processes would wait for ours, too.
+        is_profile = len(words) > 1 and is_nsys(words[0]) and words[1] == "profile"
+        if is_profile and "--wait=primary" in words:
             return {
                 "front": front,
                 "program": node_processes.program_of(front),
@@ -34,6 +36,10 @@ def found(environ: Mapping[str, str]) -> dict[str, Any] | None:
                 "output": output_of(words, node_processes.folder_of(front), environ, os.getpid()),
             }
     return None
+
+
+def is_nsys(word: str) -> bool:
+    return os.path.basename(word) == "nsys"
 
 
 def words_of_nsys(words: list[str]) -> list[str]:

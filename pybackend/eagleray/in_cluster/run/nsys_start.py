@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SOCKET = "EAGLERAY_NSYS_SOCKET"
 # So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
-BEGIN_S = 30.0
+BEGIN_S = 45.0
 GO_S = 90.0
 
 # What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.

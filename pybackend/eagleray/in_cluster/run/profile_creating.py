@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Under this key Ray keeps what a program says as `nsight` in a runtime_env.
 NSIGHT = "_nsight"
+# Else nsys also waits for the processes that the worker leaves behind, and so for the one that waits for nsys.
+WAITS_FOR_WORKER = {"wait": "primary"}
 
 
 class Wishes:
@@ -50,4 +52,18 @@ def with_wish(runtime_env: Mapping[str, Any] | None, said: str) -> dict[str, Any
     """A copy of a runtime_env that says it; all else in it stays, an `nsight` of the framework's own too."""
     known = dict(runtime_env or {})
     known["env_vars"] = {**dict(known.get("env_vars") or {}), VARIABLE: said}
+    if said and known.get(NSIGHT):
+        known[NSIGHT] = {**options_of(known[NSIGHT]), **WAITS_FOR_WORKER}
     return known
+
+
+def options_of(nsight: Any) -> dict[str, Any]:
+    """What a framework has said, as options; Ray has a word for the usual ones."""
+    if not isinstance(nsight, str):
+        return dict(nsight)
+    from ray._private.runtime_env.nsight import NSIGHT_DEFAULT_CONFIG
+
+    if nsight != "default":
+        # Ray itself says that it is nothing that it knows.
+        raise LookupError(f"nsight is {nsight!r}")
+    return dict(NSIGHT_DEFAULT_CONFIG)

@@ -62,8 +62,10 @@ class Busy:
     def add(self, starts: Sequence[int], ends: Sequence[int], what: Sequence[int]) -> None:
         tops = list(accumulate(chain((self._top,), ends), max))
         pauses = list(map(sub, starts, tops))
-        self._keep_longest(pauses, tops, what)
-        idle = sum(pause for pause in pauses if pause > 0)
+        holes = [pause for pause in pauses if pause > 0]
+        idle = sum(holes)
+        if holes and max(holes) > self._floor():
+            self._keep_longest(pauses, tops, what)
         self._idle += idle
         first = self._place(self._top)
         if first == self._place(tops[-1]):
@@ -109,8 +111,6 @@ class Busy:
         self, pauses: Sequence[int], tops: Sequence[int], what: Sequence[int]
     ) -> None:
         floor = self._floor()
-        if max(pauses) <= floor:
-            return
         for pause, top, after in zip(pauses, tops, what, strict=False):
             if pause > floor:
                 heapq.heappush(self._gaps, Gap(pause, top, self._device, after))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from eagleray.features.profiling.reading.busy import Gap
 from eagleray.features.profiling.reading.database import LONGEST_NAME, Database, pid, shown
@@ -17,15 +17,14 @@ from eagleray.features.profiling.reading.tables import Cell, Table, made
 EVENTS = "NVTX_EVENTS"
 PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
 KINDS = {PUSH_POP: "push/pop", START_END: "start/end"}
-_RANGES = f"eventType IN ({PUSH_POP}, {START_END}) AND typeof(start) = 'integer'"
+_RANGES = f"typeof(start) = 'integer' AND eventType IN ({PUSH_POP}, {START_END})"
 
 
-@define
-class _Named:
-    """All ranges of one name."""
+# What SQLite made of numbers that are none, or that no clock has shown.
+_LONGEST = 2**62
 
-    durations: array[int] = field(factory=lambda: array("q"))
-    kinds: set[str] = field(factory=set)
+# The kind, thread, domain and name of ranges, as they stand in the database.
+_Key = tuple[Any, ...]
 
 
 @frozen
@@ -43,26 +42,44 @@ def read(database: Database, naming: Naming) -> Ranges:
     """Blocks.  A range is called as nsys calls it: `domain:name`, and `name` in the default domain."""
     if not database.has(EVENTS, "start", "end", "eventType"):
         return Ranges(made("nvtx", []), {})
-    events, last = next(database.rows(f"SELECT count(*), max(coalesce(end, start)) FROM {EVENTS}"))  # noqa: S608
-    last = last if isinstance(last, int) else 0
-    found: dict[str, _Named] = {}
+    found: defaultdict[_Key, list[Any]] = defaultdict(list)
+    sql = f"SELECT end - start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"  # noqa: S608
+    for chunk in database.chunks(f"{sql} AND typeof(end) = 'integer'"):
+        for row in chunk:
+            found[row[1:]].append(row[0])
+    unfinished = _unfinished(database, naming, found)
+    naming.learn(found)
+    named: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
     threads: Counter[int] = Counter()
-    count = unfinished = 0
-    sql = f"SELECT start, end, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"  # noqa: S608
-    for start, end, kind, where, domain, number, text in database.rows(sql):
-        if not isinstance(end, int):
-            end = last
-            unfinished += 1
-        if 0 <= end - start < 2**62:
-            one = found.setdefault(naming.name(where, domain, number, text), _Named())
-            one.durations.append(end - start)
-            one.kinds.add(KINDS[kind])
-            threads[where] += 1
-            count += 1
+    for (kind, where, *others), times in found.items():
+        clean = _clean(times)
+        if clean:
+            named[naming.name(where, *others)].append((KINDS[kind], clean))
+        if isinstance(where, int):
+            threads[where] += len(clean)
     note = f"{unfinished} had no end and are counted to the last event." if unfinished else ""
-    rows = [_row(name, one) for name, one in found.items()]
-    known = {where: ranges for where, ranges in threads.items() if isinstance(where, int)}
-    return Ranges(made("nvtx", rows, note), known, count, events, unfinished)
+    rows = [_row(name, parts) for name, parts in named.items()]
+    count = sum(len(times) for parts in named.values() for _, times in parts)
+    (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))  # noqa: S608
+    return Ranges(made("nvtx", rows, note), dict(threads), count, events, unfinished)
+
+
+def _unfinished(database: Database, naming: Naming, found: defaultdict[_Key, list[Any]]) -> int:
+    """Counts ranges without an end to the last event, as nsys does it; the answer is how many there are."""
+    sql = f"SELECT start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"  # noqa: S608
+    rows = list(database.rows(f"{sql} AND typeof(end) != 'integer'"))
+    if not rows:
+        return 0
+    (last,) = next(database.rows(f"SELECT max(coalesce(end, start)) FROM {EVENTS}"))  # noqa: S608
+    for start, *key in rows:
+        found[tuple(key)].append(last - start if isinstance(last, int) else 0)
+    return len(rows)
+
+
+def _clean(times: list[Any]) -> list[int]:
+    if isinstance(sum(times), int) and min(times) >= 0 and max(times) < _LONGEST:
+        return times
+    return [one for one in times if isinstance(one, int) and 0 <= one < _LONGEST]
 
 
 def around(
@@ -89,42 +106,41 @@ def around(
             shorter = before is None or end - start < before[0]
             if gaps[at].end <= end and shorter and not other:
                 best[at] = (end - start, tuple(named))
+    naming.learn([(None, *found[1]) for found in best if found])
     return [naming.name(*found[1]) if found else "" for found in best]
 
 
 class Naming:
-    """The names of ranges, each made once; a registered text stands in StringIds, another one in the row."""
+    """The names of ranges; a registered text stands in StringIds, another one in the row.
+
+    `columns` are the thread, the domain and the number or bytes of the name: texts are made of few of them.
+    """
 
     def __init__(self, database: Database) -> None:
-        self._texts = _texts(database)
+        self._database = database
+        self._texts: dict[int, str] = {}
         self._domains = _domains(database)
-        self._names: dict[tuple[Any, ...], str] = {}
-        columns = ("globalTid", "domainId", "textId")
-        held = [one if database.has(EVENTS, one) else "NULL" for one in columns]
-        has_text = database.has(EVENTS, "text")
-        text = f"substr(text, 1, {LONGEST_NAME})" if has_text else "NULL"
-        self.columns = ", ".join([*held, text])
+        held = [one if database.has(EVENTS, one) else "NULL" for one in ("globalTid", "domainId")]
+        number = "textId" if database.has(EVENTS, "textId") else "NULL"
+        text = "NULL"
+        if database.has(EVENTS, "text"):
+            text = f"CAST(substr(text, 1, {LONGEST_NAME}) AS BLOB)"
+        self.columns = ", ".join([*held, f"coalesce({text}, {number})"])
 
-    def name(self, where: object, domain: object, number: object, text: object) -> str:
-        process = pid(where) if isinstance(where, int) else 0
-        key = (process, domain, number, text)
-        if key not in self._names:
-            self._names[key] = self._made(*key)
-        return self._names[key]
+    def learn(self, keys: Iterable[_Key]) -> None:
+        """Looks up the names of these, all at once."""
+        numbers = {key[3] for key in keys if isinstance(key[3], int)}
+        self._texts.update(self._database.strings(numbers - self._texts.keys()))
 
-    def _made(self, process: int, domain: object, number: object, text: object) -> str:
-        if text is None and isinstance(number, int):
-            text = self._texts.get(number)
+    def name(self, where: object, domain: object, called: object) -> str:
+        if isinstance(called, bytes):
+            text: object = called.decode("utf-8", "replace")
+        else:
+            text = self._texts.get(called) if isinstance(called, int) else None
         name = shown(text) or "(without a name)"
+        process = pid(where) if isinstance(where, int) else 0
         prefix = self._domains.get((process, domain), "")
         return f"{prefix}:{name}" if prefix else name
-
-
-def _texts(database: Database) -> dict[int, str]:
-    if not database.has(EVENTS, "textId"):
-        return {}
-    numbers = database.rows(f"SELECT DISTINCT textId FROM {EVENTS}")  # noqa: S608
-    return database.strings({number for (number,) in numbers if isinstance(number, int)})
 
 
 def _domains(database: Database) -> dict[tuple[int, object], str]:
@@ -141,9 +157,10 @@ def _domains(database: Database) -> dict[tuple[int, object], str]:
     }
 
 
-def _row(name: str, one: _Named) -> tuple[Cell, ...]:
-    ordered = sorted(one.durations)
+def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:
+    """All ranges of one name, which may be of several threads and both kinds."""
+    ordered = sorted(chain.from_iterable(times for _, times in parts))
     count, total = len(ordered), sum(ordered)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
-    kinds = ", ".join(sorted(one.kinds))
+    kinds = ", ".join(sorted({kind for kind, _ in parts}))
     return (name, kinds, count, total, total // count, middle, ordered[0], ordered[-1])

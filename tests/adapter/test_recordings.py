@@ -1,0 +1,49 @@
+"""Recordings asked of the adapter, through a real gate, of whatever stands by with nsys at the worker."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.adapter.gated import RUN, RunClient, StartGated
+from tests.adapter.harness import ControlClient, until
+
+
+def test_a_recording_reaches_nsys_and_its_state_comes_back(
+    control: ControlClient, gated: StartGated
+) -> None:
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as watcher:
+        address = str(Path(folder) / "nsys")
+        watcher.bind(address)
+        watcher.listen()
+        watcher.settimeout(60)
+        run = RunClient(control, breakpoints=[])
+        run.take(gated(nsys=address))
+        gate, _ = watcher.accept()
+        gate.settimeout(60)
+        with gate, gate.makefile("rb") as said:
+
+            def heard(op: str) -> dict[str, object]:
+                return next(line for row in said if (line := json.loads(row))["op"] == op)
+
+            def tells(state: str) -> None:
+                line = {"event": "profile", "profile": {"state": state, "said": "", "reports": []}}
+                gate.sendall(json.dumps(line).encode() + b"\n")
+                until(lambda: run.worker()["profile"] == state, f"the state {state}")
+
+            heard("gate")
+            assert control.call("run_recording", run=RUN, op="record")["asked"] == 0
+            tells("armed")
+            assert control.call("run_recording", run=RUN, op="record", seconds=2)["asked"] == 1
+            assert heard("record")["seconds"] == 2
+            tells("recording")
+            asked = {"run": RUN, "op": "stop_recording", "workers": ["w9"]}
+            assert control.call("run_recording", **asked)["asked"] == 0
+            asked["workers"] = ["w1"]
+            assert control.call("run_recording", **asked)["asked"] == 1
+            heard("stop_recording")
+            tells("missing")
+            assert control.call("run_recording", run=RUN, op="record")["asked"] == 0
+    assert control.error("run_recording", run="another", op="record")["code"] == "unregistered-run"
