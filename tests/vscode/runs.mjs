@@ -237,6 +237,30 @@ await browserRun(
       await until(() => programs().length === 0, "no process of the program is left", 60_000);
       await window.shot("stopped");
     });
+
+    await test("with “Break on Failure” a worker that fails stands where it did, with its exception", async () => {
+      await openFile("failing.py");
+      const form = () => choice("Break on Failure").isVisible();
+      await window.command("Eagleray: Run on Ray…", form, "the form");
+      await choose(
+        "Break on Failure",
+        async () => /Failure\s*on/.test(await choice("Break on Failure").textContent()),
+        "it is on",
+      );
+      await choose("Start", async () => !(await list.isVisible()), "the form is closed");
+      await window.standsAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
+      const exception = page.locator(".exception-widget");
+      await window.sees(exception.getByText(/ZeroDivisionError/), "the exception");
+      await window.sees(variables.filter({ hasText: "steps" }), "the variable steps");
+      await window.shot("failure");
+      await window.click(
+        window.button("Continue"),
+        async () => !(await window.toolbar().isVisible()),
+        "the session is over",
+      );
+      await window.openPanel();
+      await window.sees(run(/failing\.py.*failed/), "that the run has failed");
+    });
   },
   { stage: setStageAlone, driver: false },
 );
