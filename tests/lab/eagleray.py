@@ -36,9 +36,9 @@ class Eagleray:
         home = {"EAGLERAY_HOME": self.home} if self.home else {}
         return {"EAGLERAY_DISCOVERY": "off", **home, **self.more}
 
-    def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        command = ["python", START, "cli", *arguments]
-        return self.site.run_as(self.host, "alice", command, {**self.env, **env}, check=False)
+    def run(self, *arguments: str, typed: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        command, env = ["python", START, "cli", *arguments], {**self.env, **env}
+        return self.site.run_as(self.host, "alice", command, env, check=False, stdin=typed)
 
     def json(self, *arguments: str, **env: str) -> Any:
         done = self.run(*arguments, "--json", **env)

@@ -123,7 +123,7 @@ class LabRay:
 
         return wait_for(f"{count} paused workers", enough, patience_s=150)
 
-    def run(self, program: str, *arguments: str) -> Program:
+    def run(self, program: str, *arguments: str, **env: str) -> Program:
         """A driver on the head, one of `programs`; it ends with the site at the latest."""
         log = Path(tempfile.mkstemp(prefix="driver-", suffix=".log", dir=self.site.folder)[1])
         with log.open("wb") as out:
@@ -131,7 +131,7 @@ class LabRay:
                 self.head,
                 "alice",
                 ["python", str(PROGRAMS / program), *arguments],
-                {**environment(self.token), "RAY_ADDRESS": self.gcs_address},
+                {**environment(self.token), "RAY_ADDRESS": self.gcs_address, **env},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

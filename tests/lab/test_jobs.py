@@ -14,9 +14,13 @@ from tests.lab.ray import LabRay
 from tests.lab.site import Site
 from tests.lab.slurm import Job, end_leftovers, submitted
 from tests.lab.sshd import no_sshd
-from tests.real_ray.command import stand
+from tests.ray_cluster import PROGRAMS, wait_for
+from tests.real_ray.command import line_of, stand
 
 pytestmark = pytest.mark.timeout(400)
+
+
+LEGACY = PROGRAMS / "cases" / "legacy.py"
 
 
 def cluster(job: Job) -> str:
@@ -43,6 +47,20 @@ def test_a_hostile_name(site: Site, slurm_job: Job, laptop: Eagleray) -> None:
     with submitted(site, "sleep", "300", name=name):
         assert any(name in one["name"] for one in laptop.json("slurm", "--host", "login"))
     assert not site.path("login", "/home/alice/owned").exists()
+
+
+def test_ray_s_own_pdb_on_a_node_of_a_job(slurm_job: Job, laptop: Eagleray) -> None:
+    """It listens on localhost of its node, where a route into the job can end."""
+    program = slurm_job.ray.run(str(LEGACY), "second", RAY_DEBUG="legacy")
+    of_job = ("--cluster", cluster(slurm_job))
+    try:
+        (row,) = wait_for("the pdb", lambda: laptop.json("pdb", *of_job), every_s=1)
+        assert (row["file"], row["line"]) == (str(LEGACY), line_of(LEGACY, "second"))
+        said = laptop.run("pdb", row["id"], *of_job, typed="p 'with', value\nc\n")
+        assert "('with', 41)" in said.stdout, said.stderr
+        program.wait_output("second: 42")
+    finally:
+        program.end()
 
 
 def test_through_the_job_where_ssh_is_forbidden(

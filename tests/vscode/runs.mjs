@@ -30,7 +30,7 @@ await browserRun(
     const terminal = page.locator(".part.panel .xterm-rows");
     const programs = () =>
       markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, "train.py"));
-    const over = /train\.py(ended|failed)/;
+    const over = /train\.py(stopped|ended|failed)/;
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
     const run = (words) => runs.locator(".monaco-list-row", { hasText: words });
 
@@ -40,7 +40,8 @@ await browserRun(
           await page.keyboard.press("Escape");
           await page.keyboard.press("Control+p");
           await input.waitFor({ timeout: 4000 });
-          await input.fill(name);
+          // By its whole path it is found at once, where the search finds nothing without a program of its own.
+          await input.fill(path.join(stage.workspace, name));
           const found = page.locator(".quick-input-list .monaco-list-row.focused", {
             hasText: name,
           });
@@ -96,6 +97,21 @@ await browserRun(
       await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
     });
 
+    await test("nothing goes to SLURM before a yes to the exact command", async () => {
+      await openFile("batch.sub");
+      const question = page.locator(".monaco-dialog-box", { hasText: "sbatch" });
+      await window.command("Eagleray: Run on Ray", () => question.isVisible());
+      await window.sees(question.getByText(/: sbatch .*batch\.sub.$/), "the command");
+      await window.shot("slurm");
+      await window.click(
+        question.locator(".monaco-button", { hasText: "Cancel" }),
+        async () => !(await question.isVisible()),
+        "the answer is no",
+      );
+      await window.seesNot(run(/batch/), "a run");
+      await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
+    });
+
     await test("the title’s button starts the program, and its worker stops at the dot in the gutter", async () => {
       await openFile("learner.py");
       await window.toggleBreakpoint(line("loss"), true);
@@ -129,8 +145,24 @@ await browserRun(
       );
     });
 
+    await test("of a line that has no code the editor says beside it where workers stop instead", async () => {
+      const said = () =>
+        page.evaluate(() =>
+          [...document.querySelectorAll(".view-line span")].some((one) =>
+            getComputedStyle(one, "::after").content.includes("the nearest with code"),
+          ),
+        );
+      // The dot goes where it stops: a second click would set another.
+      const click = () => window.clickGutter(line("nothing"));
+      await window.gesture(click, said, "one reads that it moved", 20_000);
+      await window.shot("moved");
+      await window.command(
+        "Remove All Breakpoints",
+        async () => (await window.breakpointLines()).length === 0,
+      );
+    });
+
     await test("without breakpoints it runs on, and “Pause Worker” stops it where it is", async () => {
-      await window.toggleBreakpoint(line("return"), false);
       await inline(
         window.row(/policy-\dlearner\.py/),
         "Continue",
@@ -204,6 +236,30 @@ await browserRun(
       );
       await until(() => programs().length === 0, "no process of the program is left", 60_000);
       await window.shot("stopped");
+    });
+
+    await test("with “Break on Failure” a worker that fails stands where it did, with its exception", async () => {
+      await openFile("failing.py");
+      const form = () => choice("Break on Failure").isVisible();
+      await window.command("Eagleray: Run on Ray…", form, "the form");
+      await choose(
+        "Break on Failure",
+        async () => /Failure\s*on/.test(await choice("Break on Failure").textContent()),
+        "it is on",
+      );
+      await choose("Start", async () => !(await list.isVisible()), "the form is closed");
+      await window.standsAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
+      const exception = page.locator(".exception-widget");
+      await window.sees(exception.getByText(/ZeroDivisionError/), "the exception");
+      await window.sees(variables.filter({ hasText: "steps" }), "the variable steps");
+      await window.shot("failure");
+      await window.click(
+        window.button("Continue"),
+        async () => !(await window.toolbar().isVisible()),
+        "the session is over",
+      );
+      await window.openPanel();
+      await window.sees(run(/failing\.py.*failed/), "that the run has failed");
     });
   },
   { stage: setStageAlone, driver: false },
