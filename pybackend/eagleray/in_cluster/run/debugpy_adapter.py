@@ -95,7 +95,9 @@ def main() -> None:
     if said:
         sys.argv[:] = [str(adapter.__file__), *json.loads(said)]
         begin: Any = adapter.main
-        begin()
+        read: Any = adapter._parse_argv
+        # An older debugpy wants to be told what the newer reads by itself.
+        begin(*([read(sys.argv)] if begin.__code__.co_argcount else []))
 
 
 def speed_up(log: Any, sockets: Any) -> None:
