@@ -2,6 +2,7 @@
 // What only later suites need is installed in the background while the fast ones run.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
@@ -70,10 +71,14 @@ function longestFirst(a, b) {
   return b.length - a.length;
 }
 
-/** A lane that is done helps the one of the others with most to do; but there is one lab at a time. */
+/**
+ * A lane that is done helps the one of the others with most to do; but there is one lab at a time, and where
+ * there are two processors a third lane takes from the others more than it gives, unless it waits as the lab does.
+ */
 function nextOf(lane) {
   const own = waiting.get(lane);
-  if (own.length > 0 || lane === "first") return own.shift();
+  const helps = lane !== "first" && (lane !== "lab" || availableParallelism() > 2);
+  if (own.length > 0 || !helps) return own.shift();
   const [most] = ["python", "editor"].map((other) => waiting.get(other)).toSorted(longestFirst);
   return most.pop();
 }
