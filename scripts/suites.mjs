@@ -66,7 +66,7 @@ export const suites = [
   },
   pytest("real Ray", ["python", "packages"], "real_ray", {
     lane: "python",
-    minutes: 22,
+    minutes: 28,
     real: true,
   }),
   pytest("unit (Python)", ["python", "workers"], FAST, {

@@ -80,18 +80,21 @@ def test_a_worker_is_debugged_through_ssh_and_another_one_shares_it(
 def test_a_link_that_is_lost_ends_the_session_with_that_sentence(
     adapter: AdapterProcess, control: ControlClient, program: Start
 ) -> None:
-    worker = program("loop.py", "1")
-    path = control.attach(worker, routes=[BY_SSH])["socket"]
-    editor = DapClient.unix(path)
-    editor.attach()
-    editor.wait_for("stopped")
-    os.kill(master(adapter), signal.SIGKILL)
-    said = editor.wait_for("output")["body"]["output"]
-    assert f"through {HOST} was lost" in said
-    assert "PolicyWorker r0 has run on." in said
-    editor.wait_for("terminated")
-    assert "done" in worker.wait_done()
-    until(lambda: state(control) == "ready", "the connection comes back by itself")
+    with Echo() as echo:
+        # Who still needs the connection wants it back.
+        control.call("open_socket", routes=[BY_SSH], host="127.0.0.1", port=echo.port)
+        worker = program("loop.py", "1")
+        path = control.attach(worker, routes=[BY_SSH])["socket"]
+        editor = DapClient.unix(path)
+        editor.attach()
+        editor.wait_for("stopped")
+        os.kill(master(adapter), signal.SIGKILL)
+        said = editor.wait_for("output")["body"]["output"]
+        assert f"through {HOST} was lost" in said
+        assert "PolicyWorker r0 has run on." in said
+        editor.wait_for("terminated")
+        assert "done" in worker.wait_done()
+        until(lambda: state(control) == "ready", "the connection comes back by itself")
 
 
 def test_a_port_that_refuses_is_said_in_words(control: ControlClient, program: Start) -> None:
