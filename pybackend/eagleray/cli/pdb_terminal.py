@@ -15,17 +15,20 @@ import signal
 import socket
 import sys
 import threading
+import time
 from types import FrameType
 
 # What `main` answers.
 ENDED, REFUSED, SILENT, WENT_ON = 0, 4, 3, 10
 SILENT_S = 30.0
+AGAIN_S = 0.1
 
 _PROMPT = re.compile(r"(?:^|\n)(\((?:Pdb|com)\) )$")
 _BREAKS = frozenset({"b", "break", "tbreak"})
 _CLOSING = frozenset({"c", "cont", "continue", "remote", "get"})
 _FAILING = frozenset({"q", "quit", "exit", "EOF"})
 _FOLLOWED = frozenset({"remote", "get"})
+_URGENT = frozenset({signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1})
 # A breakpoint of pdb that is met after its connection was closed would raise in the task.
 _CLEAR = "!__import__('ray').util.rpdb._RemotePdb.active_instance.clear_all_breaks()"
 
@@ -85,7 +88,14 @@ class Terminal:
         signal.signal(signal.SIGUSR1, self._on_gone)
         for number in (signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, self._on_closed)
+        woken, waking = socket.socketpair()
+        waking.setblocking(False)
+        signal.set_wakeup_fd(waking.fileno())
+        # A signal that another thread takes does not wake the one that waits for a line.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._say_again, args=(woken,), daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             return self._talk()
         except _Leave:
@@ -119,6 +129,15 @@ class Terminal:
         self._said.put(None)
         if self._typing:
             os.kill(os.getpid(), signal.SIGUSR1)
+
+    def _say_again(self, woken: socket.socket) -> None:
+        """Signals that came between the last look for them and the wait for a key, where input() stays deaf."""
+        ours = threading.main_thread().ident or 0
+        while numbers := woken.recv(64):
+            for number in _URGENT.intersection(numbers):
+                while self._typing:
+                    time.sleep(AGAIN_S)
+                    signal.pthread_kill(ours, number)
 
     def _shown(self, first: str | None) -> str | None:
         """Shows what pdb says up to its next prompt, which is the answer; None at the end."""
