@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from eagleray.clients.process_identity import born
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, attach_params, until
 from tests.adapter.test_routes import connected, echoed
@@ -128,5 +129,5 @@ def test_ssh_ends_when_nobody_needs_it(adapter: AdapterProcess) -> None:
         assert echoed(said["socket"], b"x") == b"x"
         ssh = master(adapter)
         client.close()
-        until(lambda: not Path(f"/proc/{ssh}").exists(), "ssh has ended")
+        until(lambda: not born(ssh), "ssh has ended")
         assert adapter.control.call("routes") == {"routes": []}

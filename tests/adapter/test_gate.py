@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.clients.process_identity import born
 from eagleray.in_cluster.run import gate, gate_calling
 from eagleray.in_cluster.run.gate_calling import LONGEST, Calling
 from eagleray.in_cluster.run.gate_loop import Loop, Peer
@@ -126,7 +127,7 @@ def test_the_gate_ends_with_its_worker_though_a_forked_child_lives_on(gated: Sta
     with caller:
         assert caller.wait("ended")
         assert caller.hear() is None
-    until(lambda: not Path(f"/proc/{pid}").exists(), "the end of the gate")
+    until(lambda: not born(pid), "the end of the gate")
     assert not program.is_announced
 
 
