@@ -83,7 +83,8 @@ def editor(measured: dict[str, list[float]]) -> list[Row]:
 
 
 def told(row: Row) -> Row:
-    print(f"{row.name}: {row.ours:g}", flush=True)
+    ratio = "" if row.ratio is None else f", {row.ratio:.3f} of {row.peer:g}"
+    print(f"{row.name}: {row.ours:g}{ratio}", flush=True)
     return row
 
 
