@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 
 from .own_python import own_python
@@ -81,11 +82,12 @@ def _flags() -> list[str]:
 def main() -> None:
     """In the process: all that debugpy's `python .../debugpy/adapter` does, in the folder of the last argument."""
     sys.path.insert(0, sys.argv[-1])
-    import debugpy  # noqa: F401
     from debugpy.adapter import __main__ as adapter
 
     del sys.path[0]
-    from debugpy.adapter import clients, servers, sessions  # noqa: F401
+    # What it would import only when it is asked to begin.
+    for name in ("clients", "servers", "sessions"):
+        import_module(f"debugpy.adapter.{name}")
     from debugpy.common import log, sockets
 
     speed_up(log, sockets)

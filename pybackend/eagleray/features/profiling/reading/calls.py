@@ -42,7 +42,7 @@ def read(database: Database, source: str, name: Name) -> Calls:
     thread = "globalTid" if database.has(source, "globalTid") else "NULL"
     kinds = f" AND eventClass NOT IN {_NO_CALLS}" if database.has(source, "eventClass") else ""
     sql = (
-        f"SELECT {thread}, nameId, count(*), total(end - start), min(end - start),"  # noqa: S608
+        f"SELECT {thread}, nameId, count(*), total(end - start), min(end - start),"
         f" max(end - start) FROM {source} WHERE {_SPAN}{kinds} GROUP BY 2, 1"
     )
     rows = list(database.rows(sql))

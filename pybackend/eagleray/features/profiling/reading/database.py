@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from eagleray.features.profiling.reading.limits import Limits
 # How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
 STEPS = 200_000
 CHUNK = 1_000
-AT_ONCE = 5_000
+AT_ONCE = 900
 LONGEST_NAME = 500
 # Older and newer exports name the table of what they say of themselves differently.
 META_TABLES = ("EXPORT_META_DATA", "META_DATA_EXPORT")
@@ -59,12 +59,16 @@ class Database:
         found: dict[int, str] = {}
         wanted = sorted(ids)
         for at in range(0, len(wanted), AT_ONCE):
-            # The numbers are ours to write: they are integers.
-            marks = ",".join(map(str, wanted[at : at + AT_ONCE]))
+            asked = tuple(wanted[at : at + AT_ONCE])
             text = f"substr(value, 1, {LONGEST_NAME})"
-            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({marks})"  # noqa: S608
-            found.update((number, shown(said)) for number, said in self.rows(sql))
+            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({marks(asked)})"
+            found.update((number, shown(said)) for number, said in self.rows(sql, asked))
         return found
+
+
+def marks(values: Sequence[object]) -> str:
+    """A place for each value in a statement."""
+    return ",".join("?" * len(values))
 
 
 def opened(path: Path, limits: Limits) -> Database:

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.features.profiling.reading.busy import Busy, Gap, Union
-from eagleray.features.profiling.reading.database import Database, pid, shown
+from eagleray.features.profiling.reading.database import Database, marks, pid, shown
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 # A graph that was recorded as one (`--cuda-graph-trace=graph`) stands here instead of its kernels.
@@ -75,9 +75,9 @@ def intervals(database: Database, checked: bool) -> str:
     parts = []
     if name := kernel_name(database):
         named = f" AND typeof({name}) = 'integer'" if checked else ""
-        parts.append(f"SELECT deviceId, start, end, {name} AS name FROM {KERNELS}{where}{named}")  # noqa: S608
+        parts.append(f"SELECT deviceId, start, end, {name} AS name FROM {KERNELS}{where}{named}")
     if database.has(GRAPHS, "start", "end", "deviceId"):
-        parts.append(f"SELECT deviceId, start, end, 0 AS name FROM {GRAPHS}{where}")  # noqa: S608
+        parts.append(f"SELECT deviceId, start, end, 0 AS name FROM {GRAPHS}{where}")
     return " UNION ALL ".join(parts)
 
 
@@ -119,7 +119,7 @@ def _span(database: Database, source: str) -> tuple[int, Any, Any]:
     return next(
         (count, begin, end)
         for count, begin, end in database.rows(
-            f"SELECT count(*), min(start), max(end) FROM ({source})"  # noqa: S608
+            f"SELECT count(*), min(start), max(end) FROM ({source})"
         )
     )
 
@@ -128,11 +128,11 @@ def processes_after(database: Database, gaps: Sequence[Gap]) -> list[int | None]
     """Blocks.  The process of the kernel behind each gap, None where that is not known."""
     if not gaps or not database.has(KERNELS, "start", "deviceId", "globalPid"):
         return [None for _ in gaps]
-    marks = ",".join(str(gap.end) for gap in gaps)
-    sql = f"SELECT deviceId, start, globalPid FROM {KERNELS} WHERE start IN ({marks})"  # noqa: S608
+    ends = tuple(gap.end for gap in gaps)
+    sql = f"SELECT deviceId, start, globalPid FROM {KERNELS} WHERE start IN ({marks(ends)})"
     found = {
         (device, start): pid(where)
-        for device, start, where in database.rows(sql)
+        for device, start, where in database.rows(sql, ends)
         if isinstance(where, int)
     }
     return [found.get((gap.device, gap.end)) for gap in gaps]
@@ -217,4 +217,4 @@ def _names(database: Database) -> dict[int, str]:
         return {}
     # CUDA numbers the GPUs of a process anew; the column came with a later schema.
     number = "coalesce(cuDevice, id)" if database.has(table, "cuDevice") else "id"
-    return {key: shown(name) for key, name in database.rows(f"SELECT {number}, name FROM {table}")}  # noqa: S608
+    return {key: shown(name) for key, name in database.rows(f"SELECT {number}, name FROM {table}")}

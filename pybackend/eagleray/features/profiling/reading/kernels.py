@@ -27,7 +27,7 @@ def top(database: Database, checked: bool) -> dict[str, Sums]:
     if not source:
         return {}
     sql = (
-        "SELECT nullif(name, 0), count(*), total(end - start), min(end - start), max(end - start)"  # noqa: S608
+        "SELECT nullif(name, 0), count(*), total(end - start), min(end - start), max(end - start)"
         f" FROM ({source}) GROUP BY name"
     )
     return by_name(database, database.rows(sql), GRAPH)
@@ -42,11 +42,11 @@ def copies(database: Database) -> Table:
     rows: list[tuple[Cell, ...]] = []
     if database.has(COPIES, "start", "end", "bytes", "copyKind"):
         kinds = _kinds(database)
-        sql = f"SELECT copyKind, {_SUMS} FROM {COPIES} WHERE {_SPAN} GROUP BY 1"  # noqa: S608
+        sql = f"SELECT copyKind, {_SUMS} FROM {COPIES} WHERE {_SPAN} GROUP BY 1"
         for kind, *sums in database.rows(sql):
             rows.append(_row(kinds.get(kind, f"Kind {whole(kind)}"), sums))
     if database.has(SETS, "start", "end", "bytes"):
-        sql = f"SELECT {_SUMS} FROM {SETS} WHERE {_SPAN}"  # noqa: S608
+        sql = f"SELECT {_SUMS} FROM {SETS} WHERE {_SPAN}"
         rows += [_row("Memset", sums) for sums in database.rows(sql) if sums[0]]
     return made("memcpy", rows)
 

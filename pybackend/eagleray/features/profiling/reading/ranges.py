@@ -43,7 +43,7 @@ def read(database: Database, naming: Naming) -> Ranges:
     if not database.has(EVENTS, "start", "end", "eventType"):
         return Ranges(made("nvtx", []), {})
     found: defaultdict[_Key, list[Any]] = defaultdict(list)
-    sql = f"SELECT end - start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"  # noqa: S608
+    sql = f"SELECT end - start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"
     for chunk in database.chunks(f"{sql} AND typeof(end) = 'integer'"):
         for row in chunk:
             found[row[1:]].append(row[0])
@@ -60,17 +60,17 @@ def read(database: Database, naming: Naming) -> Ranges:
     note = f"{unfinished} had no end and are counted to the last event." if unfinished else ""
     rows = [_row(name, parts) for name, parts in named.items()]
     count = sum(len(times) for parts in named.values() for _, times in parts)
-    (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))  # noqa: S608
+    (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
     return Ranges(made("nvtx", rows, note), dict(threads), count, events, unfinished)
 
 
 def _unfinished(database: Database, naming: Naming, found: defaultdict[_Key, list[Any]]) -> int:
     """Counts ranges without an end to the last event, as nsys does it; the answer is how many there are."""
-    sql = f"SELECT start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"  # noqa: S608
+    sql = f"SELECT start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"
     rows = list(database.rows(f"{sql} AND typeof(end) != 'integer'"))
     if not rows:
         return 0
-    (last,) = next(database.rows(f"SELECT max(coalesce(end, start)) FROM {EVENTS}"))  # noqa: S608
+    (last,) = next(database.rows(f"SELECT max(coalesce(end, start)) FROM {EVENTS}"))
     for start, *key in rows:
         found[tuple(key)].append(last - start if isinstance(last, int) else 0)
     return len(rows)
@@ -92,7 +92,7 @@ def around(
     begins = [gaps[at].begin for at in order]
     best: list[tuple[int, tuple[Any, ...]] | None] = [None] * len(gaps)
     sql = (
-        f"SELECT start, end, {naming.columns} FROM {EVENTS}"  # noqa: S608
+        f"SELECT start, end, {naming.columns} FROM {EVENTS}"
         f" WHERE {_RANGES} AND typeof(end) = 'integer' AND end - start >= ?"
     )
     for start, end, *named in database.rows(sql, (min(gap.duration for gap in gaps),)):
@@ -147,7 +147,7 @@ def _domains(database: Database) -> dict[tuple[int, object], str]:
     if not database.has(EVENTS, "eventType", "domainId", "text", "globalTid"):
         return {}
     sql = (
-        f"SELECT globalTid, domainId, substr(text, 1, {LONGEST_NAME}) FROM {EVENTS}"  # noqa: S608
+        f"SELECT globalTid, domainId, substr(text, 1, {LONGEST_NAME}) FROM {EVENTS}"
         f" WHERE eventType = {DOMAIN_CREATE}"
     )
     return {

@@ -79,7 +79,7 @@ def _trace(options: list[object]) -> str:
 def _said(database: Database) -> dict[str, str]:
     for table in META_TABLES:
         if database.has(table, "name", "value"):
-            sql = f"SELECT name, substr(value, 1, 100) FROM {table} LIMIT 500"  # noqa: S608
+            sql = f"SELECT name, substr(value, 1, 100) FROM {table} LIMIT 500"
             return {str(name): shown(value) for name, value in database.rows(sql)}
     return {}
 
@@ -87,14 +87,14 @@ def _said(database: Database) -> dict[str, str]:
 def _one(database: Database, table: str, columns: tuple[str, ...], wanted: str, where: str) -> str:
     if not database.has(table, *columns):
         return ""
-    rows = database.rows(f"SELECT {wanted} FROM {table} {where} LIMIT 1")  # noqa: S608
+    rows = database.rows(f"SELECT {wanted} FROM {table} {where} LIMIT 1")
     return shown(next(rows, (None,))[0])
 
 
 def _number(database: Database, table: str, column: str, wanted: str) -> int:
     if not database.has(table, column):
         return 0
-    return whole(next(database.rows(f"SELECT {wanted} FROM {table}"), (0,))[0])  # noqa: S608
+    return whole(next(database.rows(f"SELECT {wanted} FROM {table}"), (0,))[0])
 
 
 def _utc(nanoseconds: int) -> str:
