@@ -68,6 +68,11 @@ def listed(folder: Path) -> dict[str, dict[str, object]]:
     return {row["file"]: row for row in said["reports"]}
 
 
+def all_missing(folder: Path) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = json.loads((folder / "manifest.json").read_text())["missing"]
+    return rows
+
+
 async def test_reports_of_nodes_come_byte_for_byte_through_the_head(tmp_path: Path) -> None:
     async with cluster("n1", "n2") as (fake, dashboard):
         growing = {f"eagleray/{RUN}/q.nsys-rep": b"", f"eagleray/{RUN}/x.qdstrm": b"7"}
@@ -134,6 +139,9 @@ async def test_a_node_that_dies_takes_only_its_own(tmp_path: Path) -> None:
         again = await Looking().look([node(dashboard, "n1"), node(dashboard, "n2")])
     assert [failure.code for failure in failures] == ["dashboard-failed"]
     assert set(listed(tmp_path)) == {"p.n2.nsys-rep"}
+    assert [(row["source"], row["host"]) for row in all_missing(tmp_path)] == [
+        ("p.n1.nsys-rep", "n1")
+    ]
     assert [failure.code for failure in again.failures] == ["dashboard-failed"]
     assert [one.entry.node_id for one in again.reports] == ["n2"]
 
@@ -214,14 +222,41 @@ async def test_a_full_disk_is_said_and_leaves_nothing_half_written(
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
 
 
-async def test_what_cannot_fit_is_not_begun(
+async def test_what_cannot_fit_is_not_begun_and_takes_no_room_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever says that its report is huge, on a disk with room for one of the honest two."""
+    async with cluster("n1", "n2", "n3", "n4") as (fake, dashboard):
+        for name, size in (("n1", 2**36 + 1), ("n2", 2**62), ("n3", 399_999)):
+            lie = described(b"little", size=size, node_id=name, host=name)
+            fake.files[name][f"eagleray/{RUN}/p.{name}.nsys-rep.json"] = lie
+        nodes = [node(dashboard, name) for name in fake.files]
+        small = gathering.shutil.disk_usage(tmp_path)._replace(free=400_000)
+        monkeypatch.setattr(gathering.shutil, "disk_usage", lambda path: small)
+        made, failures = await gathered(tmp_path, *nodes)
+        assert [failure.code for failure in failures] == ["report-left-out"] * 3
+        assert set(listed(tmp_path)) == {"p.n4.nsys-rep"} and made.all_bytes == 300_000
+        missing = {row["host"]: row["why"] for row in all_missing(tmp_path)}
+        assert "no report has more than 68719.5 MB" in missing["n1"]
+        assert "4611686018427.4 MB" in missing["n2"]
+        assert "it says that it has 0.4 MB, and 0.1 MB are free" in missing["n3"]
+        monkeypatch.undo()
+        fake.files["n3"][f"eagleray/{RUN}/p.n3.nsys-rep.json"] = described(
+            content(2, 300_000), node_id="n3", host="n3"
+        )
+        await gathered(tmp_path, *nodes)
+    assert set(listed(tmp_path)) == {"p.n3.nsys-rep", "p.n4.nsys-rep"}
+    assert {row["host"] for row in all_missing(tmp_path)} == {"n1", "n2"}
+
+
+async def test_a_report_of_the_same_file_system_needs_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
-    small = gathering.shutil.disk_usage(tmp_path)._replace(free=1000)
-    monkeypatch.setattr(gathering.shutil, "disk_usage", lambda path: small)
-    with pytest.raises(EaglerayError, match=r"they take 0\.9 MB, and 0\.0 MB are free"):
-        await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+    full = gathering.shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(gathering.shutil, "disk_usage", lambda path: full)
+    _, failures = await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+    assert failures == [] and (tmp_path / "here/p.nsys-rep").exists()
 
 
 async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

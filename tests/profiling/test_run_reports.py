@@ -126,6 +126,19 @@ async def test_a_worker_that_never_says_more_is_given_up(tmp_path: Path) -> None
     assert made.seen.gathered == 0
 
 
+async def test_a_report_that_has_no_room_is_said_and_not_waited_for(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    put(there, NAME, b"one")
+    (there / f"{NAME}.json").write_bytes(described(b"one", size=2**50))
+    put(there, "q.nsys-rep", b"two")
+    (there / STATUS).write_bytes(status("ended", reports=[NAME, "q.nsys-rep"]))
+    made = reports(there, tmp_path / "here", Nsys())
+    await made.rest()
+    await made.close()
+    assert (made.seen.phase, made.seen.gathered, made.seen.expected) == ("gathered", 1, 2)
+    assert "p.n1.7.nsys-rep is left out" in made.seen.sentence
+
+
 async def test_nobody_records_and_nobody_is_waited_for(tmp_path: Path) -> None:
     made = reports(tmp_path / "there", tmp_path / "here", Nsys(asked=0))
     await made.finish()

@@ -33,6 +33,14 @@ def no_room(folder: str, why: str) -> EaglerayError:
     )
 
 
+def report_left_out(name: str, size: int, why: str) -> EaglerayError:
+    return EaglerayError(
+        "report-left-out",
+        f"{printable(name, 200)} is left out: it says that it has {size / 1e6:.1f} MB, and {printable(why)}.",
+        "The others are gathered; once there is room, `eagleray profile --gather RUN` tries it again.",
+    )
+
+
 def bad_report(name: str, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-report",

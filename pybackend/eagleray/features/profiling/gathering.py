@@ -14,16 +14,20 @@ from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
-from eagleray.common.profile_errors import gathered_already, no_room
+from eagleray.common.profile_errors import gathered_already, no_room, report_left_out
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.fetching import fetch
 from eagleray.features.profiling.file_names import local
 from eagleray.features.profiling.found import AT_ONCE, Whole
-from eagleray.features.profiling.manifest import Entry, Manifest
+from eagleray.features.profiling.manifest import Entry, Missing
 
+# A report of nsys has some megabytes, of hours some gigabytes; whoever says more than that is mistaken or lies.
+LARGEST = 2**36
 # A list of a thousand reports is not written a thousand times.
 _WRITE_S = 1.0
 _LOCK = ".gathering"
+
+Key = tuple[str, str, str]
 
 
 class Gathering:
@@ -37,10 +41,11 @@ class Gathering:
         self._run = run
         self._tell = tell
         self._manifest = manifest.read(folder, run)
+        self._kept = self._manifest
         self._written = 0.0
-        self._sizes: dict[tuple[str, str, str], int] = {}
-        self._here: dict[tuple[str, str, str], int] = {}
-        self._given: set[str] = set()
+        self._failures: dict[Key, tuple[Entry, EaglerayError]] = {}
+        self._sizes: dict[Key, int] = {}
+        self._here: dict[Key, int] = {}
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -52,7 +57,7 @@ class Gathering:
             raise no_room(str(self.folder), error.strerror or str(error)) from error
         try:
             _lock(fd, self._run)
-            self._manifest = manifest.read(self.folder, self._run)
+            self._manifest = self._kept = manifest.read(self.folder, self._run)
             yield
         finally:
             os.close(fd)
@@ -75,18 +80,44 @@ class Gathering:
         here = {entry.key for entry in self.entries if (self.folder / entry.file).exists()}
         return list({one.entry.key: one for one in reports if one.entry.key not in here}.values())
 
+    @property
+    def left_out(self) -> list[EaglerayError]:
+        """Why the last `fetch` did not even begin with some: nobody need wait for them."""
+        failed = (failure for _, failure in self._failures.values())
+        return [failure for failure in failed if failure.code == "report-left-out"]
+
     async def fetch(self, reports: Sequence[Whole]) -> list[EaglerayError]:
         """Fetches what is missing; the answer says which of it did not come, and `no-room` is raised."""
         missing = self.missing(reports)
-        for one in missing:
+        self._failures = self._too_large(missing)
+        fetched = [one for one in missing if one.entry.key not in self._failures]
+        for one in fetched:
             self._sizes[one.entry.key] = one.entry.size
-        self._check_room(sum(one.entry.size for one in missing))
         try:
-            failures = await gather_bounded(self._one, self._named(missing), AT_ONCE)
+            await gather_bounded(self._one, self._named(fetched), AT_ONCE)
         finally:
-            if missing:
+            self._manifest = evolve(
+                self._manifest, missing=tuple(_missing(*one) for one in self._failures.values())
+            )
+            if self._manifest != self._kept:
                 self._write()
-        return [failure for failure in failures if failure is not None]
+        return [failure for _, failure in self._failures.values()]
+
+    def _too_large(self, missing: Sequence[Whole]) -> dict[Key, tuple[Entry, EaglerayError]]:
+        """Those that have no room here.  The small ones come first, so that no lie about a size takes it from them."""
+        free, found = _free(self.folder), {}
+        for one in sorted(missing, key=lambda one: one.entry.size):
+            needed = 0 if _is_on(self.folder, one) else one.entry.size
+            if one.entry.size > LARGEST:
+                why = f"no report has more than {_mb(LARGEST)} MB"
+            elif free is not None and needed > free:
+                why = f"{_mb(free)} MB are free in {self.folder}"
+            else:
+                free = None if free is None else free - needed
+                continue
+            error = report_left_out(one.entry.source, one.entry.size, why)
+            found[one.entry.key] = (one.entry, error)
+        return found
 
     def _named(self, missing: Sequence[Whole]) -> list[tuple[Whole, str]]:
         """What each is called here: as before, if a part of it may be here."""
@@ -98,7 +129,7 @@ class Gathering:
             found.append((one, name))
         return found
 
-    async def _one(self, named: tuple[Whole, str]) -> EaglerayError | None:
+    async def _one(self, named: tuple[Whole, str]) -> None:
         whole, name = named
         key = whole.entry.key
 
@@ -111,14 +142,14 @@ class Gathering:
         except EaglerayError as error:
             if error.code == "no-room":
                 raise
-            return error
+            self._failures[key] = (whole.entry, error)
+            return
         entry = evolve(whole.entry, run=self._run, file=name)
         kept = (one for one in self.entries if one.key != entry.key and one.file != name)
-        self._manifest = Manifest(self._run, (*kept, entry))
+        self._manifest = evolve(self._manifest, reports=(*kept, entry))
         if time.monotonic() - self._written > _WRITE_S:
             self._write()
         self._tell()
-        return None
 
     def _write(self) -> None:
         self._written = time.monotonic()
@@ -126,14 +157,28 @@ class Gathering:
             manifest.write(self.folder, self._manifest)
         except OSError as error:
             raise no_room(str(self.folder), error.strerror or str(error)) from error
+        self._kept = self._manifest
 
-    def _check_room(self, needed: int) -> None:
-        with contextlib.suppress(OSError):
-            free = shutil.disk_usage(self.folder).free
-            if needed > free:
-                raise no_room(
-                    str(self.folder), f"they take {_mb(needed)} MB, and {_mb(free)} MB are free"
-                )
+
+def _missing(entry: Entry, failure: EaglerayError) -> Missing:
+    return Missing(entry.source, entry.host or entry.node, entry.size, failure.message)
+
+
+def _free(folder: Path) -> int | None:
+    """None where the file system does not say it."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
+
+
+def _is_on(folder: Path, one: Whole) -> bool:
+    """Whether the report lies on the file system of the folder, where it takes no room a second time."""
+    there = one.source.file(one.entry.source)
+    try:
+        return there is not None and there.lstat().st_dev == folder.stat().st_dev
+    except OSError:
+        return False
 
 
 def _mb(size: int) -> str:

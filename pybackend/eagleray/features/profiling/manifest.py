@@ -16,8 +16,8 @@ from eagleray.common.errors import printable
 from eagleray.features.profiling.file_names import is_taken
 
 NAME = "manifest.json"
-# A report of nsys is some megabytes; one larger than this is a mistake.
-LARGEST = 2**40
+# No file system has a larger file.
+_MOST = 2**63
 _HASH = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("run", "node", "host", "node_id", "actor_id", "name", "rank", "nsys_version", "problem")
 
@@ -52,11 +52,22 @@ class Entry:
 
 
 @frozen
+class Missing:
+    """A report that is whole at its node and not here, `why` in a sentence."""
+
+    source: str
+    host: str
+    size: int
+    why: str
+
+
+@frozen
 class Manifest:
-    """All reports of a run that are in its folder."""
+    """All reports of a run that are in its folder, and those that should be."""
 
     run: str
     reports: tuple[Entry, ...] = field(default=())
+    missing: tuple[Missing, ...] = field(default=())
 
 
 def entry_of(source: str, text: bytes) -> Entry | None:
@@ -85,7 +96,7 @@ def entry_of(source: str, text: bytes) -> Entry | None:
 
 
 def read(folder: Path, run: str) -> Manifest:
-    """What is in the folder; nothing if there is no list that can be read, or it is another run's."""
+    """What is in the folder, and nothing of what was missing; nothing at all if there is no list that can be read, or it is another run's."""
     try:
         said = json.loads((folder / NAME).read_text("utf-8"))
         rows = said["reports"] if said["run"] == run else []
@@ -101,7 +112,15 @@ def write(folder: Path, manifest: Manifest) -> None:
     fd, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=folder)
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump({"run": manifest.run, "reports": rows}, file, indent=1)
+            json.dump(
+                {
+                    "run": manifest.run,
+                    "reports": rows,
+                    "missing": [asdict(one) for one in manifest.missing],
+                },
+                file,
+                indent=1,
+            )
         Path(made).chmod(0o644)
         Path(made).replace(folder / NAME)
     except BaseException:
@@ -124,7 +143,7 @@ def _again(row: Mapping[str, Any]) -> Entry | None:
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _text(value: Any) -> str:

@@ -82,7 +82,7 @@ class RunReports:
         return Profiled(
             folder=str(self._gathering.folder),
             phase="failed" if self._error else phase,
-            sentence=str(self._error or ""),
+            sentence=str(self._error or next(iter(self._gathering.left_out), "")),
             expected=len({one.entry.key for one in self._look.reports} | {e.key for e in here}),
             gathered=len(here),
             bytes=self._gathering.all_bytes,
@@ -138,10 +138,12 @@ class RunReports:
         before, changed = None, loop.time()
         while True:
             await self._once()
-            missing = self._gathering.missing(self._look.reports)
+            missing = len(self._gathering.missing(self._look.reports)) - len(
+                self._gathering.left_out
+            )
             if self._error is not None or (is_so(self._look) and not missing):
                 return
-            now = (self._look.workers, len(missing), self._gathering.done_bytes)
+            now = (self._look.workers, missing, self._gathering.done_bytes)
             if now != before:
                 before, changed = now, loop.time()
             if loop.time() - changed > (GONE_S if self._look.failures else quiet_s):
