@@ -20,6 +20,7 @@ from eagleray.common.profile_errors import report_unreachable
 from eagleray.features.profiling import fetching, gathering
 from eagleray.features.profiling.found import Looking
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Agent, Folder, Node, Source
 from hypothesis import given, settings
@@ -273,6 +274,22 @@ def test_one_run_is_gathered_by_one_at_a_time(tmp_path: Path) -> None:
     assert raised.value.code == "being-gathered"
     with Gathering(RUN, tmp_path).held():
         pass
+
+
+async def test_two_runs_into_one_folder_share_no_report(tmp_path: Path) -> None:
+    """`--output DIR` twice: the same worker on the same node, with the same name of its report."""
+    here = [output_folder(run, str(tmp_path / "out"), "/elsewhere") for run in ("one", "two")]
+    for run, folder in zip(("one", "two"), here, strict=True):
+        put(tmp_path / run, "p.nsys-rep", run.encode(), run=run)
+        made = Gathering(run, folder)
+        with made.held():
+            assert await made.fetch((await Looking().look([Folder(tmp_path / run)])).reports) == []
+    for run, folder in zip(("one", "two"), here, strict=True):
+        assert folder.parent == tmp_path / "out"
+        assert (folder / "p.nsys-rep").read_bytes() == run.encode()
+        assert [entry.run for entry in Gathering(run, folder).entries] == [run]
+        # Whoever is pointed at another run's folder takes nothing of it for its own.
+        assert Gathering("three", folder).entries == ()
 
 
 async def test_a_thousand_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from eagleray.adapter.run_who import who
 from eagleray.cli import main as cli
 from eagleray.cli.profile_command import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
+from eagleray.cli.run_commands import exit_code
 from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled, ProfiledWorker
@@ -21,6 +22,8 @@ from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.runs import environment
 from eagleray.features.runs.plan import ProfilePlan, RunPlan, of_json, to_json
 from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.records import Listed, Record
+from eagleray.features.runs.state import RunState
 
 SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 
@@ -116,6 +119,28 @@ def test_what_there_is_in_the_end() -> None:
     assert "no class or name" in summary(Profiled("/o"))
     some = Profiled("/o", workers=(worker("ended"),), expected=3, gathered=1)
     assert summary(some) == "1 report in /o; 2 did not come"
+
+
+@pytest.mark.parametrize(
+    ("phase", "code", "seen", "exits"),
+    [
+        ("stopped", 130, Profiled("/o", expected=2, gathered=2), 0),
+        ("stopped", 1, None, 0),
+        ("stopped", 130, Profiled("/o", expected=2, gathered=1), 1),
+        ("failed", 7, Profiled("/o", expected=2, gathered=2), 7),
+        ("failed", None, None, 1),
+        ("ended", 0, None, 0),
+    ],
+)
+def test_a_run_that_a_person_finished_has_succeeded(
+    tmp_path: Path, phase: Any, code: int | None, seen: Profiled | None, exits: int
+) -> None:
+    plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
+    state = RunState(phase, 1.0, code=code, profile=seen)
+    record = Record("r", tmp_path)
+    assert exit_code(Listed(record, plan, state)) == exits
+    plain = evolve(plan, profile=None)
+    assert exit_code(Listed(record, plain, state)) == (code if code is not None else exits)
 
 
 def actor(class_name: str, state: str = "ALIVE", name: str = "") -> ActorRow:

@@ -152,6 +152,17 @@ async def _follow(parts: Parts, record: Record) -> int:
     return following.code()
 
 
+def exit_code(one: Listed) -> int:
+    """That of the program; a profile that a person has finished succeeded if all of its reports are here."""
+    state = one.state
+    if one.plan.profile is not None and state.phase == "stopped":
+        seen = state.profile
+        return 0 if seen is None or seen.gathered >= seen.expected else 1
+    if state.code is None:
+        return 1 if state.phase == "failed" else 0
+    return state.code
+
+
 class _Following:
     """One look at a run from a terminal."""
 
@@ -200,9 +211,7 @@ class _Following:
             _say(state.note)
         if self._now.plan.profile is not None:
             _say(summary(state.profile))
-        if state.code is None:
-            return 1 if state.phase == "failed" else 0
-        return state.code
+        return exit_code(self._now)
 
     async def close(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
