@@ -114,7 +114,7 @@ async def test_a_step_that_dies_is_a_lost_link_and_comes_back(
         writer.write(b"a")
         assert await reader.readexactly(1) == b"a"
         heard: list[str] = []
-        routes.listeners.append(lambda: heard.extend(health.state for _, health in routes.states()))
+        routes.listeners.add(lambda: heard.extend(health.state for _, health in routes.states()))
         routes.reconnect(SPEC)
         with pytest.raises(EaglerayError) as lost:
             await asyncio.wait_for(reader.read(), LIMIT_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from eagleray.adapter import protocol, run_protocol
@@ -69,6 +70,7 @@ class _Client:
         self._writer = writer
         self._answering: set[asyncio.Task[None]] = set()
         self._for_client: set[asyncio.Task[None]] = set()
+        self._subscribed: list[Callable[[], None]] = []
 
     def take(self, line: bytes) -> None:
         task = asyncio.create_task(self._answer(line))
@@ -78,11 +80,9 @@ class _Client:
     def close(self) -> None:
         for task in self._for_client:
             task.cancel()
-        if self._workers_changed in self._parts.registry.listeners:
-            self._parts.registry.listeners.remove(self._workers_changed)
-            self._parts.routes.listeners.remove(self._routes_changed)
-            self._parts.runs.listeners.remove(self._runs_changed)
-            self._parts.runs.output_listeners.remove(self._run_said)
+        for end in self._subscribed:
+            end()
+        self._subscribed.clear()
         self._operations.close()
         self._writer.close()
 
@@ -120,11 +120,13 @@ class _Client:
         return await asyncio.wait_for(operation(params), None if op in _UNLIMITED else ANSWER_S)
 
     def _subscribe(self) -> None:
-        if self._workers_changed not in self._parts.registry.listeners:
-            self._parts.registry.listeners.append(self._workers_changed)
-            self._parts.routes.listeners.append(self._routes_changed)
-            self._parts.runs.listeners.append(self._runs_changed)
-            self._parts.runs.output_listeners.append(self._run_said)
+        if not self._subscribed:
+            self._subscribed = [
+                self._parts.registry.listeners.add(self._workers_changed),
+                self._parts.routes.listeners.add(self._routes_changed),
+                self._parts.runs.listeners.add(self._runs_changed),
+                self._parts.runs.output_listeners.add(self._run_said),
+            ]
 
     def _workers_changed(self, states: list[WorkerState]) -> None:
         self._send({"event": "workers", **workers_json(states)})

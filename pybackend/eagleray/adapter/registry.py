@@ -28,6 +28,7 @@ from eagleray.adapter.worker import Worker
 from eagleray.common import private_socket
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import unknown_worker, worker_taken
 from eagleray.routes.routes import Routes
 
@@ -68,7 +69,7 @@ class Registry:
         self._held: dict[WorkerKey, Held] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
         self._left: dict[tuple[str, int], float] = {}
-        self.listeners: list[Callable[[list[WorkerState]], None]] = []
+        self.listeners = Listeners[[list[WorkerState]]]()
 
     def states(self) -> list[WorkerState]:
         return [held.worker.status() for held in self._held.values()]
@@ -210,6 +211,4 @@ class Registry:
         return held
 
     def _tell(self) -> None:
-        states = self.states()
-        for listener in list(self.listeners):
-            listener(states)
+        self.listeners.tell(self.states())

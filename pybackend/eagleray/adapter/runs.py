@@ -21,11 +21,11 @@ from eagleray.adapter.run_protocol import (
 )
 from eagleray.adapter.run_who import Who, mappings
 from eagleray.common.gate_errors import unknown_run_worker, unregistered_run
+from eagleray.common.listeners import Listeners
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-RunsListener = Callable[[], None]
 OutputListener = Callable[[str, str, str], None]
 
 
@@ -76,9 +76,9 @@ class Runs:
         self._routes = routes
         self._runs: dict[str, Run] = {}
         self._is_telling = False
-        self.listeners: list[RunsListener] = []
-        self.output_listeners: list[OutputListener] = []
-        registry.listeners.append(lambda _: self._changed())
+        self.listeners = Listeners[[]]()
+        self.output_listeners = Listeners[[str, str, str]]()
+        registry.listeners.add(lambda _: self._changed())
 
     def states(self) -> list[RunState]:
         return [run.state() for run in self._runs.values()]
@@ -170,8 +170,7 @@ class Runs:
         return self._runs[run_id]
 
     def _said(self, run: str, worker_id: str, text: str) -> None:
-        for listener in list(self.output_listeners):
-            listener(run, worker_id, text)
+        self.output_listeners.tell(run, worker_id, text)
 
     def _changed(self) -> None:
         if not self._is_telling and self._runs:
@@ -180,5 +179,4 @@ class Runs:
 
     def _tell(self) -> None:
         self._is_telling = False
-        for listener in list(self.listeners):
-            listener()
+        self.listeners.tell()

@@ -22,6 +22,7 @@ from eagleray.adapter.protocol import (
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_routes import PERSON_S
 from eagleray.clients.adapter_runs import AdapterRuns
+from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import unknown_worker
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
@@ -55,7 +56,7 @@ class Adapters(AdapterRuns):
     def __init__(self, start: bool = True) -> None:
         super().__init__(start)
         self._states: dict[Path, list[WorkerState]] = {}
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners[[list[WorkerState]]]()
 
     async def workers(self) -> list[WorkerState]:
         """Every worker that is attached or held, of all adapters; starts none."""
@@ -66,9 +67,8 @@ class Adapters(AdapterRuns):
 
         Adapters that others start are found within a second.
         """
-        self._listeners.append(listener)
         self._keep_watching()
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     async def watch(self) -> AsyncIterator[list[WorkerState]]:
         """What a listener is told, as an iterator that begins with what is known and never ends by itself."""
@@ -167,8 +167,7 @@ class Adapters(AdapterRuns):
 
     def _on_workers(self, path: Path, said: list[dict[str, Any]]) -> None:
         self._states[path] = [worker_state(worker) for worker in said]
-        for listener in list(self._listeners):
-            listener(self.known())
+        self._listeners.tell(self.known())
 
     def _on_gone(self, path: Path) -> None:
         super()._on_gone(path)

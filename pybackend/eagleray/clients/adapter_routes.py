@@ -14,6 +14,7 @@ from eagleray.adapter.protocol import OpenedSocket, Question, Ran, RouteState, S
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_connections import MEMORY_S, AdapterConnections
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.paths import adapter_socket
 from eagleray.routes import spec
 from eagleray.routes.spec import RouteSpec
@@ -32,7 +33,7 @@ class AdapterRoutes(AdapterConnections):
     def __init__(self, start: bool) -> None:
         super().__init__(start)
         self._route_states: dict[Path, list[RouteState]] = {}
-        self._route_listeners: list[RoutesListener] = []
+        self._route_listeners = Listeners[[list[RouteState]]]()
         self._asked: tuple[OnQuestion, OnOver] | None = None
         self._ssh: SshSettings | None = None
         self._questions: dict[int, tuple[Path, int]] = {}
@@ -90,9 +91,8 @@ class AdapterRoutes(AdapterConnections):
 
     def listen_routes(self, listener: RoutesListener) -> Callable[[], None]:
         """Calls `listener` with all routes whenever one changes, on the loop; the answer ends that."""
-        self._route_listeners.append(listener)
         self._keep_watching()
-        return lambda: self._route_listeners.remove(listener)
+        return self._route_listeners.add(listener)
 
     def asks(self, on_question: OnQuestion, on_over: OnOver) -> Callable[[], None]:
         """From now on what ssh asks may come to `on_question`; `on_over`: it wants no answer any more.
@@ -162,8 +162,7 @@ class AdapterRoutes(AdapterConnections):
 
     def _on_routes(self, path: Path, said: list[dict[str, Any]]) -> None:
         self._route_states[path] = [route_state(one) for one in said]
-        for listener in list(self._route_listeners):
-            listener(self.route_states())
+        self._route_listeners.tell(self.route_states())
 
     def _on_question(self, path: Path, said: dict[str, Any]) -> None:
         if self._asked is not None:

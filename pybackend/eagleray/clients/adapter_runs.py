@@ -22,6 +22,7 @@ from eagleray.clients.adapter_connections import MEMORY_S
 from eagleray.clients.adapter_routes import AdapterRoutes
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gate_errors import unregistered_run
+from eagleray.common.listeners import Listeners
 
 RunsListener = Callable[[list[RunState]], None]
 OutputListener = Callable[[str, str, str], None]
@@ -33,8 +34,8 @@ class AdapterRuns(AdapterRoutes):
     def __init__(self, start: bool) -> None:
         super().__init__(start)
         self._run_states: dict[Path, list[RunState]] = {}
-        self._runs_listeners: list[RunsListener] = []
-        self._output_listeners: list[OutputListener] = []
+        self._runs_listeners = Listeners[[list[RunState]]]()
+        self._output_listeners = Listeners[[str, str, str]]()
 
     async def run_register(self, register: RunRegister) -> None:
         """The adapter knows the run from now on, or what is new of it; it is started if need be.
@@ -93,15 +94,13 @@ class AdapterRuns(AdapterRoutes):
 
     def listen_runs(self, listener: RunsListener) -> Callable[[], None]:
         """Calls `listener` with all runs whenever one changes, on the loop; the answer ends that."""
-        self._runs_listeners.append(listener)
         self._keep_watching()
-        return lambda: self._runs_listeners.remove(listener)
+        return self._runs_listeners.add(listener)
 
     def listen_run_output(self, listener: OutputListener) -> Callable[[], None]:
         """Calls `listener(run, worker_id, text)` for what log points say; the answer ends that."""
-        self._output_listeners.append(listener)
         self._keep_watching()
-        return lambda: self._output_listeners.remove(listener)
+        return self._output_listeners.add(listener)
 
     async def _having_run(self, run: str) -> AdapterConnection:
         for connection in await self._reachable():
@@ -116,8 +115,8 @@ class AdapterRuns(AdapterRoutes):
         if "runs" in event:
             self._on_runs(path, [run_state(one) for one in event["runs"]])
         if event.get("event") == "run_output":
-            for listener in list(self._output_listeners):
-                listener(str(event["run"]), str(event["worker_id"]), str(event["text"]))
+            said = (event["run"], event["worker_id"], event["text"])
+            self._output_listeners.tell(*map(str, said))
 
     def _on_gone(self, path: Path) -> None:
         super()._on_gone(path)
@@ -126,8 +125,7 @@ class AdapterRuns(AdapterRoutes):
 
     def _on_runs(self, path: Path, states: list[RunState]) -> None:
         self._run_states[path] = states
-        for listener in list(self._runs_listeners):
-            listener(self.known_runs())
+        self._runs_listeners.tell(self.known_runs())
 
 
 def run_state(said: dict[str, Any]) -> RunState:

@@ -17,6 +17,7 @@ from eagleray.clients.seen import Listener, Seen
 from eagleray.clients.watched_cluster import WatchedCluster
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.cluster_errors import unknown_cluster
+from eagleray.common.listeners import Listeners
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class ClusterWatch:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._watched: dict[str, WatchedCluster] = {}
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners[[Seen]]()
         self._visible = False
 
     def add(self, dashboard: Dashboard, *, poll: bool = True) -> None:
@@ -72,13 +73,7 @@ class ClusterWatch:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Calls `listener` at changes; the answer ends that."""
-        self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
+        return self._listeners.add(listener)
 
     @property
     def visible(self) -> bool:
@@ -120,7 +115,7 @@ class ClusterWatch:
         return self._watched[cluster]
 
     def _tell(self, seen: Seen) -> None:
-        for listener in list(self._listeners):
+        for listener in self._listeners:
             try:
                 listener(seen)
             except Exception:

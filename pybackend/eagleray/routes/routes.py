@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.route_errors import port_refused
 from eagleray.routes import commands, direct
 from eagleray.routes.carried import Carried, Carrier
@@ -27,7 +28,6 @@ _BUFFER = 2**20
 # Makes what carries a route; `changed` is to be called after every change of its health.  The last one carries
 # what runs beneath it: the route to the machine where `srun` is run.
 Make = Callable[[RouteSpec, Callable[[], None], Carrier], Carrier]
-Listener = Callable[[], None]
 
 
 class _Owned:
@@ -53,7 +53,7 @@ class Routes:
         self._best: dict[tuple[RouteSpec, ...], RouteSpec] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
-        self.listeners: list[Listener] = []
+        self.listeners = Listeners[[]]()
 
     def states(self) -> list[tuple[RouteSpec, Health]]:
         """Every connection that is owned now; the direct route has none."""
@@ -198,8 +198,7 @@ class Routes:
         self._changed()
 
     def _changed(self) -> None:
-        for listener in list(self.listeners):
-            listener()
+        self.listeners.tell()
 
 
 def _check_port(host: str, port: int) -> None:

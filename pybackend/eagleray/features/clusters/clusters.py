@@ -17,6 +17,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.seen import Seen
 from eagleray.common.cluster_errors import unknown_cluster
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, place
@@ -75,7 +76,7 @@ class Clusters:
         self._named: dict[str, None] = {}
         self._twins = Twins()
         self._hints: tuple[Problem, ...] = ()
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners[[]]()
         self._changing = asyncio.Lock()
         self._end_listening = watch.listen(lambda _: self.changed())
 
@@ -249,13 +250,7 @@ class Clusters:
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` whenever `known()` may answer something else; the answer ends that."""
-        self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
+        return self._listeners.add(listener)
 
     def _wanted(self) -> list[str]:
         """The addresses that are to be watched: added ones first, each once."""
@@ -294,5 +289,4 @@ class Clusters:
 
     def changed(self) -> None:
         """Has everybody who listens ask `known()` again."""
-        for listener in list(self._listeners):
-            listener()
+        self._listeners.tell()

@@ -13,6 +13,7 @@ from eagleray.clients.slurm import NodeAnswer, Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.retry import Backoff
 from eagleray.features.clusters.heads import is_within
 from eagleray.features.clusters.stored_hosts import StoredHosts
@@ -82,7 +83,7 @@ class Jobs:
         self._clock = clock or SystemClock()
         self._hosts: dict[str, SeenHost] = {}
         self._jobs: dict[str, dict[str, SeenJob]] = {}
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners[[]]()
         self._named: set[str] = set()
         self._looking: dict[str, asyncio.Lock] = {}
 
@@ -202,13 +203,7 @@ class Jobs:
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` after every look; the answer ends that."""
-        self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
+        return self._listeners.add(listener)
 
     def _wanted(self) -> list[str]:
         here = [""] if self._here else []
@@ -271,8 +266,7 @@ class Jobs:
         self._tell()
 
     def _tell(self) -> None:
-        for listener in list(self._listeners):
-            listener()
+        self._listeners.tell()
 
 
 def _ray_of(

@@ -10,6 +10,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import RouteState
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_way import FindWay
+from eagleray.common.listeners import Listeners
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.heads import Say, starts
@@ -106,7 +107,7 @@ class Reaching:
         self._watch = watch
         self._standing = standing
         self._listen_routes = listen_routes
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners[[]]()
         self._routes: dict[str, str] = {}
         self._runs: dict[str, tuple[str, float]] = {}
         self._ends = [jobs.listen(self._on_jobs)]
@@ -122,7 +123,7 @@ class Reaching:
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever `of` may answer something else."""
-        self._listeners.append(listener)
+        self._listeners.add(listener)
 
     def find_way(self, cluster: str) -> FindWay:
         return self._ways.find_way(cluster)
@@ -209,8 +210,7 @@ class Reaching:
         self._tell()
 
     def _tell(self) -> None:
-        for listener in list(self._listeners):
-            listener()
+        self._listeners.tell()
 
 
 def jobs_of(clusters: Iterable[str]) -> list[tuple[str, str]]:

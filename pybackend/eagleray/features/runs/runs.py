@@ -12,6 +12,7 @@ from attrs import evolve
 
 from eagleray.clients.process_identity import lives
 from eagleray.common.errors import EaglerayError
+from eagleray.common.listeners import Listeners
 from eagleray.common.paths import host_name
 from eagleray.common.run_errors import needs_consent, program_lost, still_runs, stop_needs_consent
 from eagleray.features.runs import keeping
@@ -48,7 +49,7 @@ class Runs:
         self._records = records
         self._live = live
         self._access = access
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners[[]]()
 
     def find(self, written: str) -> Record:
         return self._records.find(written)
@@ -133,11 +134,10 @@ class Runs:
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever `listed` may answer something else."""
-        self._listeners.append(listener)
+        self._listeners.add(listener)
 
     def changed(self) -> None:
-        for listener in list(self._listeners):
-            listener()
+        self._listeners.tell()
 
     async def run(self) -> None:
         """Tells of what keepers, other windows and terminals have changed, until it is cancelled."""

@@ -17,6 +17,7 @@ from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_values import WorkerRow
 from eagleray.clients.seen import Seen
 from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
@@ -70,7 +71,7 @@ class PausedWorkers:
         self._waits = Waits(clock or SystemClock())
         self._describer = Describer(watch.dashboard, self._changed)
         self._locator = Locator(watch.dashboard, spy or PySpy(), self._changed, is_near=is_near)
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners[[]]()
         self._clusters: set[str] = set()
 
     def groups(self, clusters: Collection[str] | None = None) -> tuple[PausedGroup, ...]:
@@ -156,8 +157,7 @@ class PausedWorkers:
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener`, which must return quickly, whenever `groups` may have changed; the answer ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
@@ -238,8 +238,7 @@ class PausedWorkers:
         self._clusters = set(sessions)
 
     def _changed(self) -> None:
-        for listener in list(self._listeners):
-            listener()
+        self._listeners.tell()
 
 
 def _fitting(workers: list[Paused], text: str) -> list[Paused]:

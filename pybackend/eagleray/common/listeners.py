@@ -1,0 +1,38 @@
+"""Who wants to be told of something: each comes and goes by itself, also while the others are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, ParamSpec
+
+P = ParamSpec("P")
+
+
+class Listeners(Generic[P]):
+    """Callables that are told in the order in which they came; one may be there more than once."""
+
+    def __init__(self) -> None:
+        self._all: list[Callable[P, object]] = []
+
+    def __iter__(self) -> Iterator[Callable[P, object]]:
+        return iter(list(self._all))
+
+    def add(self, listener: Callable[P, object]) -> Callable[[], None]:
+        """The answer takes it away again; calling that once more does nothing."""
+        self._all.append(listener)
+        here = True
+
+        def end() -> None:
+            nonlocal here
+            if here and listener in self._all:
+                self._all.remove(listener)
+            here = False
+
+        return end
+
+    def tell(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        for listener in self:
+            listener(*args, **kwargs)
+
+    def clear(self) -> None:
+        self._all.clear()
