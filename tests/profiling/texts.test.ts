@@ -11,13 +11,23 @@ import { gpu, HOSTILE, report, table } from "./samples";
 const SHOWN: readonly (readonly [Cell, Kind, string])[] = [
   [0, "ns", "0 ns"],
   [999, "ns", "999 ns"],
+  [999.6, "ns", "1.00 µs"],
   [1500, "ns", "1.50 µs"],
+  [9_996, "ns", "10.0 µs"],
+  [99_960, "ns", "100 µs"],
+  [999_499, "ns", "999 µs"],
+  [999_600, "ns", "1.00 ms"],
+  [-999_600, "ns", "-1.00 ms"],
+  [999_600_000, "ns", "1.00 s"],
+  [3_600_500_000_000, "ns", "3601 s"],
   [12_345_678, "ns", "12.3 ms"],
   [1_500_000_000, "ns", "1.50 s"],
   [250_000_000_000, "ns", "250 s"],
   [0, "bytes", "0 B"],
   [1023, "bytes", "1\u202f023 B"],
   [1536, "bytes", "1.50 KiB"],
+  [1024 ** 2 - 1, "bytes", "1.00 MiB"],
+  [1024 ** 2 - 1024, "bytes", "1\u202f023 KiB"],
   [80 * 1024 ** 3, "bytes", "80 GiB"],
   [1024 ** 3, "rate", "1 GiB/s"],
   [0.1234, "share", "12.3 %"],
@@ -53,6 +63,20 @@ test("commas, quotes and line ends of a name stay in their cell, and a formula i
   ).split("\r\n");
   assert.deepEqual(lines, ['"f<a, ""b"">\n",1,2,0', "'=1+1,1,2,0", ""]);
 });
+
+for (const sign of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
+  test(`no cell that begins with ${JSON.stringify(sign)} is a formula, nor where “;” parts cells`, () => {
+    const csv = csvOf(
+      table({
+        rows: [
+          [`${sign}x`, 1, 2, 0],
+          [`f;${sign}x`, 1, 2, 0],
+        ],
+      }),
+    );
+    assert.deepEqual(csv.split("\r\n").slice(1, 3), [`'${sign}x,1,2,0`, `f;'${sign}x,1,2,0`]);
+  });
+}
 
 test("a table as Markdown reads as the page does", () => {
   assert.deepEqual(markdownOf(table()).split("\n"), [

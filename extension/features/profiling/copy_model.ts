@@ -67,7 +67,10 @@ function escaped(text: string): string {
     .replace(/[\\`*_{}[\]<>#|~&!]/gu, (sign) => `\\${sign}`);
 }
 
+/** Where another language’s spreadsheet begins a new cell, and what a cell begins with that is a formula. */
+const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/gu;
+
 function quoted(text: string): string {
-  const safe = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+  const safe = text.replace(FORMULA, "'");
   return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

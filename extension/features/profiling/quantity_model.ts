@@ -5,12 +5,8 @@ import type { Column } from "./messages";
 export type Kind = Column["kind"];
 export type Cell = string | number | null;
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const NS: readonly (readonly [number, string])[] = [
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "µs"],
-];
+const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const TIMES = ["ns", "µs", "ms", "s"];
 const BARE_UNITS: Partial<Record<Kind, string>> = { ns: "ns", bytes: "bytes", rate: "bytes/s" };
 /** What is missing. */
 const NONE = "–";
@@ -41,8 +37,7 @@ export function shown(cell: Cell, kind: Kind): string {
 
 /** A time that was measured in nanoseconds. */
 export function spent(ns: number): string {
-  const [size, unit] = NS.find(([from]) => Math.abs(ns) >= from) ?? [1, "ns"];
-  return `${figures(ns / size)} ${unit}`;
+  return inUnits(ns, TIMES, 1000);
 }
 
 /** A part of a whole: 0.125 is "12.5 %". */
@@ -67,22 +62,33 @@ export function isNumber(kind: Kind): boolean {
 }
 
 function bytes(size: number): string {
+  return inUnits(size, SIZES, 1024);
+}
+
+/** In the unit of which there is at least one when the number has been rounded, each `step` times the one before. */
+function inUnits(size: number, units: readonly string[], step: number): string {
   let left = size;
   let unit = 0;
-  while (Math.abs(left) >= 1024 && unit < UNITS.length - 1) {
-    left /= 1024;
+  while (Math.abs(rounded(left)) >= step && unit < units.length - 1) {
+    left /= step;
     unit += 1;
   }
-  return unit === 0 ? `${counted(left)} B` : `${figures(left)} ${UNITS[unit] ?? ""}`;
+  return `${figures(left)} ${units[unit] ?? ""}`;
 }
 
 /** Three figures; a whole number keeps all of its own. */
 function figures(value: number): string {
-  if (Number.isInteger(value)) {
-    return counted(value);
-  }
-  const size = Math.abs(value);
-  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2);
+  return Number.isInteger(value) ? counted(value) : value.toFixed(placesOf(value));
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(placesOf(value)));
+}
+
+/** As many as are left of three figures; 9.996 is rounded to 10.0 and not to 10.00. */
+function placesOf(value: number): number {
+  const size = Math.abs(Number(value.toPrecision(3)));
+  return size >= 100 ? 0 : size >= 10 ? 1 : 2;
 }
 
 /** Thousands set apart by a narrow space, which no language takes for a decimal point. */

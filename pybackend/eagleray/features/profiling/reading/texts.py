@@ -25,11 +25,13 @@ GPU_COLUMNS = (
     Column("nccl", "NCCL", "ns"),
     Column("nccl_alone", "NCCL alone", "ns"),
 )
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
-_SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+# Each unit is so many of the one before.
+STEP = 1000
+_TIMES = ((1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_SIZES = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 _MARKS = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
-# A spreadsheet takes a cell that begins so for a formula, and runs it.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes a cell that begins so for a formula, and runs it; in some languages a `;` begins a cell.
+_FORMULA = re.compile("(^|(?<=[;\t\r\n]))(?=[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])")
 
 
 def gpu_rows(gpus: Sequence[Gpu]) -> list[tuple[Cell, ...]]:
@@ -113,10 +115,13 @@ def cell_text(cell: Cell, column: Column) -> str:
 
 
 def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> str:
-    for size, unit in units:
-        if abs(number) >= size:
-            return f"{number / size:.3f} {unit}"
-    return f"{number:.0f} {least}"
+    text, unit = f"{number:.0f}", least
+    for size, larger in units:
+        # Rounding may have led to a whole one of the next unit.
+        if abs(float(text)) < STEP:
+            break
+        text, unit = f"{number / size:.3f}", larger
+    return f"{text} {unit}"
 
 
 def _heading(table: Table) -> str:
@@ -155,6 +160,6 @@ def _escaped(text: str) -> str:
 
 
 def _harmless(cell: Cell) -> Cell:
-    if isinstance(cell, str) and cell.startswith(_FORMULA):
-        return f"'{cell}"
+    if isinstance(cell, str):
+        return _FORMULA.sub("'", cell)
     return "" if cell is None else cell
