@@ -39,9 +39,20 @@ class Settings:
         self.hold_s = float(values.get("hold_s") or 600)
         self.paths = paths_of(values.get("breakpoints"))
         self.profile = profile_of(values.get("profile"))
-        if self.profile is not None and not (self.paths or self.post_mortem):
+        if self.profile is not None and not self._stops:
             # Nobody is debugged, so that only those who are recorded have a gate.
             self.workers, self.ranks = self.profile.workers, None
+
+    @property
+    def purpose(self) -> str:
+        """What processes belong to this run for."""
+        if self.profile is None:
+            return "breakpoints"
+        return "breakpoints and profiling" if self._stops else "profiling"
+
+    @property
+    def _stops(self) -> bool:
+        return bool(self.paths) or self.post_mortem
 
     @property
     def filters(self) -> bool:

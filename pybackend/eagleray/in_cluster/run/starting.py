@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .trouble import harmless
+from .trouble import harmless, serves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def start(site: str) -> None:
     settings = read(os.environ)
     if settings is None:
         return
+    serves(settings.purpose)
     if kind == "worker" and any(os.environ.get(name) for name in PROFILED):
         from .nsys_start import begin
 

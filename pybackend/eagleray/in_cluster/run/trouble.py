@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 _said: set[str] = set()
+_purpose = ["breakpoints"]
+
+
+def serves(purpose: str) -> None:
+    """What this process belongs to its run for, and what may not work when our code fails."""
+    _purpose[0] = purpose
 
 
 def say(where: str, error: BaseException) -> None:
@@ -23,7 +29,7 @@ def say(where: str, error: BaseException) -> None:
     _said.add(where)
     # There may be no stderr, or nobody who reads it.
     with contextlib.suppress(Exception):
-        sys.stderr.write(f"eagleray: breakpoints may not work here ({where}): {error!r}\n")
+        sys.stderr.write(f"eagleray: {_purpose[0]} may not work here ({where}): {error!r}\n")
 
 
 def harmless(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:

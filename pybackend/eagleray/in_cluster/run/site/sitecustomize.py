@@ -22,7 +22,9 @@ def begin() -> None:
     except Exception as error:
         # Without a stderr there is nobody to tell it to.
         if sys.stderr is not None:
-            sys.stderr.write(f"eagleray: breakpoints of this run do not work here: {error!r}\n")
+            sys.stderr.write(
+                f"eagleray: what this run is for (breakpoints, profiling) does not work here: {error!r}\n"
+            )
 
 
 def named() -> str:
