@@ -45,12 +45,13 @@ test("who is profiled stops nowhere, and starts once it is said who that is", ()
   const profile = { ...NEW_PROFILE, ranks: [0], when: "steps", steps: "3:5" } as const;
   const asked = shown({ ...DRAFT, profile });
   assert.deepEqual(asked.slice(0, 1), [["Arguments", "none"]]);
-  assert.deepEqual(asked.slice(-6), [
+  assert.deepEqual(asked.slice(-7), [
     ["Profile with nsys", "on"],
     ["Profiled Workers", "choose who"],
     ["When", "steps 3:5"],
     ["Profiled Ranks", "0"],
     ["Trace", "cuda,nvtx,osrt"],
+    ["nsys on the Nodes", "looked for on each node"],
     ["Output Folder", "eagleray-profiles, a folder for each run"],
   ]);
   assert.ok(!asked.some(([label]) => label === "Who Stops"));

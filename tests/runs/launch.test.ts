@@ -21,7 +21,7 @@ test("a program with all that can be said of it", () => {
     breakOnFailure: true,
     children: true,
     preset: "verl",
-    profile: { workers: ["*Policy*"], seconds: 5, ranks: [0] },
+    profile: { workers: ["*Policy*"], seconds: 5, ranks: [0], nsys: "/opt/bin/nsys" },
   };
   assert.deepEqual(draftOfLaunch(config, FOLDER), {
     path: "/w/train.py",
@@ -38,7 +38,14 @@ test("a program with all that can be said of it", () => {
     answers: {},
     python: "/usr/bin/python3",
     stops: true,
-    profile: { ...NEW_PROFILE, workers: ["*Policy*"], when: "seconds", seconds: 5, ranks: [0] },
+    profile: {
+      ...NEW_PROFILE,
+      workers: ["*Policy*"],
+      when: "seconds",
+      seconds: 5,
+      ranks: [0],
+      nsys: "/opt/bin/nsys",
+    },
   });
 });
 
@@ -65,6 +72,7 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ program: "a.py", profile: { workers: ["*"], when: "later" } }, /“when” of “profile” is later/],
   [{ program: "a.py", profile: { workers: ["*"], steps: "5:3" } }, /“steps”.*names no steps/],
   [{ program: "a.py", profile: { workers: ["*"], seconds: 0 } }, /“seconds”.*no number/],
+  [{ program: "a.py", profile: { workers: ["*"], nsys: "bin/nsys" } }, /“nsys”.*is bin\/nsys/],
   [{ program: "a.py", children: "yes" }, /“children”.*neither true nor false/],
 ];
 

@@ -5,7 +5,12 @@ import { afterEach, beforeEach, mock, test } from "node:test";
 import { WORKERS } from "../../extension/features/profiling/messages";
 import { register } from "../../extension/features/runs";
 import { PREPARE, PRESETS, START, type Prepare } from "../../extension/features/runs/messages";
-import { secondsOf, stepsOf, traceOf } from "../../extension/features/runs/profile_model";
+import {
+  nsysProblem,
+  secondsOf,
+  stepsOf,
+  traceOf,
+} from "../../extension/features/runs/profile_model";
 import { merged, pickPatterns, previewItems } from "../../extension/features/runs/profile_preview";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, Uri, type Asked } from "../fakes/vscode";
@@ -40,13 +45,8 @@ afterEach(() => {
 });
 
 test("steps and seconds are taken as they are meant, and what names none is not", () => {
-  assert.deepEqual(["3:5", " 3 - 5 ", "4"].map(stepsOf), ["3:5", "3:5", "4:4"]);
-  assert.deepEqual(["", "5:3", "a", "3:"].map(stepsOf), [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  assert.deepEqual(["3:5", " 3 : 5 ", "4"].map(stepsOf), ["3:5", "3:5", "4:5"]);
+  assert.deepEqual([...new Set(["", "5:3", "3:3", "3-5", "a", "3:"].map(stepsOf))], [undefined]);
   assert.deepEqual(["10", "0,5", "0", "", "x"].map(secondsOf), [
     10,
     0.5,
@@ -55,6 +55,13 @@ test("steps and seconds are taken as they are meant, and what names none is not"
     undefined,
   ]);
   assert.equal(traceOf(["mpi", "osrt", "cuda"]), "cuda,osrt,mpi");
+});
+
+test("nsys on the nodes is named by a whole path or a name, or by nothing", () => {
+  const meant = ["", " /opt/cuda 12/bin/nsys ", "~/bin/nsys", "nsys"];
+  assert.deepEqual(meant.filter(nsysProblem), []);
+  const unclear = ["bin/nsys", "./nsys", "$CUDA_HOME/bin/nsys"];
+  assert.deepEqual(unclear.filter(nsysProblem), unclear);
 });
 
 test("the preview says which classes match, and what would add the others", () => {
@@ -120,6 +127,7 @@ test("“Profile Workers…” starts a run that nsys is with and that stops now
     "When is it recorded?": ({ options }) =>
       (options["items"] as { when: string }[]).find(({ when }) => when === "seconds"),
     "How many seconds": () => "5",
+    "Where nsys is on the nodes": () => " /opt/nsys ",
   };
   editor.answer = (asked) => answers[asked.text]?.(asked);
   const run = editor.run("eagleray.profileWorkers");
@@ -132,6 +140,7 @@ test("“Profile Workers…” starts a run that nsys is with and that stops now
   editor.picks.at(-1)?.enter("*Policy*");
   editor.picks.at(-1)?.choose("*Policy*");
   await form("When");
+  await form("nsys on the Nodes");
   await form("Start");
   await run;
   const [asked] = fake.sidecar.sentTo(PREPARE) as Prepare[];
@@ -139,5 +148,6 @@ test("“Profile Workers…” starts a run that nsys is with and that stops now
   assert.equal(asked.options.profile?.when, "seconds");
   assert.deepEqual(asked.options.profile.workers, ["*Policy*"]);
   assert.equal(asked.options.profile.seconds, 5);
+  assert.equal(asked.options.profile.nsys, "/opt/nsys");
   assert.equal(fake.sidecar.sentTo(START).length, 1);
 });

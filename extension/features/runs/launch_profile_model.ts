@@ -2,7 +2,7 @@
 
 import { ranks, text, words, wrong, type Config } from "./launch_values_model";
 import type { Profile } from "./messages";
-import { NEW_PROFILE, stepsOf, WHENS } from "./profile_model";
+import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_model";
 
 /** null where nothing is said of it; raises an error of the catalogue for what cannot be meant. */
 export function profileOf(config: Config): Profile | null {
@@ -26,6 +26,7 @@ export function profileOf(config: Config): Profile | null {
     steps: steps(said),
     seconds: seconds(said),
     trace: text(said, "trace") || NEW_PROFILE.trace,
+    nsys: nsysOf(said),
     output: text(said, "output"),
   };
 }
@@ -52,6 +53,15 @@ function steps(said: Config): string {
     throw wrong("“steps” of “profile” names no steps.", 'Write "3:5".');
   }
   return meant;
+}
+
+function nsysOf(said: Config): string {
+  const named = text(said, "nsys");
+  const problem = nsysProblem(named);
+  if (problem !== "") {
+    throw wrong(`“nsys” of “profile” is ${named}.`, problem);
+  }
+  return named;
 }
 
 function seconds(said: Config): number {

@@ -6,6 +6,7 @@ import type { Draft } from "./draft";
 import { pickPatterns, type Preview } from "./profile_preview";
 import {
   NEW_PROFILE,
+  nsysProblem,
   secondsOf,
   stepsOf,
   traceOf,
@@ -36,6 +37,8 @@ export async function askProfile(
       return await askRanks(draft, profile);
     case "profileTrace":
       return await askTrace(draft, profile);
+    case "profileNsys":
+      return await askNsys(draft, profile);
     case "profileOutput":
       return await askOutput(draft, profile);
   }
@@ -66,7 +69,7 @@ async function askSteps(draft: Draft, profile: Profile): Promise<Draft> {
   const typed = await vscode.window.showInputBox({
     title: "Which steps",
     prompt:
-      "Such as 3:5. The program says where its steps begin, through its framework or torch.cuda.profiler",
+      "3:5 is steps 3 and 4. The program says where its steps begin, through its framework or torch.cuda.profiler",
     value: profile.steps,
     ignoreFocusOut: true,
     validateInput: (text) => (stepsOf(text) === undefined ? "Write 3, or 3:5." : undefined),
@@ -113,6 +116,18 @@ async function askTrace(draft: Draft, { trace }: Profile): Promise<Draft> {
   return picked === undefined || picked.length === 0
     ? draft
     : withProfile(draft, { trace: traceOf(picked.map(({ label }) => label)) });
+}
+
+async function askNsys(draft: Draft, { nsys }: Profile): Promise<Draft> {
+  const typed = await vscode.window.showInputBox({
+    title: "Where nsys is on the nodes",
+    prompt: "The path of the program there; none: it is looked for on each node",
+    placeHolder: "looked for on each node",
+    value: nsys,
+    ignoreFocusOut: true,
+    validateInput: nsysProblem,
+  });
+  return typed === undefined ? draft : withProfile(draft, { nsys: typed.trim() });
 }
 
 async function askOutput(draft: Draft, { output }: Profile): Promise<Draft> {

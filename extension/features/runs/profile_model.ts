@@ -6,7 +6,13 @@ import type { Profile } from "./messages";
 
 /** Which choice about profiling a line of the form is. */
 export type ProfileField =
-  "profile" | "profiled" | "profileWhen" | "profileRanks" | "profileTrace" | "profileOutput";
+  | "profile"
+  | "profiled"
+  | "profileWhen"
+  | "profileRanks"
+  | "profileTrace"
+  | "profileNsys"
+  | "profileOutput";
 
 export interface ProfileLine {
   readonly label: string;
@@ -58,6 +64,12 @@ export function profileLines({ profile }: Draft): ProfileLine[] {
     line("When", whenWords(profile), "watch", "profileWhen"),
     line("Profiled Ranks", ranks, "list-ordered", "profileRanks"),
     line("Trace", plain(profile.trace), "pulse", "profileTrace"),
+    line(
+      "nsys on the Nodes",
+      plain(profile.nsys) || "looked for on each node",
+      "tools",
+      "profileNsys",
+    ),
     line("Output Folder", plain(profile.output) || DEFAULT_OUTPUT, "folder", "profileOutput"),
   ];
 }
@@ -72,15 +84,22 @@ export function whenWords({ when, steps, seconds }: Profile): string {
   return when === "seconds" ? `${seconds} s from the start of each worker` : WHENS[when];
 }
 
-/** "3:5" or "3"; undefined for what names no steps. */
+/** "3:5", before the fifth of which it ends, or "3" alone; undefined for what names no steps. */
 export function stepsOf(text: string): string | undefined {
-  const match = /^\s*(\d{1,9})(?:\s*[:-]\s*(\d{1,9}))?\s*$/u.exec(text);
+  const match = /^\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?\s*$/u.exec(text);
   if (match === null) {
     return undefined;
   }
   const first = Number(match[1]);
-  const last = Number(match[2] ?? match[1]);
-  return last < first ? undefined : `${first}:${last}`;
+  const end = Number(match[2] ?? first + 1);
+  return end > first ? `${first}:${end}` : undefined;
+}
+
+/** Why this names no nsys on the nodes; "" where it does, as does nothing at all. */
+export function nsysProblem(text: string): string {
+  const named = text.trim();
+  const isMeant = named === "" || /^(?:~?\/[^$]+|[^/$~]+)$/u.test(named);
+  return isMeant ? "" : "Write a whole path, such as /usr/local/cuda/bin/nsys, or a name.";
 }
 
 /** A number of seconds that is worth a recording. */
