@@ -1,10 +1,9 @@
-/** The commands about runs that are profiled: recording, gathering, opening what was gathered. */
+/** The commands about runs that are profiled: recording, gathering, opening what was gathered; errors are for the caller. */
 
 import * as vscode from "vscode";
 
 import type { Row } from "../../common/rows";
 import { count, plain } from "../../common/texts";
-import { COMMANDS, type CommandId } from "../../contributions";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { LIST as RUNS } from "../runs/messages";
@@ -12,18 +11,7 @@ import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { openOneOf } from "./opening";
 import { reportsOf, targetsOf, type Target } from "./targets_model";
 
-type Work = (parts: Parts, rows: readonly Row[]) => Promise<void>;
-
-/** Errors are for the caller to show. */
-export const WORKS = {
-  [COMMANDS.recordNow]: record,
-  [COMMANDS.stopRecording]: stop,
-  [COMMANDS.finishAndGather]: (parts, rows) => gather(parts, rows, true),
-  [COMMANDS.gatherReports]: (parts, rows) => gather(parts, rows, false),
-  [COMMANDS.openReport]: open,
-} as const satisfies Readonly<Partial<Record<CommandId, Work>>>;
-
-async function record(parts: Parts, rows: readonly Row[]): Promise<void> {
+export async function record(parts: Parts, rows: readonly Row[]): Promise<void> {
   for (const target of await targets(parts, rows, "Record which run?")) {
     const asked = await longWork("Starting a recording", (options) =>
       parts.sidecar.request(RECORD, target, options),
@@ -32,7 +20,7 @@ async function record(parts: Parts, rows: readonly Row[]): Promise<void> {
   }
 }
 
-async function stop(parts: Parts, rows: readonly Row[]): Promise<void> {
+export async function stop(parts: Parts, rows: readonly Row[]): Promise<void> {
   for (const target of await targets(parts, rows, "Stop recording which run?")) {
     await longWork("Ending the recording", (options) =>
       parts.sidecar.request(STOP, target, options),
@@ -40,8 +28,16 @@ async function stop(parts: Parts, rows: readonly Row[]): Promise<void> {
   }
 }
 
+export function finish(parts: Parts, rows: readonly Row[]): Promise<void> {
+  return gathered(parts, rows, true);
+}
+
+export function gather(parts: Parts, rows: readonly Row[]): Promise<void> {
+  return gathered(parts, rows, false);
+}
+
 /** What becomes of it is told by the list of profiled runs, as that of a gathering nobody asked for is. */
-async function gather(parts: Parts, rows: readonly Row[], finish: boolean): Promise<void> {
+async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Promise<void> {
   for (const { run } of await targets(parts, rows, "The reports of which run?")) {
     if (!finish || (await isConfirmed())) {
       await longWork(finish ? "Finishing and gathering" : "Gathering reports", (options) =>
@@ -59,7 +55,7 @@ async function isConfirmed(): Promise<boolean> {
 }
 
 /** Without a row, or with one that has no report yet: a file that the person chooses. */
-async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
+export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
   const profiled = parts.profiled.value;
   await openOneOf(targetsOf(rows, profiled).flatMap((target) => reportsOf(target, profiled)));
 }

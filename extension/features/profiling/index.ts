@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, EDITORS } from "../../contributions";
 import { setContextKey } from "../../context_keys";
@@ -17,7 +18,13 @@ export function register(parts: Parts): Disposable[] {
         supportsMultipleEditorsPerDocument: true,
       }),
     ),
-    ...commands(parts),
+    ...registerCommands(parts, () => import("./commands.js"), [
+      [COMMANDS.recordNow, "starting a recording", (to, rows) => to.record(parts, rows)],
+      [COMMANDS.stopRecording, "ending a recording", (to, rows) => to.stop(parts, rows)],
+      [COMMANDS.finishAndGather, "gathering reports", (to, rows) => to.finish(parts, rows)],
+      [COMMANDS.gatherReports, "gathering reports", (to, rows) => to.gather(parts, rows)],
+      [COMMANDS.openReport, "opening a report", (to, rows) => to.open(parts, rows)],
+    ]),
     new Following(parts),
   ];
 }
@@ -36,19 +43,6 @@ class Reports implements vscode.CustomReadonlyEditorProvider {
     const { showReport } = await import("./report_panel.js");
     showReport(this.parts, uri, panel);
   }
-}
-
-function commands(parts: Parts): Disposable[] {
-  const { recordNow, stopRecording, finishAndGather, gatherReports, openReport } = COMMANDS;
-  const ids = [recordNow, stopRecording, finishAndGather, gatherReports, openReport] as const;
-  return ids.map((id) =>
-    vscode.commands.registerCommand(id, (...args: unknown[]) =>
-      parts.errors.shown("profiling", async () => {
-        const { WORKS } = await import("./commands.js");
-        await WORKS[id](parts, parts.selection.of(args));
-      }),
-    ),
-  );
 }
 
 /** Looks at the list of profiled runs; from the first one on somebody tells what becomes of it. */
