@@ -6,6 +6,7 @@ import hashlib
 import os
 import signal
 import socket
+import struct
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from eagleray.clients.process_identity import born
 from eagleray.in_cluster.run import gate, gate_calling
 from eagleray.in_cluster.run.gate_calling import LONGEST, Calling
+from eagleray.in_cluster.run.gate_debugging import Debugging
 from eagleray.in_cluster.run.gate_loop import Loop, Peer
 
 from tests.adapter.gated import RUN, SECRET, GateCaller, StartGated, command, gates_of, owner
@@ -60,6 +62,34 @@ def test_who_does_not_say_the_secret_is_refused(gated: StartGated, said: bytes) 
         assert caller.hear() is None
     caller, _ = owner(program.port)
     caller.close()
+
+
+def test_who_breaks_off_before_the_answer_harms_nobody(gated: StartGated) -> None:
+    program = gated()
+    for said in (b"", b'{"secret": "wrong"}\n', b"x" * (LONGEST + 1)):
+        with GateCaller(program.port) as caller:
+            caller.greeting()
+            caller.sock.sendall(said)
+            caller.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    caller, hello = owner(program.port)
+    with caller:
+        assert hello["run"] == RUN
+
+
+def test_a_far_end_that_is_found_lost_while_debugpy_is_left_is_no_fault() -> None:
+    told: list[str] = []
+    with (
+        socket.create_server(("127.0.0.1", 0)) as gates,
+        socket.create_server(("127.0.0.1", 0)) as debugpy,
+        socket.create_connection(gates.getsockname()) as far,
+    ):
+        loop = Loop()
+        debugging = Debugging(loop, 60, told.append)
+        debugging.join(Peer(loop, gates.accept()[0]), debugpy.getsockname()[1], "session", 0)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        far.close()
+        debugging.leave()
+    assert told == ["debugging", "left"] and not debugging.is_alive
 
 
 def test_a_huge_line_is_not_read_to_its_end(gated: StartGated) -> None:

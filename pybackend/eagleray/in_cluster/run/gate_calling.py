@@ -99,6 +99,9 @@ class _Caller:
                 self._peer.on_data(rest)
 
     def _leave(self) -> None:
+        """What becomes of the connection from now on is the business of whoever takes it."""
+        self._peer.on_data = lambda _: None
+        self._peer.on_end = lambda: None
         self._limit.cancel()
         self._over(self)
 

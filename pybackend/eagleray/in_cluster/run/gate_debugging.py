@@ -132,10 +132,11 @@ class Debugging:
         self._told("debugging")
 
     def _drop_far(self, last: bytes) -> None:
-        if self._far is not None:
-            self._far.send(last)
-            self._far.close()
-            self._far = None
+        # It may be found to be lost in this very moment.
+        far, self._far = self._far, None
+        if far is not None:
+            far.send(last)
+            far.close()
 
     def _on_far(self, data: bytes) -> None:
         self._heard = time.monotonic()

@@ -101,7 +101,8 @@ class Peer:
         self._look()
 
     def close(self) -> None:
-        """Ends the connection; what the kernel takes at once still goes."""
+        """Ends the connection, of which `on_end` is not told; what the kernel takes at once still goes."""
+        self.on_end = lambda: None
         if not self.is_closed:
             self._flush()
         if not self.is_closed:
@@ -150,8 +151,9 @@ class Peer:
     def _end(self) -> None:
         if not self.is_closed:
             self._out.clear()
+            tell = self.on_end
             self.close()
-            self.on_end()
+            tell()
 
 
 class Lines:

@@ -171,9 +171,10 @@ class Gate:
         return self._debugging[child]
 
     def _own(self, peer: Peer) -> None:
-        if self._owner is not None:
+        before = self._owner
+        if before is not None:
             self._say({"event": "replaced"})
-            self._owner.close()
+            before.close()
         self._owner = peer
         lines = Lines(LONGEST_LINE)
         peer.on_data = lambda data: self._on_owner(peer, lines, data)
