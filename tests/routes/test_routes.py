@@ -103,6 +103,23 @@ async def test_a_stream_holds_its_route_until_it_ends(world: World) -> None:
         await until(lambda: world.specs() == [])
 
 
+async def test_a_far_end_that_breaks_off_leaves_nobody_waiting_for_its_socket() -> None:
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        near, client = socket.socketpair()
+        with near:
+            carried = await Direct().carry(client, *listening.getsockname(), 60)
+            far, _ = await loop.sock_accept(listening)
+            near.setblocking(False)
+            await loop.sock_sendall(near, b"both ways are up")
+            assert await loop.sock_recv(far, 4) == b"both"
+            # What was not read makes the kernel break the connection off.
+            far.close()
+            await carried.ended.wait()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_what_runs_beneath_a_step_is_held_by_it(world: World) -> None:
     world.routes.hold("a", JOB)
     assert world.specs() == [LOGIN, JOB]

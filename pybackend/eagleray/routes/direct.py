@@ -111,5 +111,13 @@ async def _first_address(host: str, port: int) -> socket.socket:
 
 
 async def _both_ways(client: socket.socket, far: socket.socket) -> None:
-    with client, far, contextlib.suppress(OSError):
-        await asyncio.gather(shovel(client, far), shovel(far, client))
+    with client, far:
+        ways = [asyncio.ensure_future(shovel(*ends)) for ends in ((client, far), (far, client))]
+        try:
+            with contextlib.suppress(OSError):
+                await asyncio.gather(*ways)
+        finally:
+            # Who still waits for a closed socket would wait for the next one that gets its number.
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
