@@ -178,6 +178,19 @@ def test_where_reports_go(tmp_path: Path) -> None:
     assert node_reports.folder_for("", str(session), "../r") == f"{session}/logs/eagleray/___r"
 
 
+def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
+    """Everybody may write into these logs, and a report holds the environments of processes."""
+    logs = tmp_path / "logs"
+    logs.mkdir(mode=0o777)
+    (logs / "eagleray").mkdir(mode=0o755)
+    ours = Path(node_reports.folder_for("", str(tmp_path), "r"))
+    assert {stat.S_IMODE(one.stat().st_mode) for one in (ours, ours.parent)} == {0o700}
+    ours.rmdir()
+    ours.symlink_to(tmp_path)
+    with pytest.raises(OSError, match="no folder of this user"):
+        node_reports.folder_for("", str(tmp_path), "r")
+
+
 @pytest.mark.parametrize(
     ("known", "expected"),
     [
@@ -201,6 +214,14 @@ def test_the_names_of_reports(known: dict[str, Any], expected: str) -> None:
 )
 def test_where_the_nsys_of_a_framework_writes(words: list[str], expected: str) -> None:
     assert nsys_around.output_of(words, "/logs", {"RANK": "3"}, 7) == expected
+
+
+def test_which_reports_the_nsys_of_a_framework_has_written(tmp_path: Path) -> None:
+    """Another worker, whose number begins with that of this one, keeps its own."""
+    for name in ("w[_12.nsys-rep", "w[_12.3.nsys-rep", "w[_123.nsys-rep", "w[_12.qdstrm"):
+        (tmp_path / name).touch()
+    found = nsys_around.reports_of(str(tmp_path / "w[_12"))
+    assert [Path(one).name for one in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
 
 
 def test_a_process_with_no_nsys_round_it() -> None:

@@ -15,6 +15,7 @@ from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.in_cluster.run import node_reports
 from eagleray.routes.spec import DIRECT
 
 from tests.in_cluster_run.real_nsys import real_nsys
@@ -65,13 +66,13 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     """As on a cluster that shares no file system with us: by the head, and in parts by the node's own agent."""
-    logs = next(cluster.folder.glob(f"**/{cluster.session}/logs")) / "eagleray" / RUN
+    session = next(cluster.folder.glob(f"**/{cluster.session}/logs")).parent
+    logs = Path(node_reports.folder_for("", str(session), RUN))
     report = content(9, 20_000_000)
-    logs.mkdir(parents=True, exist_ok=True)
     put(logs, "p.nsys-rep", report)
     dashboard = Dashboard(cluster.address)
     try:
-        for name, port in (("head", 9), ("agent", agent_port(logs.parents[2]))):
+        for name, port in (("head", 9), ("agent", agent_port(session))):
             (logs / "p.worker.json").write_bytes(
                 status("ended", agent_port=port, node_id=await node_of(dashboard))
             )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
 import socket
+import stat
 import time
 
 TYPE_CHECKING = False
@@ -28,8 +30,22 @@ def folder_for(shared: str, session_dir: str, run: str) -> str:
     """
     if shared and os.path.isdir(shared) and os.access(shared, os.W_OK | os.X_OK):
         return shared
-    folder = os.path.join(session_dir, "logs", "eagleray", plain(run))
-    os.makedirs(folder, exist_ok=True)
+    ours = private(os.path.join(session_dir, "logs", "eagleray"))
+    return private(os.path.join(ours, plain(run)))
+
+
+def private(folder: str) -> str:
+    """A folder that nobody else can enter; raises OSError.
+
+    Everybody may write into Ray's logs, and a report holds the environments of all processes of its user.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    known = os.lstat(folder)
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it is no folder of this user", folder)
+    if known.st_mode & 0o077:
+        os.chmod(folder, 0o700)
     return folder
 
 

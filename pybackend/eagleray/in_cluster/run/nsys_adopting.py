@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-
-from . import node_reports
+from . import node_reports, nsys_around
 from .nsys_session import Recording
 from .nsys_watcher import Watcher
 
@@ -63,8 +61,8 @@ class AdoptedWatcher(Watcher):
             super()._keep(recording, refused)
 
     def _theirs(self) -> list[tuple[str, int]]:
-        paths = glob.glob(f"{glob.escape(self._output)}*{node_reports.REPORT}")
-        return [(path, node_reports.size_of(path)) for path in sorted(paths)]
+        paths = nsys_around.reports_of(self._output)
+        return [(path, node_reports.size_of(path)) for path in paths]
 
     def _take_theirs(self, path: str) -> None:
         self._taken.add(path)

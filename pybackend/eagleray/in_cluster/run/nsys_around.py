@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import socket
@@ -72,3 +73,10 @@ def output_of(words: list[str], folder: str, environ: Mapping[str, str], pid: in
 
     path = os.path.join(folder, _PLACEHOLDER.sub(put_in, said))
     return path[: -len(node_reports.REPORT)] if path.endswith(node_reports.REPORT) else path
+
+
+def reports_of(output: str) -> list[str]:
+    """Those that lie there: ranges have numbers behind a dot, and what else begins so is another worker's."""
+    start = glob.escape(output)
+    endings = (node_reports.REPORT, f".*{node_reports.REPORT}")
+    return sorted({path for ending in endings for path in glob.glob(f"{start}{ending}")})
