@@ -18,7 +18,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.report_errors import export_failed, export_slow, nsys_missing
+from eagleray.common.report_errors import export_failed, export_slow
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
@@ -94,12 +94,15 @@ def find(environ: Mapping[str, str] | None = None, root: Path = Path("/")) -> Ns
     return next((Nsys(str(place)) for place in places if _can_run(place)), None)
 
 
-def needed(report: Path, environ: Mapping[str, str] | None = None) -> Nsys:
-    """As `find`; raises `nsys-missing` where there is none to read `report`."""
-    nsys = find(environ)
-    if nsys is None:
-        raise nsys_missing(str(report))
-    return nsys
+async def version_here() -> str:
+    """That of the nsys with which reports are read on this machine, "" for none."""
+    nsys = find()
+    return await nsys.version() if nsys is not None else ""
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Whether that one's reports are not read by this one; an unknown version is never newer or older."""
+    return bool(than) and _numbers(version)[:3] > _numbers(than)[:3]
 
 
 def _can_run(path: Path) -> bool:

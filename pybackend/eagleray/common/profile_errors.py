@@ -49,11 +49,28 @@ def bad_report(name: str, why: str) -> EaglerayError:
     )
 
 
+def database_left_out(report: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "database-left-out",
+        f"{printable(report, 200)} is here without the database that its node has made of it: "
+        f"{printable(why.rstrip('.'), 300)}.",
+        "Open it with an nsys that is as new as that of the node.",
+    )
+
+
 def report_unreachable(name: str, node: str) -> EaglerayError:
     return EaglerayError(
         "report-unreachable",
         f"{printable(name, 200)} cannot be had from {printable(node, 100)}: its node has gone.",
         "What other nodes have is gathered all the same.",
+    )
+
+
+def far_folder_failed(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "far-folder-failed",
+        f"The reports in {printable(folder, 300)} cannot be read: {printable(why, 300)}.",
+        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
     )
 
 

@@ -38,12 +38,24 @@ def damaged_report(path: str, detail: str) -> EaglerayError:
     )
 
 
-def nsys_missing(path: str) -> EaglerayError:
+def nsys_missing(path: str, version: str = "") -> EaglerayError:
+    which = f"version {printable(version, 40)} of it or a newer one" if version else "it"
     return EaglerayError(
         "nsys-missing",
-        f"nsys is not on this machine, and only it can read {printable(path)}.",
+        f"nsys is not on this machine, and only {which} can read {printable(path)}.",
         "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite,"
         " or name your nsys in EAGLERAY_NSYS.",
+    )
+
+
+def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
+    return EaglerayError(
+        "nsys-older",
+        f"{printable(path)} was recorded by nsys {printable(version, 40)}, which the one here,"
+        f" {printable(here, 40)}, cannot read.",
+        "Install that version or a newer one and name it in EAGLERAY_NSYS, or run"
+        " `nsys export --type sqlite` on the report where it was recorded and open the .sqlite.",
+        said,
     )
 
 

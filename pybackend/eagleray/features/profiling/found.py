@@ -11,7 +11,8 @@ from attrs import field, frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profiled import OVER, ProfiledWorker, WorkerPhase
-from eagleray.features.profiling.file_names import ENTRY, STATUS, is_taken
+from eagleray.features.profiling.databases import Packed, packed_of
+from eagleray.features.profiling.file_names import DATABASE, ENTRY, STATUS, is_taken
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source
 
@@ -45,6 +46,7 @@ class Look:
     reports: tuple[Whole, ...] = ()
     failures: tuple[EaglerayError, ...] = ()
     agents: dict[str, int] = field(factory=dict)
+    databases: tuple[Packed, ...] = ()
 
 
 class Looking:
@@ -53,6 +55,7 @@ class Looking:
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry | None] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
+        self._packed: dict[tuple[str, str], Packed | None] = {}
 
     async def look(self, sources: Iterable[Source]) -> Look:
         """All that is there now.  A source that does not answer is no reason to leave the others."""
@@ -62,6 +65,7 @@ class Looking:
             tuple(whole for one in looks for whole in one.reports),
             tuple(failure for one in looks for failure in one.failures),
             {node: port for one in looks for node, port in one.agents.items()},
+            tuple(packed for one in looks for packed in one.databases),
         )
 
     async def _one(self, source: Source) -> Look:
@@ -71,6 +75,8 @@ class Looking:
             told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
             entries = [name for name in names if name.endswith(ENTRY)]
             whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
+            made = [name for name in names if name.endswith(f"{DATABASE}.json")]
+            packed = await gather_bounded(lambda name: self._database(source, name), made, AT_ONCE)
         except EaglerayError as error:
             return Look(failures=(error,))
         there = set(names)
@@ -79,6 +85,7 @@ class Looking:
             tuple(Whole(one, source) for one in whole if one is not None and one.source in there),
             (),
             {node: port for _, ports in told for node, port in ports.items()},
+            tuple(one for one in packed if one is not None),
         )
 
     async def _entry(self, source: Source, name: str) -> Entry | None:
@@ -87,6 +94,12 @@ class Looking:
             said = await source.small(name)
             self._entries[key] = entry_of(name.removesuffix(".json"), said)
         return self._entries[key]
+
+    async def _database(self, source: Source, name: str) -> Packed | None:
+        key = (source.name, name)
+        if key not in self._packed:
+            self._packed[key] = packed_of(name, await source.small(name), source)
+        return self._packed[key]
 
     async def _status(
         self, source: Source, name: str

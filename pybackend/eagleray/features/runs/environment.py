@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import Attribute, asdict
@@ -35,12 +36,14 @@ def asked(
     uri: str = "",
     folder: str = "",
     reports: str = "",
+    reader: str = "",
 ) -> str:
     """The value of the variable.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
     of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none,
-    `reports` one in which workers that share a file system with us put what nsys has recorded.
+    `reports` one in which workers that share a file system with us put what nsys has recorded; `reader` is the
+    version of the nsys with which that is read here, "" for none.
     """
     said: dict[str, Any] = {
         "run": run,
@@ -61,8 +64,29 @@ def asked(
         "host": host_name(),
     }
     if plan.profile is not None:
-        said["profile"] = asdict(plan.profile, filter=_is_far) | {"reports": reports}
+        said["profile"] = asdict(plan.profile, filter=_is_far) | {
+            "reports": reports,
+            "reader": reader,
+        }
     return plain_json(said)
+
+
+def activated(environ: Mapping[str, str], python: str) -> dict[str, str]:
+    """The environment of a terminal in which the environment that holds this `python` is active.
+
+    An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
+    parts of the editor.
+    """
+    found = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
+    folder = Path(python).parent
+    is_venv = (folder.parent / "pyvenv.cfg").is_file()
+    if not python.startswith("/") or not (is_venv or (folder.parent / "conda-meta").is_dir()):
+        return found
+    others = [one for one in environ.get("PATH", "").split(":") if one and one != str(folder)]
+    found["PATH"] = ":".join([str(folder), *others])
+    if is_venv:
+        found["VIRTUAL_ENV"] = str(folder.parent)
+    return found
 
 
 def _is_far(field: Attribute[object], value: object) -> bool:

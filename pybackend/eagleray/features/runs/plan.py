@@ -61,6 +61,7 @@ class RunPlan:
     `ranks` None means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.
     `workspace` is the folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the
     script `copy_of`, with that text, is what runs in its place.  `profile`: workers that nsys records.
+    `python` is the interpreter whose environment a program of this machine finds active, "" for as it is.
     """
 
     kind: Kind
@@ -81,6 +82,7 @@ class RunPlan:
     copy_of: str = ""
     copy_text: str = ""
     profile: ProfilePlan | None = None
+    python: str = ""
 
     @property
     def command(self) -> tuple[str, ...]:

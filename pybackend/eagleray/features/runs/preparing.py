@@ -82,6 +82,7 @@ class Preparing:
             overrides=asked.overrides,
             workspace=asked.workspace,
             profile=asked.profile,
+            python=asked.python,
         )
         return _with_plain_line_ends(plan, kinds.script_at(of_words, argv))
 

@@ -63,6 +63,11 @@ class Nsys:
             raise Refused(reason(said) or f"nsys {words[0]} ended with {ended.returncode}")
         return said
 
+    def export(self, report: str, output: str, kind: str, limit_s: float) -> None:
+        """Writes something of a report, or nothing; raises Refused."""
+        words = [f"--type={kind}", "--force-overwrite=true", f"--output={output}", report]
+        self.call(["export", *words], limit_s)
+
     def can_read(self, report: str, beside: str) -> str:
         """ "" for a report that nsys itself can read, else why not; `beside` is a folder for what comes of it."""
         why = ""
@@ -70,16 +75,7 @@ class Nsys:
         for kind in ("info", "sqlite"):
             output = os.path.join(beside, f"read.{kind}")
             try:
-                self.call(
-                    [
-                        "export",
-                        f"--type={kind}",
-                        "--force-overwrite=true",
-                        f"--output={output}",
-                        report,
-                    ],
-                    READ_S,
-                )
+                self.export(report, output, kind, READ_S)
                 if os.path.getsize(output) > 0:
                     return ""
                 why = "nothing could be read of it"

@@ -18,6 +18,7 @@ import time
 
 from . import node_processes, node_reports
 from .nsys_calls import Nsys, Refused
+from .nsys_databases import Databases
 from .nsys_session import Session, entry, placed
 from .nsys_talk import Caller, serve
 from .profile_settings import Profile
@@ -69,9 +70,11 @@ class Watcher:
         self._nsys = Nsys(begin["nsys"], os.environ)
         self._known["nsys_version"] = self._nsys.version()
         self._session = Session(self._nsys, begin["session"], self._profile)
+        version = self._known["nsys_version"]
+        self._databases = Databases(self._nsys, version, self._profile.reader, folder)
         self._todo: queue.Queue[tuple[Caller, dict[str, Any]]] = queue.Queue()
         self._callers: list[Caller] = []
-        self._state = "armed"
+        self._state = self._told = "armed"
         self._said: str = begin["said"]
         self._problem = ""
         self._reports: list[str] = []
@@ -146,8 +149,14 @@ class Watcher:
                 os.kill(pid, signal.SIGKILL)
         self._is_over = True
 
+    def _shown_state(self) -> str:
+        """Who waits for reports waits for the databases of them, too."""
+        is_writing = self._state == "armed" and self._databases.is_busy
+        return "writing" if is_writing else self._state
+
     def _line(self) -> dict[str, Any]:
-        shown = {"state": self._state, "said": self._said, "problem": self._problem}
+        self._told = self._shown_state()
+        shown = {"state": self._told, "said": self._said, "problem": self._problem}
         return {"event": "profile", "profile": {**shown, "reports": self._reports}}
 
     def _tell(self) -> None:
@@ -212,6 +221,8 @@ class Watcher:
             node_reports.write_json(f"{recording.path}.json", said)
             if not lost:
                 self._reports.append(os.path.basename(recording.path))
+            if not problem:
+                self._databases.make(recording.path, said)
         except OSError as error:
             problem = problem or f"what belongs to the report cannot be written: {error.strerror}"
         if recording.in_ranges and lost and not self._worker_lives():
@@ -232,6 +243,8 @@ class Watcher:
             self._look_at_living()
         else:
             self._end()
+        if self._shown_state() != self._told:
+            self._tell()
 
     def _look_at_living(self) -> None:
         recording = self._session.recording
@@ -269,6 +282,9 @@ class Watcher:
                 f"nsys was still at work {END_S:g} s after the worker had ended" if is_late else ""
             )
             self._keep(recording, late)
+        if self._databases.is_busy:
+            self._databases.end_by(self._limit)
+            return
         self._state = "ended"
         self._tell()
         self._is_over = True

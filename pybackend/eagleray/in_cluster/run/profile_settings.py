@@ -30,6 +30,9 @@ class Profile:
         self.options = {str(name): str(value) for name, value in options.items()}
         self.nsys = str(values.get("nsys") or "")
         self.reports = str(values.get("reports") or "")
+        # The version of the nsys with which reports will be read, "" for none; None: nobody has said.
+        reader = values.get("reader")
+        self.reader = None if reader is None else str(reader)
 
     def pattern(self, names: Iterable[str]) -> str:
         """The first pattern that fits one of a worker's names; "" if it is not meant."""

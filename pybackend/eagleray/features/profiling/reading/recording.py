@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 from attrs import frozen
 
 from eagleray.features.profiling.reading.database import META_TABLES, Database, shown, whole
-
-_LARGEST_NOTE = 2**20
 
 
 @frozen
@@ -51,29 +47,6 @@ def read(database: Database, trace: str) -> About:
         gpus=_number(database, "TARGET_INFO_GPU", "id", "count(*)"),
         messages=_messages(database),
     )
-
-
-def trace_beside(report: Path) -> str:
-    """What the note of a worker's report says that nsys was to record; "" when there is none."""
-    note = report.with_name(report.name + ".json")
-    try:
-        if note.stat().st_size > _LARGEST_NOTE:
-            return ""
-        said = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    options = said.get("options") if isinstance(said, dict) else None
-    return _trace(options) if isinstance(options, list) else ""
-
-
-def _trace(options: list[object]) -> str:
-    words = [word for word in options if isinstance(word, str)]
-    for at, word in enumerate(words):
-        if word.startswith("--trace="):
-            return shown(word.removeprefix("--trace="))
-        if word in ("-t", "--trace") and at + 1 < len(words):
-            return shown(words[at + 1])
-    return ""
 
 
 def _said(database: Database) -> dict[str, str]:

@@ -14,8 +14,14 @@ from attrs import frozen
 from eagleray.clients import nsys
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
-from eagleray.common.report_errors import damaged_report, empty_report, no_report
-from eagleray.features.profiling.reading import recording, summary
+from eagleray.common.report_errors import (
+    damaged_report,
+    empty_report,
+    no_report,
+    nsys_missing,
+    nsys_older,
+)
+from eagleray.features.profiling.reading import notes, summary
 from eagleray.features.profiling.reading.database import opened
 from eagleray.features.profiling.reading.kept import KeptSummaries
 from eagleray.features.profiling.reading.limits import Limits
@@ -49,9 +55,9 @@ class Reports:
     async def read(self, path: str, say: Say = lambda text, percentage: None) -> Report:
         """Raises an error of the catalogue; cancelled, it ends nsys and the reading."""
         file, size, is_database = await asyncio.to_thread(_looked_at, path)
-        database = file if is_database else await self._exported(file, size, say)
-        trace = await asyncio.to_thread(recording.trace_beside, file)
-        return Report(file, database, size, await self._summary(database, trace, say))
+        note = await asyncio.to_thread(notes.beside, file)
+        database = file if is_database else await self._exported(file, size, note.version, say)
+        return Report(file, database, size, await self._summary(database, note.trace, say))
 
     async def table(
         self,
@@ -98,8 +104,8 @@ class Reports:
         self._at_hand[key] = made
         return made
 
-    async def _exported(self, report: Path, size: int, say: Say) -> Path:
-        """The database of a report.
+    async def _exported(self, report: Path, size: int, version: str, say: Say) -> Path:
+        """The database of a report that an nsys of this version has written, "" if that is not known.
 
         1. `name.sqlite` beside it, as nsys names it, when that is a database of nsys and not older.
         2. One that is made there now, unless something else bears that name or nothing can be written.
@@ -108,13 +114,21 @@ class Reports:
         database, is_made = await asyncio.to_thread(self._place, report)
         if is_made:
             return database
-        tool = nsys.needed(report)
+        tool = nsys.find()
+        if tool is None:
+            raise nsys_missing(str(report), version)
 
         def percent(now: int) -> None:
             say("Exporting with nsys", now)
 
         percent(0)
-        await tool.export(report, size, database, percent)
+        try:
+            await tool.export(report, size, database, percent)
+        except EaglerayError as error:
+            here = await tool.version() if version else ""
+            if error.code == "export-failed" and nsys.is_newer(version, here):
+                raise nsys_older(str(report), version, here, error.detail) from error
+            raise
         return database
 
     def _place(self, report: Path) -> tuple[Path, bool]:
