@@ -5,7 +5,8 @@ import { isRow, type Row } from "./rows";
 /**
  * Remembers the selection of the view that was used last.
  *
- * 1. Called on a row that is part of a selection of several (context menu): the whole selection.
+ * 1. Called on a row that is part of a selection of several (context menu): the whole selection, that row first,
+ *    since what is done to one alone is meant for it.
  * 2. Called on a row (inline button, click): that row.
  * 3. Called without one (key, palette): what is selected.
  */
@@ -19,7 +20,7 @@ export class LastSelection {
   of(args: readonly unknown[]): readonly Row[] {
     const [first, several] = args;
     if (Array.isArray(several) && several.length > 0 && several.every(isRow)) {
-      return several;
+      return [...several.filter((row) => row === first), ...several.filter((row) => row !== first)];
     }
     return isRow(first) ? [first] : this.rows;
   }

@@ -13,6 +13,7 @@ const [a, b, c] = rows as [Row, Row, Row];
 
 const CASES: readonly (readonly [string, readonly unknown[], readonly Row[], readonly Row[]])[] = [
   ["a row of a selection in the context menu", [a, [a, b]], [c], [a, b]],
+  ["a row further down in the selection", [b, [a, b, c]], [c], [b, a, c]],
   ["a row outside the selection", [a, undefined], [c], [a]],
   ["a click", [a], [c], [a]],
   ["a key", [], [b, c], [b, c]],
