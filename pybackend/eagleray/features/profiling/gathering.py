@@ -51,8 +51,10 @@ class Gathering:
     def held(self) -> Iterator[None]:
         """Raises `being-gathered` if another process gathers this run into this folder, or `no-room`."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            fd = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # A report holds the environments of processes, and so what is secret in them.
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(self.folder / _LOCK, flags, 0o600)
         except OSError as error:
             raise no_room(str(self.folder), error.strerror or str(error)) from error
         try:
