@@ -186,19 +186,32 @@ export const env = {
   },
 };
 
+interface FakeTask {
+  readonly name: string;
+  readonly source: string;
+  /** The code of its process; a task without one only names others. */
+  readonly code?: number;
+}
+
 /** Tasks end at once, with the code that the test says. */
 export const tasks = {
-  known: [] as { readonly name: string; readonly source: string; readonly code: number }[],
+  known: [] as FakeTask[],
   done: [] as string[],
   ended: new EventEmitter<{ readonly execution: object; readonly exitCode: number }>(),
+  over: new EventEmitter<{ readonly execution: object }>(),
   onDidEndTaskProcess: (
     listener: (end: { readonly execution: object; readonly exitCode: number }) => void,
   ) => tasks.ended.event(listener),
+  onDidEndTask: (listener: (end: { readonly execution: object }) => void) =>
+    tasks.over.event(listener),
   fetchTasks: () => Promise.resolve(tasks.known),
-  executeTask: (task: { readonly name: string; readonly code: number }) => {
+  executeTask: ({ name, code }: FakeTask) => {
     const execution = {};
-    tasks.done.push(task.name);
-    tasks.ended.fire({ execution, exitCode: task.code });
+    tasks.done.push(name);
+    if (code !== undefined) {
+      tasks.ended.fire({ execution, exitCode: code });
+    }
+    tasks.over.fire({ execution });
     return Promise.resolve(execution);
   },
 };

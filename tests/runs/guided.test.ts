@@ -177,33 +177,35 @@ test("launch.json that does not speak of failures follows the setting", async ()
   assert.equal(lastAsked().options?.post_mortem, false);
 });
 
-test("the task of a launch.json is done before the run, which does not start when it fails", async () => {
+test("the preLaunchTask of a launch.json is the editor’s, which has run it before it asks us", async () => {
   const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
-  tasks.known = [
-    { name: "data", source: "Workspace", code: 0 },
-    { name: "broken", source: "Workspace", code: 2 },
-  ];
+  tasks.known = [{ name: "data", source: "Workspace", code: 0 }];
   tasks.done = [];
   await debug.startDebugging(undefined, { ...config, preLaunchTask: "data" });
-  assert.deepEqual([tasks.done, startedPlans()], [["data"], 1]);
-  await debug.startDebugging(undefined, { ...config, preLaunchTask: "Workspace: broken" });
-  await debug.startDebugging(undefined, { ...config, preLaunchTask: "nowhere" });
-  assert.equal(startedPlans(), 1);
-  assert.match(editor.asked[0]?.text ?? "", /“Workspace: broken” ended with code 2/);
-  assert.match(editor.asked[1]?.text ?? "", /There is no task “nowhere”/);
+  assert.deepEqual([tasks.done, startedPlans()], [[], 1]);
 });
 
 test("the other task of a launch.json is done when the run is over", async () => {
-  const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
-  tasks.known = [{ name: "tidy", source: "Workspace", code: 0 }];
+  tasks.known = [
+    { name: "tidy", source: "Workspace", code: 0 },
+    { name: "both", source: "Workspace" },
+    { name: "broken", source: "Workspace", code: 2 },
+  ];
   tasks.done = [];
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new" })] }));
-  await debug.startDebugging(undefined, { ...config, postDebugTask: "tidy" });
+  for (const postDebugTask of ["tidy", "both", "Workspace: broken", "nowhere"]) {
+    const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
+    await debug.startDebugging(undefined, { ...config, postDebugTask });
+  }
   await settled();
-  assert.deepEqual([tasks.done, startedPlans()], [[], 1]);
+  assert.deepEqual([tasks.done, startedPlans()], [[], 4]);
   fake.sidecar.notify(CHANGED, { runs: [aRun({ id: "new", state: "ended" })] });
   await settled();
-  assert.deepEqual(tasks.done, ["tidy"]);
+  assert.deepEqual(tasks.done, ["tidy", "both", "broken"]);
+  const said = editor.asked.map(({ text }) => text).sort();
+  assert.equal(said.length, 2);
+  assert.match(said[0] ?? "", /“Workspace: broken” ended with code 2; the run is over/);
+  assert.match(said[1] ?? "", /There is no task “nowhere”/);
 });
 
 test("what is wrong with a launch.json is said in words", async () => {

@@ -10,7 +10,7 @@ import { draftOfLaunch } from "./launch_model";
 import { agreementOf } from "./review_model";
 import type { Starting } from "./starting";
 import type { RunsStore } from "./store";
-import { doTask } from "./tasks";
+import { doPostDebugTask } from "./tasks";
 
 /** Under this name the texts of what the person has agreed to are kept for the workspace. */
 const AGREED = "runs.agreed";
@@ -30,9 +30,6 @@ export async function launch(
     { breakOnFailure: setting("runs.breakOnFailure"), ...config },
     folder,
   );
-  if (config["preLaunchTask"] !== undefined) {
-    await doTask(String(config["preLaunchTask"]), "preLaunchTask");
-  }
   const proposal = await starting.prepare(draft);
   const agreement = agreementOf(draft, proposal);
   const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
@@ -60,7 +57,7 @@ function doAfter(
     void errors.shown("the task after a run", async () => {
       await store.now();
       await store.over(id, undefined);
-      await doTask(name, "postDebugTask");
+      await doPostDebugTask(name);
     });
   }
 }

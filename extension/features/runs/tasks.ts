@@ -1,42 +1,55 @@
-/** The tasks that a launch.json wants done before its run and after it. */
+/** The task that a launch.json wants done after its run. */
 
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 
-/** Resolves when it has ended well; the editor itself runs it only for configurations that become a session. */
-export async function doTask(
-  name: string,
-  attribute: "preLaunchTask" | "postDebugTask",
-): Promise<void> {
+/**
+ * Resolves when it has ended well.  The editor itself runs a `postDebugTask` only after a session, which a run is
+ * not; a `preLaunchTask` it runs before it asks us, so that one is none of our business.
+ */
+export async function doPostDebugTask(name: string): Promise<void> {
   const tasks = await vscode.tasks.fetchTasks();
   const task = tasks.find((one) => one.name === name || `${one.source}: ${one.name}` === name);
   if (task === undefined) {
     throw new EaglerayError(
       "no-task",
       `There is no task “${name}”, which the configuration wants done.`,
-      `Look at “${attribute}” in launch.json, and at tasks.json.`,
+      "Look at “postDebugTask” in launch.json, and at tasks.json.",
     );
   }
   const code = await ended(task);
   if (code !== 0) {
-    const then = attribute === "preLaunchTask" ? "nothing was started" : "the run is over";
     throw new EaglerayError(
       "task-failed",
-      `The task “${name}” ended with code ${code ?? "unknown"}; ${then}.`,
+      `The task “${name}” ended with code ${code ?? "unknown"}; the run is over.`,
       "Its terminal says why.",
     );
   }
 }
 
+interface End {
+  readonly execution: vscode.TaskExecution;
+  readonly code: number | undefined;
+}
+
+/** The code of its process; 0 for one that has none of its own, such as a task that only names others. */
 async function ended(task: vscode.Task): Promise<number | undefined> {
-  const ends: { readonly execution: vscode.TaskExecution; readonly code: number | undefined }[] =
-    [];
+  const ends: End[] = [];
   let check: () => void = () => undefined;
-  const listening = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
-    ends.push({ execution, code: exitCode });
+  const take = (end: End): void => {
+    ends.push(end);
     check();
-  });
+  };
+  // The end of a task is told after that of its process.
+  const listening = vscode.Disposable.from(
+    vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+      take({ execution, code: exitCode });
+    }),
+    vscode.tasks.onDidEndTask(({ execution }) => {
+      take({ execution, code: 0 });
+    }),
+  );
   try {
     const execution = await vscode.tasks.executeTask(task);
     return await new Promise((resolve) => {

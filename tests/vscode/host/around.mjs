@@ -54,6 +54,27 @@ export function around() {
       assert.ok(document.getText().length > 0);
     });
 
+    it("the preLaunchTask of a run is done once", async () => {
+      const counted = path.join(test.base, "counted.txt");
+      const settings = path.join(test.workspace, ".vscode");
+      const task = { label: "count", type: "process", command: "sh" };
+      const args = ["-c", 'echo once >> "$0"', counted];
+      fs.mkdirSync(settings, { recursive: true });
+      fs.writeFileSync(
+        path.join(settings, "tasks.json"),
+        JSON.stringify({ version: "2.0.0", tasks: [{ ...task, args }] }),
+      );
+      const known = async () =>
+        (await vscode.tasks.fetchTasks()).some((one) => one.name === "count");
+      await until(known, "the editor knows the task", LIMIT);
+      // The program is not there, so that the run ends with being prepared.
+      const began = await vscode.debug.startDebugging(vscode.workspace.workspaceFolders[0], {
+        ...{ type: "eagleray", request: "launch", name: "counting" },
+        ...{ program: path.join(test.base, "nowhere.py"), preLaunchTask: "count" },
+      });
+      assert.deepStrictEqual([began, fs.readFileSync(counted, "utf8")], [false, "once\n"]);
+    });
+
     it("a line that a search found opens in its log", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const { cluster, worker_id } = row;
