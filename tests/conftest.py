@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Fixtures that the tests of several folders use.
@@ -15,3 +17,27 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 # A slow machine is no failure of a law.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+SLOW = {"real_ray", "lab", "lab_ray", "old_ray", "proofs", "nsys", "packaging"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m` and one of these marks, files that do not name it stay unread: all would cost seconds."""
+    mark = config.option.markexpr
+    if mark not in SLOW or collection_path.suffix != ".py" or _names(collection_path, mark):
+        return None
+    return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A mark that came from elsewhere than its file would keep its tests out of their suite."""
+    marked = {(item.path, mark.name) for item in items for mark in item.iter_markers()}
+    for path, mark in sorted(marked):
+        if mark in SLOW and not _names(path, mark):
+            raise pytest.UsageError(f"{path} must say the mark {mark} by itself")
+
+
+def _names(path: Path, mark: str) -> bool:
+    """What stands in the lab's own folder is marked by its conftest, by what each test asks for."""
+    in_lab = path.parent.name == "lab" and mark in {"lab", "lab_ray"}
+    return in_lab or f"pytest.mark.{mark}" in path.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.lab.ray import LabRay, start_ray
 from tests.lab.site import NoSite, Site
 from tests.lab.slurm import Job, submitted
 
+HERE = Path(__file__).parent
 WITH_RAY = {"ray_site", "slurm_job"}
 
 
@@ -20,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever asks for the site belongs to the suites “lab”, or “lab Ray” if Ray is to run in it."""
     for item in items:
         asked = set(getattr(item, "fixturenames", ()))
-        if "site" in asked:
+        if "site" in asked and item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.lab_ray if asked & WITH_RAY else pytest.mark.lab)
 
 
