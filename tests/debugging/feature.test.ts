@@ -202,6 +202,16 @@ describe("the debugging feature", () => {
     assert.match(fakes.log.text, /worker-gone/);
   });
 
+  it("does nothing to a group of which nobody waits here, nor to a worker of another one", async () => {
+    await show(worker("z"));
+    const workers = [worker("a", { state: "gone" }), worker("b", { state: "running" })];
+    const group = { row: "group", cluster: CLUSTER, title: "T", workers };
+    await editor.run("eagleray.continueGroup", group);
+    await editor.run("eagleray.attach", group);
+    assert.deepEqual([fakes.sidecar.sentTo(CONTINUE), fakes.sidecar.sentTo(ATTACH)], [[], []]);
+    assert.match(editor.asked[0]?.text ?? "", /No worker of this group waits/);
+  });
+
   it("names to Continue All Others the one that stays", async () => {
     fakes.sidecar.on(CONTINUE_OTHERS, () => ({ done: 1, failures: [] }));
     await editor.run("eagleray.continueOthers", row(worker("a")));

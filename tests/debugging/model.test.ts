@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import type { Row } from "../../extension/common/rows";
 import {
+  asListed,
   asksToStop,
   autoAttachChoice,
   failureSentence,
@@ -12,6 +14,7 @@ import {
   keyOf,
   nextWaiting,
   sessionName,
+  standsHere,
   targetOf,
   waiting,
 } from "../../extension/features/debugging/model";
@@ -82,6 +85,37 @@ describe("the next paused worker", () => {
   it("is one of those that wait for a person", () => {
     assert.deepEqual(ids(waiting(all)), ["a", "c", "e"]);
   });
+
+  it("is none that is held on another login node, which would stop the walk there", () => {
+    const far = { ...worker("x", "held", 0), held_on: "login2" };
+    const both = snapshot(far, worker("y", "paused", 1));
+    assert.equal(nextWaiting(both, undefined)?.worker_id, "y");
+    assert.equal(heldSentence(snapshot(far)), undefined);
+  });
+});
+
+describe("what is done to a whole group", () => {
+  it("is meant for those that stand, and from here", () => {
+    const states = ["paused", "held", "attached", "running", "gone"] as const;
+    const workers = states.map((state) => worker(state, state, null));
+    const far = { ...worker("far", "held", null), held_on: "login2" };
+    assert.deepEqual(ids([...workers, far].filter(standsHere)), ["paused", "held", "attached"]);
+  });
+
+  it("is, for one that was selected long ago, meant for those that are listed now", () => {
+    const [old, now] = [worker("old", "paused", 0), worker("now", "paused", 0)];
+    const group = { row: "group" as const, cluster: "http://c:1", title: "Policy.train" };
+    const rows: Row[] = [
+      { ...group, workers: [old] },
+      { ...group, title: "Gone.train", workers: [old] },
+      { row: "worker", worker: old, group: { ...group, workers: [old] } },
+      { row: "worker", worker: worker("now", "held", 0), group: { ...group, workers: [now] } },
+    ];
+    assert.deepEqual(asListed(rows, snapshot(now)), [
+      { ...group, workers: [now] },
+      { row: "worker", worker: now, group: { ...group, workers: [now] } },
+    ]);
+  });
 });
 
 describe("attaching by itself", () => {
@@ -91,6 +125,12 @@ describe("attaching by itself", () => {
 
   it("is off by default", () => {
     assert.equal(autoAttachChoice("off", both, nothing), undefined);
+  });
+
+  it("is off for every word that it does not know", () => {
+    for (const word of ["", "never", "rank1"]) {
+      assert.equal(autoAttachChoice(word as "off", both, nothing), undefined);
+    }
   });
 
   it("takes the first, or rank 0", () => {

@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
-import { SETTINGS, type Settings } from "../../contributions";
 import type { Parts } from "../../parts";
+import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
@@ -47,10 +47,7 @@ export class Automatic implements Disposable {
   }
 
   private async attachByItself(snapshot: Snapshot): Promise<void> {
-    const setting = vscode.workspace
-      .getConfiguration("eagleray")
-      .get<Settings["autoAttach"]>("autoAttach", SETTINGS.autoAttach);
-    const choice = autoAttachChoice(setting, snapshot, {
+    const choice = autoAttachChoice(setting("autoAttach"), snapshot, {
       sessions: this.sessions.count,
       tried: new Set([...this.sessions.seen, ...this.tried]),
       left: this.stillLeft(snapshot),

@@ -5,10 +5,11 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import { pausedWorkersOf, type Row } from "../../common/rows";
+import { isRow, pausedWorkersOf, type Row } from "../../common/rows";
 import type { RequestMethod } from "../../common/wire";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
+import type { PausedWorker } from "../workers/messages";
 import {
   CONTINUE,
   CONTINUE_OTHERS,
@@ -19,7 +20,7 @@ import {
   type Outcome,
   type Workers,
 } from "./messages";
-import { nextWaiting, targetOf, type Target } from "./model";
+import { asListed, nextWaiting, standsHere, targetOf, waiting, waits, type Target } from "./model";
 import { actOn } from "./outcomes";
 import { pickWaiting } from "./pick";
 import type { Sessions } from "./sessions";
@@ -46,13 +47,37 @@ export function registerCommands(
   return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
 }
 
-/** The workers that a command is meant for, from rows of any view or plain `{cluster, worker}` objects. */
-function targets(parts: Parts, args: readonly unknown[]): Target[] {
-  if (isTarget(args[0])) {
-    return [args[0]];
+/**
+ * The workers that a command is meant for.
+ *
+ * 1. A plain `{cluster, worker}` object: that worker.
+ * 2. Rows of any view, those that are selected as the list has them now; of a group the workers that `fit`.
+ * 3. None: the person picks one; of a group that has none, nobody.
+ */
+async function targets(
+  parts: Parts,
+  args: readonly unknown[],
+  fit: (worker: PausedWorker) => boolean,
+): Promise<Target[]> {
+  const [given] = args;
+  if (isTarget(given)) {
+    return [given];
   }
-  const rows = parts.selection.of(args);
-  return [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows), ...ofRuns(rows)];
+  const chosen = parts.selection.of(args);
+  const listed = isRow(given) ? chosen : asListed(chosen, parts.paused.value);
+  const rows = listed.map((row) =>
+    row.row === "group" ? { ...row, workers: row.workers.filter(fit) } : row,
+  );
+  const named = [...pausedWorkersOf(rows).map(targetOf), ...listedElsewhere(rows), ...ofRuns(rows)];
+  if (named.length > 0) {
+    return named;
+  }
+  if (rows.some((row) => row.row === "group")) {
+    void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
+    return [];
+  }
+  const picked = await pickWaiting(waiting(parts.paused.value));
+  return picked ? [picked] : [];
 }
 
 function isTarget(value: unknown): value is Target {
@@ -80,22 +105,12 @@ async function attach(
   attacher: Attacher,
   args: readonly unknown[],
 ): Promise<boolean> {
-  const wanted = targets(parts, args);
-  if (wanted.length === 0) {
-    const picked = await pickWaiting(nothing(parts));
-    return picked ? await attacher.attach(picked) : false;
-  }
-  let all = true;
+  const wanted = await targets(parts, args, waits);
+  let all = wanted.length > 0;
   for (const target of wanted) {
     all = (await attacher.attach(target)) && all;
   }
   return all;
-}
-
-function nothing(parts: Parts): ReturnType<typeof pausedWorkersOf> {
-  return parts.paused.value.groups.flatMap((group) =>
-    group.workers.filter((worker) => worker.state === "paused" || worker.state === "held"),
-  );
 }
 
 async function attachNext(parts: Parts, attacher: Attacher, sessions: Sessions): Promise<boolean> {
@@ -114,11 +129,7 @@ async function act(
   method: RequestMethod<Workers, Outcome>,
   args: readonly unknown[],
 ): Promise<void> {
-  let wanted = targets(parts, args);
-  if (wanted.length === 0) {
-    const picked = await pickWaiting(nothing(parts));
-    wanted = picked ? [picked] : [];
-  }
+  const wanted = await targets(parts, args, standsHere);
   for (const cluster of new Set(wanted.map((target) => target.cluster))) {
     const workers = wanted.filter((target) => target.cluster === cluster);
     await actOn(

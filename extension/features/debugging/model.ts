@@ -1,5 +1,6 @@
 /** What the debugging feature decides, without the editor: whom to attach to, and what to say. */
 
+import type { Row } from "../../common/rows";
 import { count } from "../../common/texts";
 import type { PausedWorker, Snapshot } from "../workers/messages";
 import type { Failure, Outcome } from "./messages";
@@ -21,9 +22,33 @@ export function keyOf(target: Target): string {
 /** In a configuration: says that nobody clicked, so a worker of another window is left alone. */
 export const UNLESS_TAKEN = "unlessTaken";
 
-/** Whether somebody can be attached to it now: a relay's children stand for it, so it is not one. */
-function waits(worker: PausedWorker): boolean {
-  return worker.state === "paused" || worker.state === "held";
+/** Whether somebody can be attached to it now, from this machine. */
+export function waits({ state, held_on }: PausedWorker): boolean {
+  return (state === "paused" || state === "held") && held_on === "";
+}
+
+/** Whether what is done to a whole group is meant for it: not for what has run on, is gone, or is held elsewhere. */
+export function standsHere(worker: PausedWorker): boolean {
+  return waits(worker) || (worker.state === "attached" && worker.held_on === "");
+}
+
+/** The same rows as the list has them now: what is selected may have been so for long. */
+export function asListed(rows: readonly Row[], { groups }: Snapshot): Row[] {
+  const all = groups.flatMap(({ workers }) => workers.flatMap((one) => [one, ...one.children]));
+  return rows.flatMap((row): Row[] => {
+    if (row.row === "group") {
+      return groups
+        .filter(({ cluster, title }) => cluster === row.cluster && title === row.title)
+        .map((group) => ({ ...row, workers: group.workers }));
+    }
+    if (row.row === "worker") {
+      const key = keyOf(targetOf(row.worker));
+      return all
+        .filter((one) => keyOf(targetOf(one)) === key)
+        .map((worker) => ({ ...row, worker }));
+    }
+    return [row];
+  });
 }
 
 /** Every worker that waits for a person, in the order of the panel. */
@@ -59,19 +84,19 @@ export interface Done {
 /**
  * The worker that is attached to by itself, if any.
  *
- * 1. "off": none; and none while a session is open, so that a person at work is not moved away.
+ * 1. None while a session is open, so that a person at work is not moved away.
  * 2. None of a cluster in which another window is at work: one that is attached says so, and one that
  *    this window did not get, which another had before.
  * 3. Only paused ones: one that is held was left on purpose.
  * 4. None that was attached to before in this window: who disconnected wants it to run.
- * 5. "rank0": the first whose rank is 0; "first": the first.
+ * 5. "first": the first; "rank0": the first whose rank is 0; anything else: none.
  */
 export function autoAttachChoice(
   setting: "off" | "first" | "rank0",
   snapshot: Snapshot,
   { sessions, tried, left }: Done,
 ): PausedWorker | undefined {
-  if (setting === "off" || sessions > 0) {
+  if (sessions > 0) {
     return undefined;
   }
   const all = snapshot.groups.flatMap((group) => group.workers);
@@ -82,7 +107,15 @@ export function autoAttachChoice(
     (worker) =>
       worker.state === "paused" && !busy.has(worker.cluster) && !tried.has(keyOf(targetOf(worker))),
   );
-  return setting === "first" ? fresh[0] : fresh.find((worker) => worker.rank === 0);
+  switch (setting) {
+    case "first":
+      return fresh[0];
+    case "rank0":
+      return fresh.find((worker) => worker.rank === 0);
+    default:
+      // What a person wrote into settings.json may be any word.
+      return undefined;
+  }
 }
 
 /** The name of a session in the Call Stack: what tells it from the others comes first. */
@@ -135,9 +168,7 @@ export function failureLine(failure: Failure): string {
 
 /** What is said at the start about workers that are held since the last window. */
 export function heldSentence(snapshot: Snapshot): string | undefined {
-  const held = snapshot.groups.flatMap((group) =>
-    group.workers.filter((worker) => worker.state === "held"),
-  );
+  const held = waiting(snapshot).filter((worker) => worker.state === "held");
   const [first] = held;
   if (!first) {
     return undefined;
