@@ -183,6 +183,17 @@ describe("the debugging feature", () => {
     assert.equal(debug.sessions[0]?.configuration["worker"], "b");
   });
 
+  it("attaches for F5 without a launch.json, and says what starts a program when none waits", async () => {
+    editor.answer = () => "Run on Ray";
+    assert.equal(await debug.startDebugging(undefined, {}), false);
+    await settled();
+    assert.match(editor.asked[0]?.text ?? "", /No worker is paused\. “Run on Ray” starts/);
+    assert.equal(editor.executed.at(-1)?.command, "eagleray.run");
+    await show(worker("a"));
+    assert.equal(await debug.startDebugging(undefined, {}), true);
+    assert.equal(debug.sessions[0]?.configuration["worker"], "a");
+  });
+
   it("says so when the next one is asked for and none waits", async () => {
     await editor.run("eagleray.attachNext");
     assert.equal(editor.asked[0]?.text, "No worker is paused.");

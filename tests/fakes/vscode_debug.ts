@@ -23,6 +23,10 @@ export interface FakeSession {
 }
 
 interface ConfigurationProvider {
+  resolveDebugConfiguration?(
+    folder: undefined,
+    config: Record<string, unknown>,
+  ): Record<string, unknown> | undefined;
   resolveDebugConfigurationWithSubstitutedVariables?(
     folder: undefined,
     config: Record<string, unknown>,
@@ -84,6 +88,14 @@ export class FakeDebug {
   }
   async startDebugging(_folder: unknown, given: Record<string, unknown>): Promise<boolean> {
     let config: Record<string, unknown> | undefined = given;
+    for (const provider of this.providers) {
+      config = provider.resolveDebugConfiguration
+        ? provider.resolveDebugConfiguration(undefined, config)
+        : config;
+      if (config === undefined) {
+        return false;
+      }
+    }
     for (const provider of this.providers) {
       config = await provider.resolveDebugConfigurationWithSubstitutedVariables?.(
         undefined,

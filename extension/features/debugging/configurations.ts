@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { DEBUG_TYPE } from "../../contributions";
+import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
 import { ID_OF } from "../clusters/messages";
 import type { AdapterFactory } from "./adapter_factory";
@@ -27,7 +27,7 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     private readonly factory: AdapterFactory,
   ) {}
 
-  /** F5 without a launch.json: attaches to a paused worker if there is one. */
+  /** F5 without a launch.json: attaches to a paused worker if there is one; else says what would start a program. */
   resolveDebugConfiguration(
     _folder: vscode.WorkspaceFolder | undefined,
     config: Configuration,
@@ -35,9 +35,12 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     if (config.type) {
       return config;
     }
-    return waiting(this.parts.paused.value).length > 0
-      ? { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" }
-      : undefined;
+    if (waiting(this.parts.paused.value).length > 0) {
+      return { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" };
+    }
+    // The editor itself says nothing of a configuration that is given up.
+    void offerRun();
+    return undefined;
   }
 
   async resolveDebugConfigurationWithSubstitutedVariables(
@@ -119,6 +122,14 @@ export class Configurations implements vscode.DebugConfigurationProvider {
       );
     }
     return only;
+  }
+}
+
+async function offerRun(): Promise<void> {
+  const run = "Run on Ray";
+  const sentence = `No worker is paused. “${run}” starts the program in the editor.`;
+  if ((await vscode.window.showInformationMessage(sentence, run)) === run) {
+    await vscode.commands.executeCommand(COMMANDS.run);
   }
 }
 
