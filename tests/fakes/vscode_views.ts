@@ -93,8 +93,8 @@ export class FakeTerminal {
     this.beside = beside;
   }
   /** As a person closes it, or as its program ends. */
-  close(): void {
-    this.exitStatus = { code: 0 };
+  close(code = 0): void {
+    this.exitStatus = { code };
     this.closed.fire(this);
   }
 }

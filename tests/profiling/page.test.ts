@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { movedTo, sortedBy } from "../../extension/features/profiling/grid_model";
-import { newestFirst } from "../../extension/features/profiling/nsight_model";
 import { pageDocument } from "../../extension/features/profiling/page_model";
 
 const PARTS = { script: "s.js", style: "s.css", source: "https://src", nonce: "n0nce" };
@@ -69,9 +68,4 @@ test("a heading sorts numbers from the largest and names from A, and turns round
     sort: "total",
     descending: false,
   });
-});
-
-test("the newest Nsight Systems comes first", () => {
-  const names = ["2024.6.2", "other", "2025.1", "2024.10.1", "2025.1.1"];
-  assert.deepEqual(newestFirst(names), ["2025.1.1", "2025.1", "2024.10.1", "2024.6.2", "other"]);
 });

@@ -134,21 +134,6 @@ test("a table is copied whole, as it is sorted and searched", async () => {
   assert.equal(last(panel)?.kind, "said");
 });
 
-test("where Nsight Systems cannot be opened the path can be copied", async () => {
-  fake.sidecar.on(REPORT, () => report());
-  editor.settings["eagleray.profiling.nsightSystems"] = "/nowhere/nsys-ui";
-  const panel = await opened();
-  panel.webview.says({ kind: "openInNsight" });
-  await settled();
-  assert.match(editor.asked[0]?.text ?? "", /names \/nowhere\/nsys-ui, which is no program/);
-  editor.trusted = false;
-  editor.answer = () => "Copy Path";
-  panel.webview.says({ kind: "openInNsight" });
-  await settled();
-  assert.equal(editor.clipboard, PATH);
-  assert.deepEqual(editor.terminals, []);
-});
-
 const RUN = profiledRun().run;
 const ROW = { row: "runWorker", run: aRun(), worker: runWorker() };
 

@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Row } from "../../extension/common/rows";
-import { gatheredSentence, newlyGathered } from "../../extension/features/profiling/gathered_model";
+import {
+  gatheredSentence,
+  newlyGathered,
+  noReportSentence,
+} from "../../extension/features/profiling/gathered_model";
 import type { ProfiledRun } from "../../extension/features/profiling/messages";
 import { reportsOf, targetsOf } from "../../extension/features/profiling/targets_model";
 import { runsTexts } from "../../extension/features/runs/model";
@@ -21,11 +25,14 @@ const recording = profiledWorker({ worker_id: "cafe", state: "recording" });
 const RUNS: readonly (readonly [Partial<ProfiledRun>, string])[] = [
   [{}, "1 worker profiled"],
   [{ workers: [] }, "nobody profiled yet"],
+  [{ workers: [], sentence: "No worker fits *x*." }, "nobody profiled yet: No worker fits *x*."],
   [{ gathered: 2 }, "2 reports"],
   [{ state: "recording", workers: [profiledWorker(), recording] }, "recording 1 of 2 workers"],
   [{ state: "writing" }, "writing 1 report"],
   [{ state: "gathering", gathered: 3, expected: 8 }, "gathering 3 of 8 reports"],
   [{ state: "gathered", gathered: 8, expected: 8 }, "8 reports gathered"],
+  [{ state: "gathered" }, "no report"],
+  [{ state: "gathered", sentence: "No worker fits *x*." }, "no report: No worker fits *x*."],
   [{ state: "failed", sentence: "The disk is full." }, "not gathered: The disk is full."],
 ];
 
@@ -102,4 +109,16 @@ test("only what a change has finished is news", () => {
   assert.equal(gatheredSentence(some), "2 of 3 reports gathered. Node n2 has gone.");
   const failed = { ...done, state: "failed", sentence: "The disk is full." } as const;
   assert.equal(gatheredSentence(failed), "The reports were not gathered: The disk is full.");
+});
+
+test("one is told why nothing was gathered, and why nothing can be opened", () => {
+  const sentence = "No worker fits *x*; seen were Learner and Rollout.";
+  const nobody = profiledRun({ state: "gathered", workers: [], sentence });
+  assert.equal(gatheredSentence(nobody), `No report was gathered. ${sentence}`);
+  const idle = profiledRun({ state: "gathered" });
+  assert.equal(gatheredSentence(idle), "No report was gathered. Nothing was recorded.");
+  const said = (run: ProfiledRun): string => noReportSentence([run], { runs: [run] });
+  assert.equal(said(nobody), gatheredSentence(nobody));
+  assert.match(said(profiledRun()), /^No report is here yet. “Record Now” .* comes here by itself/);
+  assert.equal(said({ ...nobody, state: "idle" }), `No report is here yet. ${sentence}`);
 });

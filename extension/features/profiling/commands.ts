@@ -7,6 +7,7 @@ import { count, plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { LIST as RUNS } from "../runs/messages";
+import { noReportSentence } from "./gathered_model";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { openOneOf } from "./opening";
 import { reportsOf, targetsOf, type Target } from "./targets_model";
@@ -54,10 +55,16 @@ async function isConfirmed(): Promise<boolean> {
   return (await vscode.window.showWarningMessage("Finish this run?", options, yes)) === yes;
 }
 
-/** Without a row, or with one that has no report yet: a file that the person chooses. */
+/** Without a row a file that the person chooses. */
 export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
   const profiled = parts.profiled.value;
-  await openOneOf(targetsOf(rows, profiled).flatMap((target) => reportsOf(target, profiled)));
+  const named = targetsOf(rows, profiled);
+  const reports = named.flatMap((target) => reportsOf(target, profiled));
+  if (named.length > 0 && reports.length === 0) {
+    void vscode.window.showInformationMessage(noReportSentence(named, profiled));
+  } else {
+    await openOneOf(reports, profiled.runs[0]?.output);
+  }
 }
 
 /** Those of the rows; without any the only profiled run, else the one that the person picks. */

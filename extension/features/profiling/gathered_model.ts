@@ -13,10 +13,36 @@ export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): Profiled
 }
 
 /** What one is told of the end of a gathering. */
-export function gatheredSentence({ state, gathered, expected, sentence }: ProfiledRun): string {
+export function gatheredSentence(run: ProfiledRun): string {
+  const { state, gathered, expected, sentence } = run;
+  if (state === "failed") {
+    return plain(`The reports were not gathered: ${sentence}`, 600);
+  }
+  if (isEmpty(run)) {
+    return plain(`No report was gathered. ${sentence || noReason(run)}`, 600);
+  }
   const part =
     gathered < expected ? `${gathered} of ${count(expected, "report")}` : count(gathered, "report");
-  return state === "gathered"
-    ? plain(`${part} gathered. ${gathered < expected ? sentence : ""}`, 600)
-    : plain(`The reports were not gathered: ${sentence}`, 600);
+  return plain(`${part} gathered. ${gathered < expected ? sentence : ""}`, 600);
+}
+
+/** Whether there is nothing to be opened, and nothing that could have been fetched. */
+export function isEmpty({ gathered, expected }: ProfiledRun): boolean {
+  return gathered === 0 && expected === 0;
+}
+
+/** Why no report of these is here. */
+export function noReportSentence(
+  named: readonly { readonly run: string }[],
+  { runs }: ProfiledRuns,
+): string {
+  const run = runs.find((one) => named.some((target) => target.run === one.run));
+  const isOver = run?.state === "gathered" || run?.state === "failed";
+  const reason = run === undefined ? "" : isOver ? gatheredSentence(run) : run.sentence;
+  const hint = "“Record Now” and “Stop Recording” make one; it comes here by itself.";
+  return plain(isOver ? reason : `No report is here yet. ${reason || hint}`, 600);
+}
+
+function noReason({ workers }: ProfiledRun): string {
+  return workers.length === 0 ? "No worker was profiled." : "Nothing was recorded.";
 }

@@ -12,11 +12,11 @@ export async function openReport(path: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openWith", vscode.Uri.file(path), editor);
 }
 
-/** The only one, else the one that the person picks. */
-export async function openOneOf(paths: readonly string[]): Promise<void> {
+/** The only one, else the one that the person picks; without any, one that they look for, from `folder` on. */
+export async function openOneOf(paths: readonly string[], folder?: string): Promise<void> {
   const [first] = paths;
   if (first === undefined || paths.length === 1) {
-    await (first === undefined ? askForFile() : openReport(first));
+    await (first === undefined ? askForFile(folder) : openReport(first));
     return;
   }
   const items = paths.map((path) => ({ label: plain(basename(path)), path }));
@@ -26,9 +26,10 @@ export async function openOneOf(paths: readonly string[]): Promise<void> {
   }
 }
 
-async function askForFile(): Promise<void> {
+async function askForFile(folder: string | undefined): Promise<void> {
   const picked = await vscode.window.showOpenDialog({
     title: "Open a report of nsys",
+    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(folder) }),
     filters: { "Reports of nsys": ["nsys-rep", "sqlite"] },
   });
   if (picked?.[0] !== undefined) {

@@ -10,8 +10,9 @@ import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Progress } from "../../sidecar/sidecar";
 import { reportText, tableText, type Format } from "./copy_model";
+import { revealReport } from "./files";
 import { REPORT, TABLE, type Report } from "./messages";
-import { openInNsight, revealReport } from "./nsight";
+import { openInNsight } from "./nsight";
 import { pageDocument } from "./page_model";
 import type { FromPage, Look, ToPage } from "./page_messages";
 

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
 import { LIST as RUNS } from "../runs/messages";
-import { gatheredSentence, newlyGathered } from "./gathered_model";
+import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 import { openOneOf } from "./opening";
 
@@ -49,7 +49,7 @@ export class Telling implements Disposable {
   private async tell(run: ProfiledRun): Promise<void> {
     const reports = run.workers.flatMap((worker) => worker.reports);
     const show =
-      run.state === "gathered"
+      run.state === "gathered" && !isEmpty(run)
         ? vscode.window.showInformationMessage
         : vscode.window.showWarningMessage;
     const buttons = reports.length === 0 ? [] : [OPEN_REPORT, OPEN_FOLDER];

@@ -65,16 +65,22 @@ function runWords({ state, workers, gathered, expected, sentence }: ProfiledRun)
     case "gathering":
       return `gathering ${gathered} of ${count(expected, "report")}`;
     case "gathered":
-      return here === "" ? "no report" : `${here} gathered`;
+      return here === "" ? plain(`no report${because(sentence)}`, 300) : `${here} gathered`;
     case "failed":
       return plain(`not gathered: ${sentence}`, 300);
     case "idle":
-      return here || idleWords(workers.length - having("missing"));
+      return here || idleWords(workers.length - having("missing"), sentence);
   }
 }
 
-function idleWords(profiled: number): string {
-  return profiled === 0 ? "nobody profiled yet" : `${count(profiled, "worker")} profiled`;
+function idleWords(profiled: number, sentence: string): string {
+  return profiled === 0
+    ? plain(`nobody profiled yet${because(sentence)}`, 300)
+    : `${count(profiled, "worker")} profiled`;
+}
+
+function because(sentence: string): string {
+  return sentence === "" ? "" : `: ${sentence}`;
 }
 
 function workerWords({ state, sentence, reports }: ProfiledWorker): string {

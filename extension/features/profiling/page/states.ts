@@ -39,15 +39,23 @@ export function failure(message: string, nextStep: string): HTMLElement {
     },
     true,
   );
-  const logs = button("Show Logs", () => {
-    tell({ kind: "showLogs" });
-  });
+  const others = (
+    [
+      ["Open in Nsight Systems", "openInNsight"],
+      ["Copy Path", "copyPath"],
+      ["Show Logs", "showLogs"],
+    ] as const
+  ).map(([title, kind]) =>
+    button(title, () => {
+      tell({ kind });
+    }),
+  );
   return element(
     "section",
     { class: "state", role: "alert" },
     element("h1", {}, "This Report Is Not Shown"),
     element("p", {}, message),
     ...(nextStep === "" ? [] : [element("p", {}, nextStep)]),
-    element("div", { class: "buttons" }, again, logs),
+    element("div", { class: "buttons" }, again, ...others),
   );
 }
