@@ -4,134 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import socket
-import stat
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from eagleray.in_cluster.run import node_reports, nsys_session, nsys_start
+from eagleray.in_cluster.run import node_processes, node_reports, nsys_session, nsys_start
 from eagleray.in_cluster.run.nsys_calls import Nsys, Refused, generated, reason
-from eagleray.in_cluster.run.nsys_watcher import Watcher
 
-from tests.ray_cluster import PATIENCE_S, wait_for
-
-FAKE = Path(__file__).parent / "programs" / "fake_nsys.py"
-SAID = "Nsight profiling enabled for worker 'a' (matched pattern '*')"
-
-
-class Talk:
-    """One connection to a watcher."""
-
-    def __init__(self, address: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(PATIENCE_S)
-        self._socket.connect(str(address))
-        self._stream = self._socket.makefile("rb")
-
-    def say(self, **line: Any) -> None:
-        self._socket.sendall(json.dumps(line).encode() + b"\n")
-
-    def hear(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads(self._stream.readline() or b"{}")
-        return said
-
-    def until(self, state: str) -> dict[str, Any]:
-        heard = []
-        while not heard or heard[-1]["state"] != state:
-            try:
-                heard.append(self.hear()["profile"])
-            except OSError as error:
-                raise AssertionError(f"waited for {state}, heard {heard}") from error
-        return heard[-1]
-
-    def close(self) -> None:
-        self._stream.close()
-        self._socket.close()
-
-
-class Watched:
-    """A watcher in a thread, with a process that stands for the worker; `gate` hears what a gate hears."""
-
-    def __init__(self, folder: Path, when: str, seconds: float) -> None:
-        self.reports = folder / "reports"
-        self.private = folder / "private"
-        for one in (self.reports, self.private):
-            one.mkdir()
-        nsys = folder / "nsys"
-        nsys.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
-        nsys.chmod(nsys.stat().st_mode | stat.S_IXUSR)
-        self.worker = subprocess.Popen(["sleep", "600"])
-        self.front = subprocess.Popen(["sleep", "600"])
-        begin = {
-            "known": {"run": "r", "class": "m.Actor:1", "host": "node-1.example", "pid": 0},
-            "reports": str(self.reports),
-            "profile": {"when": when, "seconds": seconds, "trace": "nvtx"},
-            "nsys": str(nsys),
-            "session": "eagleray-test",
-            "said": SAID,
-        }
-        address = self.private / "socket"
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(str(address))
-        listener.listen(4)
-        watcher = Watcher(begin, str(self.private), listener)
-        self.thread = threading.Thread(target=watcher.run, daemon=True)
-        self.thread.start()
-        self.starter, self.begun, self.gate = (Talk(address) for _ in range(3))
-
-    def begin(self) -> None:
-        self.starter.say(op="front", pid=self.front.pid)
-        self.begun.say(op="worker", pid=self.worker.pid)
-        assert self.starter.hear() == {"event": "started", "pid": self.worker.pid}
-        self.gate.say(op="gate")
-        assert self.gate.until("armed")["said"] == SAID
-        self.starter.say(op="waits")
-        assert self.begun.hear() == {"event": "go"}
-
-    def end_worker(self) -> None:
-        for one in (self.worker, self.front):
-            one.kill()
-            one.wait()
-
-    @property
-    def stem(self) -> str:
-        return f"Actor_1.node-1.{self.worker.pid}"
-
-    def written(self, name: str) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads((self.reports / f"{self.stem}{name}").read_text())
-        return said
-
-    def close(self) -> None:
-        self.end_worker()
-        for one in (self.starter, self.begun, self.gate):
-            one.close()
-
-
-@contextmanager
-def watched(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    way: str = "whole",
-    when: str = "on-demand",
-    seconds: float = 0.0,
-) -> Iterator[Watched]:
-    monkeypatch.setenv("FAKE_NSYS", way)
-    monkeypatch.setenv("TMPDIR", str(folder))
-    one = Watched(folder, when, seconds)
-    try:
-        yield one
-    finally:
-        one.close()
-        one.thread.join(30)
-        assert not one.thread.is_alive()
+from tests.in_cluster_run.watched import watched
+from tests.ray_cluster import wait_for
 
 
 def test_a_worker_is_recorded_as_often_as_somebody_says_so(
@@ -247,16 +131,31 @@ def test_a_watcher_whose_worker_goes_on_without_nsys_lets_nobody_begin(
 def test_nsys_that_does_not_answer_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    silent = tmp_path / "nsys"
-    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent, helper = tmp_path / "nsys", tmp_path / "helper"
+    silent.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {helper}\nexec sleep 600\n")
     silent.chmod(0o755)
     with pytest.raises(Refused, match="did not answer within"):
-        Nsys(str(silent), os.environ).call(["stop"], 0.2)
+        Nsys(str(silent), os.environ).call(["stop"], 0.5)
+    left = node_processes.Process(int(helper.read_text()))
+    wait_for("the end of its helper", lambda: not left.is_alive)
     monkeypatch.setattr(nsys_start, "BEGIN_S", 0.3)
     ours, theirs = socket.socketpair()
-    with ours, theirs, subprocess.Popen([silent]) as front:
+    with ours, theirs, subprocess.Popen(["sleep", "600"]) as front:
         assert nsys_start._started(ours, front) == 0
         front.kill()
+
+
+def test_a_process_that_gets_the_number_of_another_is_not_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody ends it in place of the other, and nobody waits for its end."""
+    this = node_processes.Process(os.getpid())
+    assert this.is_alive and not node_processes.Process().is_alive
+    with subprocess.Popen(["true"]) as other:
+        # It stays in the table of processes until it is waited for.
+        wait_for("its end", lambda: not node_processes.Process(other.pid).is_alive)
+    monkeypatch.setattr(node_processes, "began", lambda pid: "later")
+    assert not this.is_alive
 
 
 def test_a_process_that_is_not_let_go_is_not_the_worker(tmp_path: Path) -> None:

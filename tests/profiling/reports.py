@@ -15,7 +15,7 @@ def content(seed: int, size: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def described(report: bytes, **more: object) -> bytes:
+def described(report: bytes, /, **more: object) -> bytes:
     """The file beside a whole report."""
     said = {"run": RUN, "host": "n1", "node_id": "n1", "pid": 7, "class": "Policy", "rank": "0"}
     said |= {"size": len(report), "sha256": hashlib.sha256(report).hexdigest()}

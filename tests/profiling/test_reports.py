@@ -94,7 +94,34 @@ async def test_without_nsys_it_says_where_to_export(
     with pytest.raises(EaglerayError) as error:
         await reports(tmp_path).read(str(report))
     assert error.value.code == "nsys-missing"
+    assert "only it can read" in error.value.message
     assert "`nsys export --type sqlite` on it where nsys is" in error.value.next_step
+    recorded_by(report, "2031.1.2")
+    with pytest.raises(EaglerayError, match=r"only version 2031\.1\.2 of it or a newer"):
+        await reports(tmp_path).read(str(report))
+
+
+def recorded_by(report: Path, version: object) -> None:
+    """As the list says beside what was gathered."""
+    rows = [{"file": "other"}, {"file": report.name, "nsys_version": version}]
+    said = {"run": "r", "reports": rows}
+    (report.parent / "manifest.json").write_text(json.dumps(said))
+
+
+async def test_an_older_nsys_is_said_by_both_versions(
+    tmp_path: Path, tool: Path, report: Path
+) -> None:
+    fake_nsys.install(tool, "fails")
+    recorded_by(report, "2031.1.2")
+    with pytest.raises(EaglerayError) as error:
+        await reports(tmp_path).read(str(report))
+    assert error.value.code == "nsys-older"
+    assert "recorded by nsys 2031.1.2, which the one here, 2025.1.2.3" in error.value.message
+    for version in ("2025.1.2.9", "2025.1.1", "one \x1b[2J", 7, ""):
+        recorded_by(report, version)
+        with pytest.raises(EaglerayError) as error:
+            await reports(tmp_path).read(str(report))
+        assert error.value.code == "export-failed"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ export function plan(changes: Partial<Plan> = {}): Plan {
     copy_text: "",
     workspace: FOLDER,
     profile: null,
+    python: "",
     ...changes,
   };
 }

@@ -61,6 +61,17 @@ async def test_a_run_from_its_form_to_its_end(
     assert (await panel.result(f"{RUNS}/list"))["runs"] == []
 
 
+async def test_a_script_finds_the_chosen_python_as_in_a_terminal(
+    panel: StdioClient, own_home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "go.sh").write_text('#!/bin/bash\necho "with $(command -v python)"\n')
+    proposal = await prepared(panel, tmp_path, path="go.sh", preset="none")
+    run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
+    await told(panel, run, "ended")
+    python = Path(sys.executable).with_name("python")
+    assert f"with {python}\n" in (own_home / "runs" / run / "output.log").read_text()
+
+
 async def test_lines_of_a_restart_are_those_of_the_editor(
     panel: StdioClient, tmp_path: Path
 ) -> None:

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from attrs import evolve
 from eagleray.clients.ray_jobs import JobState
 from eagleray.clients.ray_values import WorkerRow
-from eagleray.features.runs.environment import asked, with_site
+from eagleray.features.runs.environment import activated, asked, with_site
 from eagleray.features.runs.gates import in_table
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, submission, variables
@@ -122,3 +123,20 @@ def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:
         confirm_text(evolve(plan, cluster="ssh://login")) == f"In /w on login: {command_text(plan)}"
     )
     assert confirm_text(evolve(plan, kind="command")) == ""
+
+
+def test_a_program_finds_the_chosen_environment_active(tmp_path: Path) -> None:
+    """As in a terminal of the editor, which activates it, and not as in the editor itself."""
+    venv, conda, plain = (tmp_path / name / "bin" / "python" for name in ("venv", "conda", "usr"))
+    for python in (venv, conda, plain):
+        python.parent.mkdir(parents=True)
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    (tmp_path / "conda" / "conda-meta").mkdir()
+    environ = {"PATH": f"/usr/bin:{venv.parent}:/bin", "ELECTRON_RUN_AS_NODE": "1", "HOME": "/h"}
+    found = activated(environ, str(venv))
+    assert found["PATH"] == f"{venv.parent}:/usr/bin:/bin"
+    assert (found["VIRTUAL_ENV"], found["HOME"]) == (str(tmp_path / "venv"), "/h")
+    assert activated(environ, str(conda))["PATH"] == f"{conda.parent}:{environ['PATH']}"
+    for python in (str(plain), "", "python", str(tmp_path / "gone" / "bin" / "python")):
+        as_it_is = {"PATH": environ["PATH"], "HOME": "/h"}
+        assert activated(environ, python) == as_it_is

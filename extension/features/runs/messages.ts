@@ -91,6 +91,7 @@ export interface Plan {
   readonly copy_of: string;
   readonly copy_text: string;
   readonly profile: Profile | null;
+  readonly python: string;
 }
 
 /**

@@ -41,7 +41,7 @@ def export() -> int:
     if Path(sys.argv[-1]).read_bytes() != WHOLE:
         print("Exportation error: Section Table Reference magic number mismatch.", file=sys.stderr)
         return 1
-    Path(option("output")).write_bytes(b"tables")
+    Path(option("output")).write_text(f"tables, made with niceness {os.nice(0)}")
     return 0
 
 

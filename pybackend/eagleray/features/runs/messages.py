@@ -80,6 +80,7 @@ class Plan:
     copy_of: str
     copy_text: str
     profile: Profile | None = None
+    python: str = ""
 
 
 @frozen

@@ -1,0 +1,201 @@
+"""Databases that nodes have made of their reports: beside the report, never in its way, and no bomb."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling import databases
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.reading import notes
+from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.profiling.run_reports import Home, RunReports
+from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.routes.spec import DIRECT
+
+from tests.fakes.dashboard import FakeDashboard
+from tests.profiling.databases import Kernel, Recording, write
+from tests.profiling.reports import RUN, described, put, status
+from tests.profiling.test_run_reports import Nsys, Opens
+
+REPORT = b"what only a newer nsys reads"
+SQLITE = b"SQLite format 3\0" + b"t" * 5000
+
+
+def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
+    """What a node writes beside the report `name` when it has made a database of it."""
+    content = gzip.compress(made)
+    report = hashlib.sha256((folder / f"{name}.nsys-rep").read_bytes()).hexdigest()
+    said = {"report": f"{name}.nsys-rep", "report_sha256": report, "unpacked": len(made), **more}
+    (folder / f"{name}.sqlite-gz").write_bytes(content)
+    (folder / f"{name}.sqlite-gz.json").write_bytes(described(content, **said))
+
+
+async def gathered(there: Path, here: Path, home: Home = lambda: None) -> Profiled:
+    sources = SourcesOfRun(RUN, there, Opens(), lambda cluster, ip: [DIRECT])
+    made = RunReports(RUN, Gathering(RUN, here), sources, home, Nsys(), quiet_s=5)
+    try:
+        await asyncio.wait_for(made.now(), 60)
+    finally:
+        await made.close()
+    return made.seen
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+
+
+async def test_a_report_is_read_without_any_nsys_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    put(there, "p.nsys-rep", REPORT, nsys_version="2031.1.2")
+    database = write(tmp_path / "made.sqlite", Recording(kernels=[Kernel(0, 10)]))
+    packed(there, "p", database.read_bytes())
+    # The clock of the node is ahead of ours.
+    os.utime(there / "p.nsys-rep", ns=(2**61, 2**61))
+    seen = await gathered(there, here)
+    assert (seen.gathered, seen.expected, seen.sentence) == (1, 1, "")
+    assert names(here) == ["manifest.json", "p.nsys-rep", "p.sqlite"]
+    monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
+    read = await Reports(lambda: tmp_path).read(str(here / "p.nsys-rep"))
+    assert read.database == here / "p.sqlite" and [gpu.kernels for gpu in read.summary.gpus] == [1]
+    assert read.summary.about.trace == "nvtx"
+    assert notes.beside(here / "p.nsys-rep") == notes.Note("nvtx", "2031.1.2")
+    (here / "p.sqlite").write_bytes(b"looked at")
+    await gathered(there, here)
+    assert (here / "p.sqlite").read_bytes() == b"looked at"
+
+
+async def test_each_node_has_its_own_and_they_come_through_the_head(tmp_path: Path) -> None:
+    fake = FakeDashboard()
+    await fake.start()
+    row = next(row for row in fake.rows["nodes"] if row["state"] == "ALIVE")
+    fake.rows["nodes"] = [{**row, "node_id": node} for node in ("n1", "n2")]
+    for node in ("n1", "n2"):
+        folder = tmp_path / node
+        put(folder, "p.nsys-rep", REPORT + node.encode(), node_id=node, host=node)
+        packed(folder, "p", SQLITE + node.encode(), node_id=node, host=node)
+        (folder / "p.worker.json").write_bytes(status("ended", host=node))
+        files = {f"eagleray/{RUN}/{path.name}": path.read_bytes() for path in folder.iterdir()}
+        fake.files[node] = files
+    dashboard = Dashboard(fake.address)
+    try:
+        await gathered(tmp_path / "there", tmp_path / "here", lambda: ("c", dashboard))
+    finally:
+        await dashboard.close()
+        await fake.stop()
+    for report in (tmp_path / "here").glob("*.nsys-rep"):
+        node = report.read_bytes().removeprefix(REPORT)
+        assert databases.database_beside(report).read_bytes() == SQLITE + node
+    assert len(list((tmp_path / "here").glob("*.sqlite"))) == 2
+
+
+async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", SQLITE, report_sha256="0" * 64)
+    packed(there, "p", SQLITE, report="../p.nsys-rep")
+    (there / "q.sqlite-gz.json").write_text("[" * 100_000)
+    seen = await gathered(there, tmp_path / "here")
+    assert (seen.gathered, seen.sentence) == (1, "")
+    assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "why"),
+    [
+        (b"\0" * 9000, {}, "or no database"),
+        (SQLITE, {"unpacked": 4096}, "it is longer than was said"),
+        (SQLITE, {"unpacked": 2**20}, "it is shorter than was said"),
+        (SQLITE, {"unpacked": 2**40}, "it would have 1099511.6 MB"),
+        (SQLITE, {"unpacked": -1}, "it would have"),
+        (SQLITE, {"size": 2**30}, "it would have"),
+        (SQLITE, {"sha256": "0" * 64}, "its size or its hash is another"),
+        (SQLITE, {"problem": "nsys \x1b[2Jdid not answer"}, "nsys  [2Jdid not answer"),
+    ],
+)
+async def test_a_node_that_lies_about_one_takes_nothing_but_the_database(
+    tmp_path: Path, made: bytes, said: dict[str, object], why: str
+) -> None:
+    there = tmp_path / "there"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", made, **said)
+    seen = await gathered(there, tmp_path / "here")
+    assert (seen.phase, seen.gathered) == ("gathered", 1)
+    assert (
+        seen.sentence.startswith("p.nsys-rep is here without the database") and why in seen.sentence
+    )
+    assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
+
+
+async def test_what_is_cut_off_is_no_database(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    put(there, "p.nsys-rep", REPORT)
+    for content in (gzip.compress(SQLITE)[:-9], b"PK\3\4 something else"):
+        packed(there, "p", SQLITE)
+        (there / "p.sqlite-gz").write_bytes(content)
+        about = json.loads((there / "p.sqlite-gz.json").read_text())
+        about |= json.loads(described(content))
+        (there / "p.sqlite-gz.json").write_text(json.dumps(about))
+        seen = await gathered(there, tmp_path / "here")
+        assert "it cannot be unpacked" in seen.sentence
+        assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
+
+
+async def test_a_bomb_is_not_unpacked_beyond_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gigabyte in a megabyte: of it no more is unpacked than the next piece."""
+    there = tmp_path / "there"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", SQLITE)
+    bomb = gzip.compress(SQLITE) + gzip.compress(bytes(2**20)) * 1024
+    (there / "p.sqlite-gz").write_bytes(bomb)
+    about = json.loads((there / "p.sqlite-gz.json").read_text())
+    about |= json.loads(described((there / "p.sqlite-gz").read_bytes()))
+    (there / "p.sqlite-gz.json").write_text(json.dumps(about))
+    read: list[int] = []
+    plain = gzip.GzipFile.read
+
+    def counted(file: gzip.GzipFile, size: int | None = -1) -> bytes:
+        content = plain(file, size)
+        read.append(len(content))
+        return content
+
+    monkeypatch.setattr(gzip.GzipFile, "read", counted)
+    seen = await gathered(there, tmp_path / "here")
+    assert "it is longer than was said" in seen.sentence
+    assert 0 < sum(read) <= 2**20
+
+
+async def test_a_full_disk_leaves_the_report_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "there"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", SQLITE)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(databases, "_copy", full)
+        seen = await gathered(there, tmp_path / "here")
+    assert "No space left on device" in seen.sentence and seen.phase == "gathered"
+    assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
+    with monkeypatch.context() as patched:
+        usage = databases.shutil.disk_usage(tmp_path)._replace(free=databases.SPARE)
+        patched.setattr(databases.shutil, "disk_usage", lambda path: usage)
+        seen = await gathered(there, tmp_path / "here2")
+    assert "MB are free" in seen.sentence and seen.gathered == 1
+    await gathered(there, tmp_path / "here")
+    assert (tmp_path / "here" / "p.sqlite").read_bytes() == SQLITE
