@@ -30,7 +30,9 @@ export function sayDifferences(parts: Parts): Disposable {
     };
     const key = `${place.cluster} ${place.path} ${local}`;
     if (!said.has(key)) {
-      void compare(parts, file).then((different) => different && said.add(key));
+      // At once, since the sessions of a group begin before the first answer is here.
+      said.add(key);
+      void compare(parts, file).then((different) => different || said.delete(key));
     }
   });
 }
