@@ -98,6 +98,19 @@ describe("the source-mapping feature", () => {
     assert.equal((diff.args[1] as Uri).path, "/w/x.py");
   });
 
+  it("says it once for the workers of a group, whose sessions begin together", async () => {
+    fakes.sidecar.on(COMPARE, () => ({ verdict: "different" }));
+    const config = { ...STANDING, local: "/w/x.py" };
+    await Promise.all([begin(config), begin({ ...config, worker: "b" })]);
+    assert.equal(editor.asked.length, 1);
+  });
+
+  it("compares anew after an answer that was no difference", async () => {
+    await begin({ ...STANDING, local: "/w/x.py" });
+    await begin({ ...STANDING, local: "/w/x.py" });
+    assert.equal(fakes.sidecar.sentTo(COMPARE).length, 2);
+  });
+
   it("opens the worker's version of the file at which the session stopped", async () => {
     fakes.sidecar.on(WORKER_FILE, () => ({ text: "x = 1\n", truncated: false }));
     fakes.sidecar.on(MAPPINGS, () => ({ cluster: CLUSTER, mappings: [] }));
@@ -124,6 +137,18 @@ describe("the source-mapping feature", () => {
     assert.deepEqual(fakes.sidecar.sentTo(CONFIGURE), [
       { mappings: { "*": [{ remote: "/r", local: "/w" }] } },
       { mappings: {} },
+    ]);
+  });
+
+  it("takes of a setting that was written by hand what can be meant", async () => {
+    editor.settings["eagleray.pathMappings"] = {
+      one: "/r",
+      two: [null, { remote: "/r" }, { remote: "/r", local: "/w" }],
+    };
+    fakes.sidecar.started();
+    await settled();
+    assert.deepEqual(fakes.sidecar.sentTo(CONFIGURE), [
+      { mappings: { one: [], two: [{ remote: "/r", local: "/w" }] } },
     ]);
   });
 

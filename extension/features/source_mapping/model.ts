@@ -38,7 +38,9 @@ export function expandedMappings(
   return Object.fromEntries(
     Object.entries(setting).map(([cluster, pairs]) => [
       cluster,
-      pairs.filter(isPair).map(({ remote, local }) => ({ remote, local: folder(local) })),
+      (Array.isArray(pairs) ? pairs : [])
+        .filter(isPair)
+        .map(({ remote, local }) => ({ remote, local: folder(local) })),
     ]),
   );
 }

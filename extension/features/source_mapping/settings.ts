@@ -5,8 +5,8 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import { SETTINGS, type Settings } from "../../contributions";
 import type { Parts } from "../../parts";
+import { onSettingChanged, setting } from "../../settings";
 import { CONFIGURE } from "./messages";
 import { expandedMappings } from "./model";
 
@@ -22,10 +22,9 @@ export function keepConfigured({ sidecar, log }: Parts): Disposable[] {
     sidecar.onStarted(() => {
       void configure();
     }),
-    vscode.workspace.onDidChangeConfiguration((change) => {
-      const matters = change.affectsConfiguration("eagleray.pathMappings");
+    onSettingChanged("pathMappings", () => {
       // A sidecar that starts later is told at its start.
-      if (matters && sidecar.state.value === "ready") {
+      if (sidecar.state.value === "ready") {
         void configure();
       }
     }),
@@ -33,9 +32,6 @@ export function keepConfigured({ sidecar, log }: Parts): Disposable[] {
 }
 
 function configured(): ReturnType<typeof expandedMappings> {
-  const setting = vscode.workspace
-    .getConfiguration("eagleray")
-    .get<Settings["pathMappings"]>("pathMappings", SETTINGS.pathMappings);
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir();
-  return expandedMappings(setting, folder, homedir());
+  return expandedMappings(setting("pathMappings"), folder, homedir());
 }
