@@ -142,6 +142,22 @@ test("a run that comes back after a failure to tell it is told at the next chang
   assert.equal(told().length, 2);
 });
 
+test("what could not be told is told when the sidecar is back", async () => {
+  fake.sidecar.on(BREAKPOINTS, () => {
+    throw new Error("lost");
+  });
+  await list(aRun());
+  debug.setBreakpoints(point("/w/a.py", 2));
+  await later();
+  fake.sidecar.on(BREAKPOINTS, () => ({}));
+  await list(aRun());
+  await later();
+  assert.equal(told().length, 2);
+  await list(aRun());
+  await later();
+  assert.equal(told().length, 2);
+});
+
 test("a worker that stops comes to the front, and the next one when the person has gone on", async () => {
   await list(aRun());
   await list(standing("a", "b"));

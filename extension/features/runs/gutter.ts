@@ -54,7 +54,7 @@ export class Gutter implements Disposable {
       store.runs.onChanged(({ runs }) => {
         if (!runs.some(isOurs)) {
           this.told = undefined;
-        } else if (this.told === undefined) {
+        } else if (this.told === undefined || this.hasFailed) {
           this.soon();
         }
       }),
