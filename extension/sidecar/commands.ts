@@ -20,7 +20,14 @@ export function sidecarCommands(parts: Parts): Disposable[] {
     vscode.commands.registerCommand(COMMANDS.showPanel, () =>
       vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
     ),
-    ...TOLD_AT_THE_START.map((name) => onSettingChanged(name, () => void parts.sidecar.restart())),
+    ...TOLD_AT_THE_START.map((name) =>
+      onSettingChanged(name, () => {
+        // One that nobody has needed yet reads them when it starts.
+        if (parts.sidecar.state.value !== "idle") {
+          void parts.sidecar.restart();
+        }
+      }),
+    ),
     // What could not be executed before may be what was missing.
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       if (parts.sidecar.state.value === "no-python") {

@@ -56,6 +56,9 @@ test("the settings that the sidecar starts with start it anew", () => {
   editor.change("eagleray.discovery", "off");
   editor.change("eagleray.autoAttach", "first");
   assert.equal(fake.sidecar.restarts, 1);
+  fake.sidecar.state.set("idle");
+  editor.change("eagleray.slurm", "off");
+  assert.equal(fake.sidecar.restarts, 1);
 });
 
 test("the status bar and the context keys follow the sidecar and the list", () => {

@@ -171,6 +171,11 @@ test("without a row all logs of the cluster are searched", async () => {
   ]);
 });
 
+test("without a cluster it is said that there is nothing to search", async () => {
+  await editor.run("eagleray.searchLogs");
+  assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
+});
+
 test("a worker's id can be copied", async () => {
   await editor.run("eagleray.copyWorkerId", first, [first, second]);
   assert.equal(editor.clipboard, "0badcafe\nb");

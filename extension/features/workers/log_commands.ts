@@ -59,8 +59,14 @@ export class LogCommands {
 
   async search(rows: readonly Row[]): Promise<void> {
     const scope = this.scopeOf(rows);
-    const typed = scope && (await askPattern(scope.where));
-    if (scope === undefined || typed === undefined || typed === "") {
+    if (scope === undefined) {
+      void vscode.window.showInformationMessage(
+        "There is no cluster whose logs could be searched.",
+      );
+      return;
+    }
+    const typed = await askPattern(scope.where);
+    if (typed === undefined || typed === "") {
       return;
     }
     const search = searchOf(typed);
