@@ -5,14 +5,32 @@ from __future__ import annotations
 import os
 
 
+class Process:
+    """One process for good: another one that gets its number later is not it."""
+
+    def __init__(self, pid: int = 0) -> None:
+        self.pid = pid
+        self._began = began(pid)
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(self._began) and began(self.pid) == self._began
+
+
 def is_alive(pid: int) -> bool:
     """Whether it runs; one that has ended and was never waited for does not."""
+    return bool(began(pid))
+
+
+def began(pid: int) -> str:
+    """When a living process began, in ticks of the node; "" for one that has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:
-            state = stream.read().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state not in (b"Z", b"X")
+            fields = stream.read().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    is_over = len(fields) < 20 or fields[0] in (b"Z", b"X")
+    return "" if is_over else fields[19].decode()
 
 
 def command_of(pid: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import node_reports, nsys_around
+from . import node_processes, node_reports, nsys_around
 from .nsys_session import Recording
 from .nsys_watcher import Watcher
 
@@ -18,7 +18,7 @@ class AdoptedWatcher(Watcher):
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
         super().__init__(begin, folder, listener)
         adopted = begin["adopted"]
-        self._front = adopted["front"]
+        self._front = node_processes.Process(adopted["front"])
         self._output: str = adopted["output"]
         self._words: list[str] = adopted["words"]
         self._taken: set[str] = set()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 
 TYPE_CHECKING = False
@@ -45,22 +47,21 @@ class Nsys:
     def call(self, words: Sequence[str], limit_s: float) -> str:
         """What it prints; raises Refused."""
         try:
-            ended = subprocess.run(
+            with subprocess.Popen(
                 [self.program, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=limit_s,
                 env=self._environ,
-                check=False,
-            )
+                start_new_session=True,
+            ) as process:
+                said = _heard(process, limit_s)
         except subprocess.TimeoutExpired as error:
             raise Refused(f"nsys {words[0]} did not answer within {limit_s:g} s") from error
         except OSError as error:
             raise Refused(f"nsys cannot be started: {error.strerror}") from error
-        said = ended.stdout.decode("utf-8", "replace")
-        if ended.returncode != 0:
-            raise Refused(reason(said) or f"nsys {words[0]} ended with {ended.returncode}")
+        if process.returncode != 0:
+            raise Refused(reason(said) or f"nsys {words[0]} ended with {process.returncode}")
         return said
 
     def export(self, report: str, output: str, kind: str, limit_s: float) -> None:
@@ -89,6 +90,17 @@ class Nsys:
                 if os.path.exists(output):
                     os.unlink(output)
         return why
+
+
+def _heard(process: subprocess.Popen[bytes], limit_s: float) -> str:
+    """What it prints until its end; raises TimeoutExpired, and then nothing of it is left."""
+    try:
+        return process.communicate(timeout=limit_s)[0].decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        # Its helpers, too, which would work on.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        raise
 
 
 def generated(said: str) -> list[str]:

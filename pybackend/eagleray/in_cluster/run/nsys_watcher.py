@@ -16,7 +16,8 @@ import socket
 import sys
 import time
 
-from . import node_processes, node_reports
+from . import node_reports
+from .node_processes import Process
 from .nsys_calls import Nsys, Refused
 from .nsys_databases import Databases
 from .nsys_session import Session, entry, placed
@@ -81,7 +82,7 @@ class Watcher:
         self._count = 0
         self._starter: Caller | None = None
         self._waiting: Caller | None = None
-        self._front = self._worker = 0
+        self._front = self._worker = Process()
         self._ends_at = 0.0
         self._limit = time.monotonic() + BEGIN_S
         self._is_over = False
@@ -101,14 +102,14 @@ class Watcher:
     def _take(self, caller: Caller, line: dict[str, Any]) -> None:
         op = line.get("op")
         if op == "front":
-            self._front, self._starter = int(line["pid"]), caller
+            self._front, self._starter = Process(int(line["pid"])), caller
             self._introduce()
         elif op == "worker" and self._waiting is None:
             self._known["pid"], self._waiting = int(line["pid"]), caller
             self._introduce()
         elif op == "waits":
             self._begin()
-        elif op == "left" and caller is self._starter and not self._worker:
+        elif op == "left" and caller is self._starter and not self._worker.pid:
             self._give_up()
         elif op == "gate":
             self._callers.append(caller)
@@ -128,7 +129,7 @@ class Watcher:
 
     def _begin(self) -> None:
         """The worker waits until what is to be recorded from its start is recorded."""
-        self._worker = self._known["pid"]
+        self._worker = Process(self._known["pid"])
         self._stem = node_reports.stem(self._known)
         self._begin_recording()
         if self._waiting is not None:
@@ -162,7 +163,7 @@ class Watcher:
     def _tell(self) -> None:
         """What has changed, to who listens and to the file beside the reports."""
         line = self._line()
-        if self._worker:
+        if self._worker.pid:
             path = os.path.join(self._reports_folder, f"{self._stem}.worker.json")
             with contextlib.suppress(OSError):
                 node_reports.write_json(path, {**self._known, **line["profile"]})
@@ -232,10 +233,10 @@ class Watcher:
     # --- looking ---------------------------------------------------------------------------------
 
     def _worker_lives(self) -> bool:
-        return node_processes.is_alive(self._worker)
+        return self._worker.is_alive
 
     def _look(self) -> None:
-        if not self._worker:
+        if not self._worker.pid:
             self._is_over = self._is_over or time.monotonic() > self._limit
             return
         if self._worker_lives():
@@ -268,7 +269,7 @@ class Watcher:
         if self._state != "writing" and self._session.recording is not None:
             self._state = "writing"
             self._tell()
-        working = [pid for pid in [self._front] if node_processes.is_alive(pid)]
+        working = [self._front.pid] if self._front.is_alive else []
         working += self._session.processes()
         is_late = time.monotonic() > self._limit
         if working and not is_late:
