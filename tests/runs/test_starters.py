@@ -13,6 +13,7 @@ from attrs import define, field
 from eagleray.adapter.protocol import Ran
 from eagleray.clients.in_cluster_package import package
 from eagleray.clients.ray_jobs import JobState
+from eagleray.common.cluster_errors import answer_too_large
 from eagleray.common.errors import EaglerayError
 from eagleray.common.job_errors import job_refused, no_job
 from eagleray.features.runs.output import Output
@@ -42,6 +43,9 @@ class FakeCluster:
     whole: str = ""
     state_after: JobState = field(factory=lambda: JobState("SUCCEEDED", "", "n1", "01", 0))
     refusal: EaglerayError | None = None
+    # What the job API says in place of the whole log, and the log as a file of its node.
+    log_refusal: EaglerayError | None = None
+    file: bytes = b""
     packages: dict[str, bytes] = field(factory=dict)
     asked: dict[str, Any] = field(factory=dict)
 
@@ -69,7 +73,14 @@ class FakeCluster:
     async def logs(self, job: str) -> str:
         if self.streams:
             raise LOST
+        if self.log_refusal:
+            raise self.log_refusal
         return self.whole
+
+    async def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]:
+        assert (node_id, filename) == ("n1", "job-driver-raysubmit_1.log")
+        for at in range(len(self.file)):
+            yield self.file[at : at + 1]
 
     async def log_stream(self, *_: Any) -> AsyncIterator[str]:
         yield self.streams.pop(0)
@@ -106,6 +117,24 @@ async def test_a_log_whose_link_is_lost_is_said_once(output: Output, tmp_path: P
     await starter.start()
     assert (await starter.ended()).code == 0
     assert (tmp_path / "output.log").read_text() == "one two three\n"
+
+
+async def test_a_log_that_is_too_large_for_one_answer(output: Output, tmp_path: Path) -> None:
+    whole = "größe und mehr\n"
+    refusal = answer_too_large("c", 2**20)
+    cluster = FakeCluster(streams=["größe "], log_refusal=refusal, file=whole.encode())
+    starter = job(cluster, output)
+    await starter.start()
+    assert (await starter.ended()).code == 0
+    assert (tmp_path / "output.log").read_text() == whole
+
+
+async def test_a_log_that_cannot_be_read_holds_up_no_end(output: Output) -> None:
+    failed = JobState("FAILED", "exit code 3", "", "01", 3)
+    starter = job(FakeCluster(log_refusal=answer_too_large("c", 2**20), state_after=failed), output)
+    await starter.start()
+    ending = await starter.ended()
+    assert (ending.code, "could not be read" in ending.note) == (3, True)
 
 
 async def test_a_job_of_a_cluster_that_was_started_anew(output: Output) -> None:

@@ -6,6 +6,7 @@ The dashboard's own WebSocket for it looks once a second and ends seconds late, 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -38,9 +39,8 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
                 yield text
         while True:
             is_last = ended.done()
-            rest = (await dashboard.job_api.logs(job))[said:]
-            said += len(rest)
-            if rest:
+            async for rest in _rest(dashboard, job, state.driver_node_id, said):
+                said += len(rest)
                 yield rest
             if is_last:
                 return
@@ -74,6 +74,26 @@ async def _ended(dashboard: Dashboard, job: str) -> None:
             await wait_ended(dashboard, job)
             return
         await asyncio.sleep(LOOK_S)
+
+
+async def _rest(dashboard: Dashboard, job: str, node_id: str, said: int) -> AsyncIterator[str]:
+    """What is there beyond the first `said` letters; a log that is too large for one answer comes piece by piece."""
+    try:
+        text = await dashboard.job_api.logs(job)
+    except EaglerayError as error:
+        if error.code != "answer-too-large" or not node_id:
+            raise
+    else:
+        if text[said:]:
+            yield text[said:]
+        return
+    passed = 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    async for piece in dashboard.log_bytes(node_id, f"job-driver-{job}.log"):
+        text = decoder.decode(piece)
+        new, passed = text[max(0, said - passed) :], passed + len(text)
+        if new:
+            yield new
 
 
 async def _streamed(

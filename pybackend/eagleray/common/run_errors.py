@@ -184,3 +184,7 @@ def program_lost() -> str:
 
 def far_lost(why: str) -> str:
     return f"What became of it is not known: {printable(why)}"
+
+
+def rest_not_read(why: str) -> str:
+    return f"The rest of what it printed could not be read: {printable(why)}"

@@ -11,7 +11,7 @@ from eagleray.clients.in_cluster_package import Package, zipped
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_jobs import JobState
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.run_errors import far_lost
+from eagleray.common.run_errors import far_lost, rest_not_read
 from eagleray.features.runs.environment import plain_json
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.starters.starting import Ending, Started
@@ -19,6 +19,8 @@ from eagleray.features.runs.starters.starting import Ending, Started
 AGAIN_S = 2.0
 # A cluster that answers nothing for so long has ended, with all that ran there.
 GIVE_UP_S = 600.0
+# So often the log of a job that has ended is asked for in vain.
+TRIES = 3
 
 
 class RayJob:
@@ -68,21 +70,24 @@ class RayJob:
         return Started(far_id=self._job)
 
     async def ended(self) -> Ending:
-        """A link that is lost for a while loses nothing of the log."""
+        """A link that is lost for a while loses nothing of the log; one that cannot be read holds up no end."""
         loop = asyncio.get_running_loop()
-        heard = loop.time()
+        heard, in_vain = loop.time(), 0
         while True:
             try:
                 await self._follow()
-                state = await ray_job_log.wait_ended(self._dashboard, self._job)
+                return ending(await ray_job_log.wait_ended(self._dashboard, self._job))
             except EaglerayError as error:
-                if await self._answers():
+                state = await self._state()
+                if state is not None:
                     heard = loop.time()
+                    in_vain += state.ended
+                if state is not None and in_vain == TRIES:
+                    over = ending(state)
+                    return Ending(over.code, f"{over.note} {rest_not_read(error.message)}".strip())
                 if error.code == "no-job" or loop.time() - heard > GIVE_UP_S:
                     return Ending(None, far_lost(error.message))
-                await asyncio.sleep(AGAIN_S)
-            else:
-                return ending(state)
+            await asyncio.sleep(AGAIN_S)
 
     async def stop(self, hurry: asyncio.Event) -> None:
         await self._dashboard.job_api.stop(self._job)
@@ -97,12 +102,12 @@ class RayJob:
                 self._said += len(new)
                 self._output.write(new.encode("utf-8", "replace"))
 
-    async def _answers(self) -> bool:
+    async def _state(self) -> JobState | None:
+        """What has become of the job; None for no answer."""
         try:
-            await self._dashboard.job_api.state(self._job)
+            return await self._dashboard.job_api.state(self._job)
         except EaglerayError:
-            return False
-        return True
+            return None
 
 
 def ending(state: JobState) -> Ending:
