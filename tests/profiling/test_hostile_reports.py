@@ -210,7 +210,7 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
         domains={0: HOSTILE},
     )
     seen = read(write(tmp_path / "report.sqlite", said))
-    report = Report(tmp_path / "report.sqlite", tmp_path / "report.sqlite", 1, seen)
+    report = Report(tmp_path / HOSTILE, tmp_path / "report.sqlite", 1, seen)
     for text in (texts.plain(report, seen.tables), texts.markdown(report, seen.tables)):
         assert all(character.isprintable() or character == "\n" for character in text)
         assert max(map(len, text.splitlines())) < 4000
@@ -218,6 +218,12 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     (kernels,) = [table for table in seen.tables if table.name == "kernels"]
     assert max(len(str(row[0])) for row in kernels.rows) <= 500
     assert "'=" in texts.comma_separated(kernels.shape.columns[:1], [("=1+1",)])
+
+
+async def test_a_name_of_a_file_that_is_no_utf8(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.sqlite", SOME).rename(tmp_path / os.fsdecode(b"r\xff.sqlite"))
+    report = await Reports(lambda: tmp_path).read(str(file))
+    assert texts.plain(report, ()).startswith("r .sqlite\n")
 
 
 def test_text_that_is_no_utf8(tmp_path: Path) -> None:
@@ -246,6 +252,7 @@ def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
     ("recording", "trace", "expected"),
     [
         (Recording(), "cuda,nvtx", {"empty-capture"}),
+        (Recording(domains={1: "torch"}), "nvtx", {"no-nvtx"}),
         (Recording(osrt=[Call(0, 1, "read")]), "", {"no-kernels"}),
         (Recording(osrt=[Call(0, 1, "read")]), "osrt", set()),
         (Recording(osrt=[Call(0, 1, "read")]), "nvtx,osrt", {"no-nvtx"}),

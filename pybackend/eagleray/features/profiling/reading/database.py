@@ -7,6 +7,7 @@ since a file that is cut off under a map ends the process.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ def opened(path: Path, limits: Limits) -> Database:
 def _connected(path: Path, limits: Limits) -> Iterator[sqlite3.Connection]:
     try:
         connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1",
+            f"file:{quote(os.fsencode(path.absolute()))}?mode=ro&immutable=1",
             uri=True,
             isolation_level=None,
             check_same_thread=False,

@@ -42,7 +42,9 @@ def doubts(about: About, seen: Seen) -> list[Doubt]:
 
 def _doubts(about: About, seen: Seen) -> Iterator[Doubt]:
     asked = {word.strip() for word in about.trace.split(",")}
-    if not (seen.kernels or seen.ranges or seen.cuda_calls or seen.osrt_calls or seen.copies):
+    is_empty = not (seen.kernels or seen.cuda_calls or seen.osrt_calls or seen.copies)
+    # A domain of NVTX without any range in it tells of an nvtx package that does not fit.
+    if is_empty and not seen.nvtx_events:
         yield Doubt(
             "empty-capture",
             "The report holds no event: the capture range was empty.",

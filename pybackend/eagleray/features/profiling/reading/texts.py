@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
+from eagleray.features.profiling.reading.database import shown
 from eagleray.features.profiling.reading.gpu import Gpu
 from eagleray.features.profiling.reading.recording import About
 from eagleray.features.profiling.reading.reports import Report
@@ -52,7 +53,7 @@ def gpu_rows(gpus: Sequence[Gpu]) -> list[tuple[Cell, ...]]:
 
 def plain(report: Report, tables: Sequence[Table]) -> str:
     """For a terminal."""
-    lines = [report.path.name, f"  {about(report.summary.about)}"]
+    lines = [shown(report.path.name), f"  {about(report.summary.about)}"]
     for doubt in report.summary.doubts:
         lines.append(f"  ! {doubt.message} {doubt.next_step}".rstrip())
     if report.summary.gpus:
@@ -63,7 +64,7 @@ def plain(report: Report, tables: Sequence[Table]) -> str:
 
 
 def markdown(report: Report, tables: Sequence[Table]) -> str:
-    lines = [f"# {_escaped(report.path.name)}", "", _escaped(about(report.summary.about))]
+    lines = [f"# {_escaped(shown(report.path.name))}", "", _escaped(about(report.summary.about))]
     for doubt in report.summary.doubts:
         lines += ["", f"- {_escaped(f'{doubt.message} {doubt.next_step}'.rstrip())}"]
     if report.summary.gpus:
