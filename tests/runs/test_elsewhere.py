@@ -54,6 +54,17 @@ def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> None:
     assert runs(records).listed() == []
 
 
+async def test_a_program_elsewhere_that_nobody_keeps_is_not_said_to_be_stopped(
+    records: Records,
+) -> None:
+    record = records.create(PLAN, THERE)
+    silent(record, 2000)
+    with pytest.raises(EaglerayError, match="on another") as raised:
+        await runs(records).stop(record.id, confirmed=False)
+    assert raised.value.code == "run-elsewhere"
+    assert record.state() == THERE
+
+
 async def test_a_keeper_says_that_it_lives_and_looks_for_the_file(records: Records) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 2000)

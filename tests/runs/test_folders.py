@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import subprocess
 import sys
 import zipfile
@@ -69,6 +71,24 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(EaglerayError) as raised:
         records.find("zz")
     assert raised.value.code == "unknown-run"
+
+
+def test_a_full_disk_leaves_no_pieces_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = Records(tmp_path).create(PLAN, ended(1.0))
+    before = sorted(record.folder.iterdir())
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(json, "dump", full)
+        record.write_state(ended(2.0))
+    assert sorted(record.folder.iterdir()) == before and record.state() == ended(1.0)
+    output = Output(Path("/dev/full"))
+    output.write(b"is lost")
+    output.close()
 
 
 async def test_output_without_end_keeps_its_end(tmp_path: Path) -> None:

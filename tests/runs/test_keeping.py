@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
 from eagleray.features.runs import keeping
 from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.making import with_copy
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.records import Listed, Record, Records
+from eagleray.features.runs.runs import seen
 from eagleray.features.runs.starters.starting import Ending, Started
 from eagleray.features.runs.state import RunState
 
@@ -23,7 +27,7 @@ PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_te
 
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
-    return Records(tmp_path).create(PLAN, RunState("starting", 1.0))
+    return Records(tmp_path).create(PLAN, RunState("starting", 1.0, host=host_name()))
 
 
 async def test_one_that_is_too_slow_starts_nothing_later(
@@ -42,6 +46,28 @@ async def test_one_that_is_too_slow_starts_nothing_later(
         await keeping.start(record, {})
     assert raised.value.code == "keeper-not-started"
     assert started[0].wait(60) == -9
+
+
+async def test_who_gives_up_waiting_for_one_leaves_none(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [sys.executable, "-c", "import signal; signal.pause()"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE)
+    monkeypatch.setattr(keeping, "_spawned", lambda _: process)
+    starting = asyncio.create_task(keeping.start(record, {}))
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert process.wait(60) == -15
+
+
+def test_a_run_whose_keeper_never_began_is_over(record: Record) -> None:
+    assert keeping.is_kept(record, record.state())
+    at = time.time() - 2 * keeping.START_S - 1
+    os.utime(record.folder / "state.json", (at, at))
+    assert not keeping.is_kept(record, record.state())
+    assert seen(Listed(record, record.plan(), record.state())).state.is_over
 
 
 @pytest.mark.parametrize("name", ["stop", "secret", "plan.json"])

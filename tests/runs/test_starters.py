@@ -170,7 +170,8 @@ class FakeSlurm:
         if "sed" in argv:
             return Ran(0, "", "")
         at = int(argv[4]) - 1
-        return Ran(0, base64.b64encode(self.file[at : at + 3]).decode(), "")
+        piece = base64.b64encode(self.file[at : at + 3]).decode()
+        return Ran(0, f"Welcome to login!\neagleray-piece:{piece}", "")
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
@@ -182,6 +183,8 @@ ENDINGS = [
     (["JobState=RUNNING ExitCode=0:0", "", "JobState=FAILED ExitCode=3:0"], 3),
     (["JobState=CANCELLED ExitCode=0:15"], 143),
     (["JobState=TIMEOUT ExitCode=0:0"], 1),
+    (["JobState=SIGNALING ExitCode=0:0", "JobState=COMPLETED ExitCode=0:0"], 0),
+    (["Nothing=said", "JobState=COMPLETED ExitCode=0:0"], 0),
 ]
 
 

@@ -148,7 +148,7 @@ def _job(
     started: float,
     exclusive: bool,
 ) -> SlurmJob:
-    state = _state(words)
+    state = state_of(words)
     return SlurmJob(
         id=job,
         name=printable(name, 120),
@@ -165,7 +165,7 @@ def _job(
     )
 
 
-def _state(words: list[str]) -> State:
+def state_of(words: list[str]) -> State:
     """A newer SLURM says several words: the state, and flags such as COMPLETING or CONFIGURING."""
     said = {word.upper() for word in words}
     if said & (_PENDING | _PENDING_TOO):

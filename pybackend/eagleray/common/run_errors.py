@@ -85,6 +85,14 @@ def still_runs(run: str) -> EaglerayError:
     )
 
 
+def runs_elsewhere(run: str, host: str) -> EaglerayError:
+    return EaglerayError(
+        "run-elsewhere",
+        f"The program of run {printable(run, 40)} is on {printable(host, 80)}, where nobody keeps it any more.",
+        f"Say `eagleray runs stop {printable(run, 40)}` there.",
+    )
+
+
 def keeper_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
@@ -100,6 +108,14 @@ def not_submitted(said: str) -> EaglerayError:
         f"SLURM did not take the script: {printable(said, 400) or 'it says nothing'}",
         "Try the same `sbatch` in a terminal.",
         said,
+    )
+
+
+def output_not_read(file: str, ssh: str) -> EaglerayError:
+    return EaglerayError(
+        "output-not-read",
+        f"{printable(file, 300)} on {printable(ssh) or 'this machine'} cannot be read.",
+        "It is tried again by itself.",
     )
 
 

@@ -44,7 +44,12 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
             process.kill()
             said = _said(record).strip()
             raise keeper_not_started(said.rpartition("\n")[2] or f"it ended with {process.poll()}")
-        await asyncio.sleep(_LOOK_S)
+        try:
+            await asyncio.sleep(_LOOK_S)
+        except asyncio.CancelledError:
+            # It ends at once, or stops what it has just started.
+            process.terminate()
+            raise
 
 
 def ask_to_stop(record: Record, state: RunState) -> None:
@@ -57,10 +62,15 @@ def ask_to_stop(record: Record, state: RunState) -> None:
 
 
 def is_kept(record: Record, state: RunState) -> bool:
-    """Whether the keeper lives; on another machine it is believed to as long as it says so."""
+    """Whether the keeper lives; on another machine it is believed to as long as it says so.
+
+    One that has not begun yet is waited for: whoever starts it gives up before.
+    """
     if state.host != host_name():
         return record.silent_s() < SILENT_S
-    return state.keeper is None or lives(state.keeper.pid, state.keeper.born)
+    if state.keeper is None:
+        return record.silent_s() < 2 * START_S
+    return lives(state.keeper.pid, state.keeper.born)
 
 
 def _spawned(record: Record) -> subprocess.Popen[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ MOST = 64 * 2**20
 LOOK_S = 0.1
 _PIECE = 2**16
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+
+log = logging.getLogger(__name__)
 
 
 class Output:
@@ -25,8 +28,12 @@ class Output:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def write(self, text: bytes) -> None:
-        while text:
-            text = text[os.write(self.fd, text) :]
+        """What a full disk does not take is lost; the run is kept all the same."""
+        try:
+            while text:
+                text = text[os.write(self.fd, text) :]
+        except OSError as error:
+            log.warning("%d bytes of what was printed are lost: %s", len(text), error)
 
     def clear(self) -> None:
         """Begins anew."""

@@ -152,7 +152,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    fd, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        json.dump(value, file)
-    Path(made).replace(path)
+    fd, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        made.replace(path)
+    except BaseException:
+        # A keeper tries again and again while a disk is full.
+        made.unlink(missing_ok=True)
+        raise

@@ -14,7 +14,13 @@ from eagleray.clients.process_identity import lives
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.paths import host_name
-from eagleray.common.run_errors import needs_consent, program_lost, still_runs, stop_needs_consent
+from eagleray.common.run_errors import (
+    needs_consent,
+    program_lost,
+    runs_elsewhere,
+    still_runs,
+    stop_needs_consent,
+)
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
@@ -86,6 +92,8 @@ class Runs:
         state = record.state()
         if keeping.is_kept(record, state):
             keeping.ask_to_stop(record, state)
+        elif state.host not in ("", host_name()):
+            raise runs_elsewhere(record.id, state.host)
         else:
             await _stop_unkept(record, state)
         self.changed()

@@ -8,10 +8,17 @@ import re
 from collections.abc import Mapping, Sequence
 
 from eagleray.adapter.protocol import Ran
+from eagleray.clients import slurm_jobs
 from eagleray.clients.commands import Commands
-from eagleray.clients.slurm import Slurm
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.run_errors import copy_not_there, far_lost, folder_not_there, not_submitted
+from eagleray.common.run_errors import (
+    copy_not_there,
+    far_lost,
+    folder_not_there,
+    not_submitted,
+    output_not_read,
+)
+from eagleray.common.slurm_errors import slurm_failed
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, script_index, submission, variables
 from eagleray.features.runs.starters.starting import Ending, Started
@@ -22,9 +29,8 @@ LOOK_S = 1.0
 TRIES = 30
 _PIECE = 2**20
 
-_LIVE = frozenset(
-    {"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "REQUEUED", "COMPLETING", "STAGE_OUT"}
-)
+# Behind it stands what a file holds; the start files of a shell may say something before.
+_MARK = "eagleray-piece:"
 # The folder of the submission is where the script begins; the words come in as arguments, never as text.
 _IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift;' + WITH_VARIABLES, "sh")
 _NO_FOLDER = 113
@@ -46,7 +52,6 @@ class Sbatch:
         job: str = "",
     ) -> None:
         self._commands = commands
-        self._slurm = Slurm(commands)
         self._ssh = ssh
         self._command = command
         self._cwd = cwd
@@ -96,7 +101,7 @@ class Sbatch:
         while True:
             try:
                 said = await self._show()
-                over = said.get("JobState", "") not in _LIVE
+                over = slurm_jobs.state_of([said["JobState"]]) == "over"
                 self._file = said.get("StdOut", self._file)
                 await self._copy_output()
                 if over:
@@ -111,15 +116,16 @@ class Sbatch:
     async def stop(self, hurry: asyncio.Event) -> None:
         ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
         if ran.code != 0:
-            raise not_submitted(ran.stderr)
+            raise slurm_failed("scancel", ran.stderr)
 
     async def _show(self) -> dict[str, str]:
         """What SLURM knows of the job; raises once it knows nothing any more."""
         show = ["env", "LC_ALL=C", "scontrol", "-o", "show", "job", self._job]
         ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
-        if ran.code != 0:
-            raise not_submitted(ran.stderr)
-        return fields(ran.stdout)
+        said = fields(ran.stdout) if ran.code == 0 else {}
+        if "JobState" not in said:
+            raise slurm_failed("scontrol", ran.stderr)
+        return said
 
     async def _copy_output(self) -> None:
         while self._file and (piece := await self._piece()):
@@ -128,10 +134,14 @@ class Sbatch:
 
     async def _piece(self) -> bytes:
         """What the file has more than was read; base64, since a letter may be cut in two."""
-        script = 'tail -c "+$1" -- "$2" | head -c "$3" | base64'
+        script = f'printf %s {_MARK}; tail -c "+$1" -- "$2" | head -c "$3" | base64'
         words = ["sh", "-c", script, "sh", str(self._read + 1), self._file, str(_PIECE)]
         ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
-        return base64.b64decode(ran.stdout)
+        _, mark, text = ran.stdout.rpartition(_MARK)
+        try:
+            return base64.b64decode(text if mark else "")
+        except ValueError as error:
+            raise output_not_read(self._file, self._ssh) from error
 
 
 def fields(text: str) -> dict[str, str]:
