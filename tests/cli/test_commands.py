@@ -138,6 +138,7 @@ async def test_logs(dashboard: FakeDashboard) -> None:
     assert (await eagleray("logs", POLICY[:9], "--err", "--json", "--lines", "2")).json["truncated"]
     nobody = await eagleray("logs", "nobody")
     assert (nobody.code, nobody.out) == (1, "")
+    assert "No worker is called “nobody”." in nobody.err
 
 
 async def test_the_errors_of_the_catalogue(own_home: Path) -> None:

@@ -72,7 +72,7 @@ async def test_the_log_of_nobody() -> None:
     _, logs = site()
     with pytest.raises(EaglerayError) as error:
         await logs.tail(CLUSTER, "cd" * 28, "out", 10)
-    assert error.value.code == "unknown-worker"
+    assert error.value.code == "no-such-worker"
 
 
 async def test_a_followed_log_comes_in_whole_lines_and_is_closed() -> None:

@@ -16,7 +16,7 @@ from eagleray.common.adapter_errors import tunnel_ended
 from eagleray.common.cluster_errors import no_clusters
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.slurm_errors import no_slurm
-from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
+from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
 from eagleray.features.clusters.known import AllKnown
 from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached
@@ -170,7 +170,7 @@ async def logs(parts: Parts, asked: argparse.Namespace) -> int:
         else:
             print(end.text, end="" if end.text.endswith("\n") else "\n")
         return 0
-    raise unknown_worker(asked.worker)
+    raise no_such_worker(asked.worker)
 
 
 async def pdb_(parts: Parts, asked: argparse.Namespace) -> int:

@@ -13,6 +13,15 @@ def unknown_worker(worker: str) -> EaglerayError:
     )
 
 
+def no_such_worker(worker: str) -> EaglerayError:
+    """Of workers of every kind, not only those that wait."""
+    return EaglerayError(
+        "no-such-worker",
+        f"No worker is called “{printable(worker)}”.",
+        "Write its name, or the beginning of its id; Ray lists none that has ended.",
+    )
+
+
 def ambiguous_worker(worker: str, count: int) -> EaglerayError:
     return EaglerayError(
         "ambiguous-worker",

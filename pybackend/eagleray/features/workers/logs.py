@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import JobRow, WorkerRow
-from eagleray.common.worker_errors import no_log, unknown_worker
+from eagleray.common.worker_errors import no_log, no_such_worker
 from eagleray.features.workers.live_workers import LiveWorker
 from eagleray.features.workers.log_text import LineFeed, clean_text, last_lines
 
@@ -83,7 +83,7 @@ class Logs:
         for row in await dashboard.all_workers():
             if row.worker_id == worker_id:
                 return row
-        raise unknown_worker(worker_id)
+        raise no_such_worker(worker_id)
 
 
 async def find_log(dashboard: Dashboard, worker: WorkerRow | LiveWorker, stream: Stream) -> LogFile:
