@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import sys
@@ -12,6 +13,7 @@ import pytest
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.of_adapter import OfAdapter
@@ -47,7 +49,11 @@ def gathered(folder: Path, run: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.nsys
-def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
+def test_a_program_that_ends_by_itself(
+    joined: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whose reports are read where no nsys is: their node has made the databases."""
+    monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
     terminal = Terminal(tmp_path, *words("--", sys.executable, str(PROGRAM), "family"))
     assert terminal.code() == 0, terminal.words() + terminal.output()
     run = terminal.run_id()
@@ -59,6 +65,12 @@ def test_a_program_that_ends_by_itself(joined: Path, tmp_path: Path) -> None:
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
     assert all(row["started_utc"].startswith("20") for row in rows)
+    for row in rows:
+        report = tmp_path / "eagleray-profiles" / run / row["file"]
+        read = asyncio.run(Reports(lambda: tmp_path).read(str(report)))
+        assert read.database == report.with_suffix(".sqlite")
+        assert read.summary.about.trace == "osrt"
+        assert {table.name for table in read.summary.tables} >= {"osrt"}
 
 
 @pytest.mark.real_ray
