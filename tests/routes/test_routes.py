@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,10 +35,15 @@ class FakeCarrier:
         self.beneath = beneath
         self.closed = False
         self.refuses = False
+        self.asked = 0
+        self.may_carry = asyncio.Event()
+        self.may_carry.set()
         self.carried: list[Carried] = []
         self.reconnects = 0
 
     async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+        self.asked += 1
+        await self.may_carry.wait()
         if self.refuses:
             raise port_refused(host, port, "no", self.spec.text)
         self.carried.append(await Direct().carry(client, host, port, limit_s))
@@ -195,6 +201,26 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
         assert await relays_path_is(path, False)
     world.routes.let_go("a")
     await until(lambda: world.specs() == [])
+
+
+async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(
+    world: World, short: Path
+) -> None:
+    relays = Relays(world.routes, short)
+    world.routes.hold("a", LOGIN)
+    world.made[0].may_carry.clear()
+    with Echo() as echo:
+        asking = relays.open("client", [LOGIN], "127.0.0.1", echo.port, None)
+        opening = asyncio.create_task(asking)
+        await until(lambda: world.made[0].asked == 1)
+        relays.leave("client", [LOGIN])
+        world.made[0].may_carry.set()
+        with pytest.raises(EaglerayError) as left:
+            await opening
+    assert left.value.code == "link-lost"
+    world.routes.let_go("a")
+    await until(lambda: world.specs() == [])
+    assert not list(short.glob("*.sock"))
 
 
 async def test_what_is_short_is_not_kept_back_by_a_port(

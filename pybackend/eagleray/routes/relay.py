@@ -9,11 +9,12 @@ import os
 import socket
 from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 from eagleray import __version__
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
-from eagleray.common.route_errors import port_taken, route_not_possible
+from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
 from eagleray.routes.carried import Carried
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
@@ -109,10 +110,23 @@ class _Relay:
         self._path: Path | None = None
         self._resting: asyncio.TimerHandle | None = None
         self._carried: set[Carried] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_closed = False
 
     async def probe(self) -> RouteSpec:
-        """The first route that reaches the port, which is then the first to be tried."""
+        """The first route that reaches the port, which is then the first to be tried; `close` ends the trying."""
+        probing = asyncio.create_task(self._probe())
+        self._tasks.add(probing)
+        try:
+            await asyncio.wait({probing})
+        finally:
+            self._tasks.discard(probing)
+            probing.cancel()
+        if self._is_closed:
+            raise link_lost("", "it was given up while it was being made")
+        return probing.result()
+
+    async def _probe(self) -> RouteSpec:
         near, far = socket.socketpair()
         with near, far:
             spec, carried = await self._carry(far)
@@ -134,6 +148,7 @@ class _Relay:
 
     def close(self) -> None:
         """Ends the socket and all that is carried through it."""
+        self._is_closed = True
         if self._resting is not None:
             self._resting.cancel()
         if self._listening is not None:
