@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ import pytest
 from attrs import evolve
 from eagleray.adapter.run_who import who
 from eagleray.cli import main as cli
-from eagleray.cli.profile_command import plan_of, preview_lines
+from eagleray.cli.profile_command import plan_of, preview_lines, profile
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.cli.run_commands import exit_code
 from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling import profiling as profiling_module
+from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
@@ -24,6 +26,8 @@ from eagleray.features.runs.plan import ProfilePlan, RunPlan, of_json, to_json
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.records import Listed, Record
 from eagleray.features.runs.state import RunState
+
+from tests.profiling.reports import RUN, put
 
 SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 
@@ -80,12 +84,24 @@ def test_a_wrong_command_line(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seconds", ["-3", "nan", "1e9"])
+async def test_a_recording_of_no_length(seconds: str) -> None:
+    """It would go on until the end of the worker."""
+    parsed = cli.parser().parse_args(["profile", "--record", "r", "--seconds", seconds])
+    with pytest.raises(EaglerayError, match="a day at most"):
+        await profile(None, parsed)  # type: ignore[arg-type]
+
+
 def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
     profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert of_json(to_json(plan)) == plan
-    told = environment.asked("r", plan, "s", package="p", reports="/r")
-    assert '"reports":"/r"' in told and '"workers":["*p*"]' in told and '"/o"' not in told
+    told = environment.asked("r", plan, "s", package="p", reports="/r", reader="2022.4")
+    assert (
+        '"reports":"/r","reader":"2022.4"' in told
+        and '"workers":["*p*"]' in told
+        and '"/o"' not in told
+    )
     assert '"profile"' not in environment.asked("r", evolve(plan, profile=None), "s", package="p")
 
 
@@ -265,3 +281,24 @@ async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_c
     known.run = evolve(run, seen=Profiled("/o", "failed", "No room."))
     with pytest.raises(EaglerayError, match="No room"):
         await made.gather("r", lambda seen: None)
+
+
+class Finished(Known):
+    """One whose keeper was asked to end it."""
+
+    async def end(self, run: str) -> None: ...
+
+
+async def test_what_a_keeper_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
+    put(tmp_path / "there", "p.nsys-rep", b"one")
+    seen = Profiled("/o", "writing", expected=1)
+    run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
+    known = Finished(run)
+    gathers = Gathers(None, None, None, Gates(0))  # type: ignore[arg-type]
+    made = Profiling(known, Gates(0), gathers, None)  # type: ignore[arg-type]
+
+    def tell(_: Profiled) -> None:
+        known.run = evolve(run, is_kept=False)
+
+    assert (await made.gather(RUN, tell, finish=True)).gathered == 1
+    assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700

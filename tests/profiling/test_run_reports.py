@@ -11,8 +11,10 @@ from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import run_reports
+from eagleray.features.profiling.found import Looking
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.sources import Folder
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.routes.spec import DIRECT, RouteSpec
 
@@ -100,6 +102,26 @@ async def test_finishing_waits_until_what_was_recorded_is_here(tmp_path: Path) -
     await finishing
     await made.close()
     assert nsys.stops == 1 and (tmp_path / "here" / NAME).read_bytes() == b"one"
+
+
+class Late(Folder):
+    """A folder in which a report becomes whole while its names have been read and its worker has not."""
+
+    async def names(self) -> list[str]:
+        names = await super().names()
+        if NAME not in names:
+            put(self._path, NAME, b"one")
+            (self._path / STATUS).write_bytes(status("armed", reports=[NAME]))
+        return names
+
+
+async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / STATUS).write_bytes(status("writing"))
+    look = await Looking().look([Late(tmp_path)])
+    assert [worker.state for worker in look.workers] == ["armed"]
+    assert [one.entry.source for one in look.reports] == [NAME]
 
 
 async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from eagleray.clients.process_identity import born
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.runs.far_delivery import far_reports
 from eagleray.features.runs.home_cluster import HomeCluster
 from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.making import Making
@@ -83,4 +84,5 @@ def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> 
         record.reports,
         here,
         lambda: (home.found.cluster, home.found.dashboard) if home.found else None,
+        far_reports(record.id, plan),
     )

@@ -6,13 +6,11 @@ command was checked.
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib import resources
 from typing import Any
 
 from attrs import evolve, frozen
@@ -20,6 +18,7 @@ from attrs import evolve, frozen
 from eagleray.adapter.protocol import Ran
 from eagleray.clients import hostlist, slurm_jobs
 from eagleray.clients.commands import NOT_FOUND, Commands
+from eagleray.clients.far_script import said_by
 from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.errors import printable
 from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
@@ -194,27 +193,11 @@ class Slurm:
     async def _script(
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
-        """The values that a script of `in_cluster` prints, one for each place where it ran."""
-        text = resources.files("eagleray.in_cluster").joinpath(f"{name}.py").read_text("utf-8")
-        mark = secrets.token_hex(8)
-        ran = await self._commands.run(ssh, [*before, "-I", "-", mark, *arguments], text, limit_s)
-        found = [_value(line[len(mark) :]) for line in _marked(ran.stdout, mark)]
+        """What a script of `in_cluster` says; raises `job-not-looked-into` if that is nothing."""
+        found, why = await said_by(self._commands, ssh, name, before, arguments, limit_s)
         if not found:
-            raise job_not_looked_into(
-                printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
-            )
+            raise job_not_looked_into(why)
         return found
-
-
-def _marked(text: str, mark: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith(mark)]
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _node_answer(row: Any) -> NodeAnswer | None:

@@ -8,6 +8,7 @@ from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import keeping
+from eagleray.features.runs.far_delivery import far_reports
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs, seen
 
@@ -46,4 +47,5 @@ def _profiled(one: Listed) -> ProfiledRun | None:
         is_over=state.is_over,
         is_kept=not state.is_over and keeping.is_kept(one.record, state),
         seen=state.profile,
+        far=far_reports(one.record.id, plan),
     )

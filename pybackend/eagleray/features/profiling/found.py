@@ -53,7 +53,7 @@ class Looking:
     """Remembers what cannot change any more, so that a look asks little; used by one task at a time."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, str], Entry | None] = {}
+        self._entries: dict[tuple[str, str], Entry] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
         self._packed: dict[tuple[str, str], Packed | None] = {}
 
@@ -73,6 +73,9 @@ class Looking:
             names = (await source.names())[:_MOST]
             statuses = [name for name in names if name.endswith(STATUS)]
             told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
+            if {name for worker, _ in told if worker for name in worker.whole}.difference(names):
+                # It became whole between the list of names and the worker's word.
+                names = (await source.names())[:_MOST]
             entries = [name for name in names if name.endswith(ENTRY)]
             whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
             made = [name for name in names if name.endswith(f"{DATABASE}.json")]
@@ -91,8 +94,11 @@ class Looking:
     async def _entry(self, source: Source, name: str) -> Entry | None:
         key = (source.name, name)
         if key not in self._entries:
-            said = await source.small(name)
-            self._entries[key] = entry_of(name.removesuffix(".json"), said)
+            entry = entry_of(name.removesuffix(".json"), await source.small(name))
+            if entry is None:
+                # Nonsense, or what could not be read this time.
+                return None
+            self._entries[key] = entry
         return self._entries[key]
 
     async def _database(self, source: Source, name: str) -> Packed | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from eagleray.clients.commands import Commands
+from eagleray.clients.far_files import FarFiles, FarPlace
+from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.run_reports import Home, Recorders, RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
@@ -23,15 +26,21 @@ class Gathers:
 
     def __init__(
         self,
+        commands: Commands,
         opens: OpensSockets,
         routes: Callable[[str, str], list[RouteSpec]],
         recorders: Recorders,
     ) -> None:
+        self._commands = commands
         self._opens = opens
         self._routes = routes
         self._recorders = recorders
 
-    def reports(self, run: str, there: Path, here: Path, home: Home) -> RunReports:
-        """`there` is the folder that workers may see, `here` where all of it comes to."""
-        sources = SourcesOfRun(run, there, self._opens, self._routes)
+    def reports(
+        self, run: str, there: Path, here: Path, home: Home, far: FarPlace | None = None
+    ) -> RunReports:
+        """`there` and `far` are the folders that workers may see, `here` where all of it comes to."""
+        files = FarFiles(self._commands, far.ssh, far.folder) if far else None
+        far_folder = FarFolder(files) if files else None
+        sources = SourcesOfRun(run, there, self._opens, self._routes, far_folder)
         return RunReports(run, Gathering(run, here), sources, home, self._recorders)

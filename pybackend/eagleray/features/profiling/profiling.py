@@ -9,6 +9,7 @@ from typing import Protocol
 
 from attrs import frozen
 
+from eagleray.clients.far_files import FarPlace
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
@@ -24,7 +25,7 @@ Report = Callable[[Profiled], None]
 
 @frozen
 class ProfiledRun:
-    """A run with a profile; `there` is the folder that its workers may see, `here` where its reports come to.
+    """A run with a profile; `there` and `far` are folders that its workers may see, `here` where its reports come to.
 
     `is_kept`: a keeper gathers them; `cluster` is where they are besides, "" if none is known.
     """
@@ -36,6 +37,7 @@ class ProfiledRun:
     is_over: bool
     is_kept: bool
     seen: Profiled | None
+    far: FarPlace | None = None
 
 
 class ProfiledRuns(Protocol):
@@ -119,6 +121,9 @@ class Profiling:
             report(seen)
             if seen != before:
                 before, changed = seen, loop.time()
+            if not (found.is_kept or found.is_over):
+                # Its keeper has ended; what it has left is had by ourselves.
+                return await self._gathered(found, report)
             is_stuck = loop.time() - changed > GONE_S
             busy = seen.phase in ("writing", "gathering") or seen.gathered < seen.expected
             if found.is_over or (not until_over and (not busy or is_stuck)):
@@ -132,7 +137,7 @@ class Profiling:
             home = (found.cluster, await self._dashboard(found.cluster)) if found.cluster else None
         except EaglerayError as error:
             trouble = error
-        reports = self._gathers.reports(found.run, found.there, found.here, lambda: home)
+        reports = self._gathers.reports(found.run, found.there, found.here, lambda: home, found.far)
         telling = asyncio.create_task(_tell(reports, report))
         try:
             await reports.now()

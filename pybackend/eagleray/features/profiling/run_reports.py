@@ -15,6 +15,7 @@ from attrs import evolve
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import OVER, Phase, Profiled, ProfiledWorker
+from eagleray.features.profiling.databases import Databases
 from eagleray.features.profiling.found import Look, Looking
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.sources import Source
@@ -28,6 +29,8 @@ _SHARE = 10
 QUIET_S = 120.0
 # One that cannot be asked any more is waited for less.
 GONE_S = 10.0
+# A file system that nodes share shows one host what another has written within half a minute.
+SHARED_S = 45.0
 # Until a gate has passed a question on, and nsys has taken it.
 HEARD_S = 5.0
 
@@ -65,6 +68,7 @@ class RunReports:
         self._recorders = recorders
         self._quiet_s = quiet_s
         self._looking = Looking()
+        self._databases = Databases(gathering.folder)
         self._one_at_a_time = asyncio.Lock()
         self._look = Look()
         self._holding = contextlib.ExitStack()
@@ -79,10 +83,11 @@ class RunReports:
         for entry in here:
             files.setdefault(entry.source, []).append(str(self._gathering.folder / entry.file))
         phase = self._phase or _phase(self._look.workers)
+        left_out = [*self._gathering.left_out, *self._databases.left_out]
         return Profiled(
             folder=str(self._gathering.folder),
             phase="failed" if self._error else phase,
-            sentence=str(self._error or next(iter(self._gathering.left_out), "")),
+            sentence=str(self._error or next(iter(left_out), "")),
             expected=len({one.entry.key for one in self._look.reports} | {e.key for e in here}),
             gathered=len(here),
             bytes=self._gathering.all_bytes,
@@ -102,6 +107,7 @@ class RunReports:
     async def now(self) -> None:
         """What is whole now comes here; raises what stands in the way."""
         await self._until(lambda look: True, GONE_S)
+        await self._give_back()
         self._phase = "gathered"
         if self._error is not None:
             raise self._error
@@ -126,6 +132,7 @@ class RunReports:
         await self._until(
             lambda look: all(one.state in OVER for one in look.workers), self._quiet_s
         )
+        await self._give_back()
         self._phase = "gathered"
 
     async def close(self) -> None:
@@ -138,17 +145,38 @@ class RunReports:
         before, changed = None, loop.time()
         while True:
             await self._once()
-            missing = len(self._gathering.missing(self._look.reports)) - len(
-                self._gathering.left_out
-            )
+            missing = self._missing()
             if self._error is not None or (is_so(self._look) and not missing):
                 return
-            now = (self._look.workers, missing, self._gathering.done_bytes)
+            done_bytes = self._gathering.done_bytes + self._databases.done_bytes
+            now = (self._look.workers, missing, done_bytes)
             if now != before:
                 before, changed = now, loop.time()
-            if loop.time() - changed > (GONE_S if self._look.failures else quiet_s):
+            if loop.time() - changed > self._patience_s(quiet_s):
                 return
             await asyncio.sleep(SOON_S)
+
+    def _patience_s(self, quiet_s: float) -> float:
+        if not self._look.failures:
+            return quiet_s
+        return min(quiet_s, SHARED_S if self._sources.is_shared_far else GONE_S)
+
+    async def _give_back(self) -> None:
+        """What the nodes of a cluster have written into a folder there takes no room any more once it is here."""
+        workers = self._look.workers
+        if self._error or self._missing() or not all(one.state in OVER for one in workers):
+            return
+        if workers and not self._gathering.left_out:
+            try:
+                await self._sources.remove_far()
+            except EaglerayError as error:
+                log.info("%s", error)
+
+    def _missing(self) -> int:
+        """How many reports and databases are worth waiting for."""
+        reports = self._gathering.missing(self._look.reports)
+        databases = self._databases.missing(self._look.databases, self._gathering.entries)
+        return len(reports) - len(self._gathering.left_out) + len(databases)
 
     async def _once(self) -> None:
         async with self._one_at_a_time:
@@ -162,6 +190,7 @@ class RunReports:
                 self._sources.ports(look.agents)
                 for failure in [*look.failures, *await self._gathering.fetch(look.reports)]:
                     log.info("%s", failure)
+                await self._databases.fetch(look.databases, self._gathering.entries)
             except EaglerayError as error:
                 log.warning("%s", error)
                 self._error = error
@@ -171,13 +200,13 @@ class RunReports:
     async def _places(self) -> Sequence[Source]:
         home = self._home()
         if home is None:
-            return [self._sources.folder]
+            return self._sources.folders
         try:
             return await self._sources.now(*home)
         except EaglerayError as error:
             # The cluster has ended, or its link is lost; what is in the folder can be had.
             log.info("%s", error)
-            return [self._sources.folder, _Gone(error)]
+            return [*self._sources.folders, _Gone(error)]
 
 
 class _Gone:
@@ -222,4 +251,11 @@ def _joined(before: Look, now: Look) -> Look:
     kept = tuple(worker for worker in before.workers if worker.key not in keys)
     there = {one.entry.key for one in now.reports}
     reports = tuple(one for one in before.reports if one.entry.key not in there)
-    return evolve(now, workers=(*now.workers, *kept), reports=(*now.reports, *reports))
+    known = {one.of for one in now.databases}
+    databases = tuple(one for one in before.databases if one.of not in known)
+    return evolve(
+        now,
+        workers=(*now.workers, *kept),
+        reports=(*now.reports, *reports),
+        databases=(*now.databases, *databases),
+    )

@@ -10,6 +10,7 @@ from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_agent import RayAgent
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_way import FindWay, Way
+from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.sources import Folder, Node, Source
 from eagleray.routes.spec import DIRECT, RouteSpec
 
@@ -24,7 +25,10 @@ class OpensSockets(Protocol):
 
 
 class SourcesOfRun:
-    """Belongs to who gathers, on its loop; owns connections to the agents of nodes, which end with `close`."""
+    """Belongs to who gathers, on its loop; owns connections to the agents of nodes, which end with `close`.
+
+    `far` is a folder that the nodes share with each other and not with this machine.
+    """
 
     def __init__(
         self,
@@ -32,9 +36,11 @@ class SourcesOfRun:
         folder: Path,
         opens: OpensSockets,
         routes: Callable[[str, str], list[RouteSpec]],
+        far: FarFolder | None = None,
     ) -> None:
         self._run = run
         self._folder = Folder(folder)
+        self._far = far
         self._opens = opens
         self._routes = routes
         self._nodes: dict[str, Node] = {}
@@ -44,22 +50,32 @@ class SourcesOfRun:
     async def now(self, cluster: str, dashboard: Dashboard | None) -> Sequence[Source]:
         """All that is reached now; raises what the cluster came to."""
         if dashboard is None:
-            return [self._folder]
+            return self.folders
         for node in await dashboard.nodes():
             if node.alive and node.node_id not in self._nodes:
                 self._nodes[node.node_id] = self._node(cluster, dashboard, node.node_id, node.ip)
             elif not node.alive:
                 self._nodes.pop(node.node_id, None)
-        return [self._folder, *self._nodes.values()]
+        return [*self.folders, *self._nodes.values()]
 
     def ports(self, known: Mapping[str, int]) -> None:
         """Where agents listen, by the ids of their nodes, as our code on these nodes says."""
         self._ports.update(known)
 
     @property
-    def folder(self) -> Source:
+    def folders(self) -> list[Source]:
         """What is there without any cluster."""
-        return self._folder
+        return [self._folder, *([self._far] if self._far else [])]
+
+    @property
+    def is_shared_far(self) -> bool:
+        """Whether nodes write where only commands on another machine see it, and see it a little later."""
+        return self._far is not None
+
+    async def remove_far(self) -> None:
+        """Gives back the room on the cluster's file system; all of it must be here."""
+        if self._far is not None:
+            await self._far.remove()
 
     async def close(self) -> None:
         for agent in self._agents.values():

@@ -1,12 +1,16 @@
-"""Delivery of our code to a login node, whose home the nodes of a job see."""
+"""What a run has on a login node: our code in its home, and a folder for reports, both of which the nodes see."""
 
 from __future__ import annotations
 
 import base64
+import logging
 
 from eagleray.clients.commands import Commands
+from eagleray.clients.far_files import FarFiles, FarPlace
 from eagleray.clients.in_cluster_package import Package, zipped
+from eagleray.common.errors import EaglerayError
 from eagleray.common.run_errors import not_delivered
+from eagleray.features.runs.plan import RunPlan
 
 # The name of the package is a word of ours; the text of the archive comes in by standard input.
 _UNPACK = """
@@ -28,6 +32,37 @@ print("eagleray-delivered:" + folder)
 """
 _MARK = "eagleray-delivered:"
 DELIVER_S = 60.0
+# In the folder of the submission, which is the job's own; homes are small, and profiles are not.
+REPORTS = ".eagleray-reports"
+
+log = logging.getLogger(__name__)
+
+
+def login_of(plan: RunPlan) -> str:
+    """The host on which a script is given to SLURM, "" for this machine and for all other runs."""
+    cluster = plan.cluster if plan.kind == "sbatch" else ""
+    return cluster.removeprefix("ssh://").partition("/")[0]
+
+
+def far_reports(run: str, plan: RunPlan) -> FarPlace | None:
+    """Where reports of a run lie that is submitted elsewhere; None for all others."""
+    ssh = login_of(plan)
+    if not ssh or plan.profile is None:
+        return None
+    return FarPlace(ssh, f"{plan.cwd.rstrip('/')}/{REPORTS}/{run}")
+
+
+async def with_far_reports(commands: Commands, run: str, plan: RunPlan) -> str:
+    """That folder, which is there now; "" where there is none: then reports go to Ray's logs."""
+    found = far_reports(run, plan)
+    if found is None:
+        return ""
+    try:
+        await FarFiles(commands, found.ssh, found.folder).make()
+    except EaglerayError as error:
+        log.warning("%s", error)
+        return ""
+    return found.folder
 
 
 async def delivered_to(commands: Commands, ssh: str, of: Package) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from attrs import evolve
 
+from eagleray.clients import nsys
 from eagleray.clients.commands import Commands
 from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.run_errors import no_gcs
 from eagleray.features.runs import environment
-from eagleray.features.runs.far_delivery import delivered_to
+from eagleray.features.runs.far_delivery import delivered_to, login_of, with_far_reports
 from eagleray.features.runs.gates import joined_in
 from eagleray.features.runs.home_cluster import HomeCluster, NamesClusters, OwnDashboard
 from eagleray.features.runs.output import Output
@@ -59,18 +60,24 @@ class Making:
         if taken_over:
             # It is followed from its beginning once more.
             output.clear()
+        reader = await nsys.version_here() if plan.profile is not None else ""
         if plan.kind == "job":
-            return await self._job(record, plan, output, taken_over)
+            return await self._job(record, plan, output, taken_over, reader)
         if plan.kind == "sbatch":
-            return await self._sbatch(record, plan, output, environ, taken_over)
-        return self._local(record, plan, output, environ)
+            return await self._sbatch(record, plan, output, environ, taken_over, reader)
+        return self._local(record, plan, output, environ, reader)
 
     def _local(
-        self, record: Record, plan: RunPlan, output: Output, environ: Mapping[str, str]
+        self,
+        record: Record,
+        plan: RunPlan,
+        output: Output,
+        environ: Mapping[str, str],
+        reader: str,
     ) -> Starter:
         ours = package()
         path = str(delivered(ours))
-        full = {**environ, **plan.env}
+        full = {**environment.activated(environ, plan.python), **plan.env}
         full["PYTHONPATH"] = environment.with_site(full, path, ours.name)
         full[environment.VARIABLE] = environment.asked(
             record.id,
@@ -81,6 +88,7 @@ class Making:
             folder=str(record.folder),
             debugger=debugger_copy(),
             reports=reports(record, plan),
+            reader=reader,
         )
         # It writes to a file, in which lines would else appear long after they were printed.
         full.setdefault("PYTHONUNBUFFERED", "1")
@@ -88,7 +96,9 @@ class Making:
             full["RAY_ADDRESS"] = self._gcs(plan.cluster)
         return LocalProgram(plan.command, plan.cwd, full, output.fd)
 
-    async def _job(self, record: Record, plan: RunPlan, output: Output, job: str) -> Starter:
+    async def _job(
+        self, record: Record, plan: RunPlan, output: Output, job: str, reader: str
+    ) -> Starter:
         ours = package()
         cluster = await self._clusters.named(plan.cluster)
         uri = environment.uri_of(ours)
@@ -101,6 +111,7 @@ class Making:
             folder=str(record.folder),
             debugger=debugger_copy(),
             reports=reports(record, plan),
+            reader=reader,
         )
         env = {
             **plan.env,
@@ -118,14 +129,17 @@ class Making:
         output: Output,
         environ: Mapping[str, str],
         job: str,
+        reader: str,
     ) -> Starter:
         ours = package()
-        ssh = plan.cluster.removeprefix("ssh://").partition("/")[0] if plan.cluster else ""
+        ssh = login_of(plan)
         if ssh:
             path = await delivered_to(self._commands, ssh, ours)
+            reported = await with_far_reports(self._commands, record.id, plan)
             before: Mapping[str, str] = plan.env
         else:
             path = str(delivered(ours))
+            reported = reports(record, plan)
             before = {**environ, **plan.env}
         env = {
             **plan.env,
@@ -137,7 +151,8 @@ class Making:
                 package=ours.name,
                 path=path,
                 debugger="" if ssh else debugger_copy(),
-                reports="" if ssh else reports(record, plan),
+                reports=reported,
+                reader=reader,
             ),
         }
         return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)

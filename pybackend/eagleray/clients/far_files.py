@@ -1,0 +1,122 @@
+"""The files of one run's folder on a machine that a command reaches: listed and read in parts, never trusted."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.clients.commands import Commands
+from eagleray.clients.far_script import said_by
+from eagleray.common.errors import printable
+from eagleray.common.profile_errors import far_folder_failed
+from eagleray.in_cluster.far_reports import MOST
+
+ASK_S = 60.0
+# A command line has room for so many names.
+_NAMES = 200
+
+
+@frozen
+class FarPlace:
+    """A folder as the host `ssh` sees it."""
+
+    ssh: str
+    folder: str
+
+
+@frozen
+class FarFile:
+    """`changed` tells one writing of it from another."""
+
+    name: str
+    size: int
+    changed: int
+
+
+class FarFiles:
+    """One folder, asked by commands; keeps nothing open.
+
+    `before` are the words, run on `ssh` or here if that is "", that begin a Python where the folder is.
+    """
+
+    def __init__(
+        self, commands: Commands, ssh: str, folder: str, before: Sequence[str] = ("python3",)
+    ) -> None:
+        self.name = f"{ssh}:{folder}"
+        self._commands = commands
+        self._ssh = ssh
+        self._folder = folder
+        self._before = tuple(before)
+
+    async def make(self) -> None:
+        """The folder is there now, for this user alone."""
+        await self._ask("make")
+
+    async def remove(self) -> None:
+        """The folder is gone, with all in it."""
+        await self._ask("remove")
+
+    async def files(self) -> list[FarFile]:
+        """None as long as nobody has made the folder."""
+        rows = (await self._ask("list")).get("files")
+        return [file for row in rows if (file := _file(row))] if isinstance(rows, list) else []
+
+    async def small(self, names: Sequence[str]) -> dict[str, bytes]:
+        """The texts of these small files."""
+        found: dict[str, bytes] = {}
+        left = list(names)
+        while left:
+            said = (await self._ask("small", *left[:_NAMES])).get("small")
+            texts = said if isinstance(said, dict) else {}
+            new = {name: _bytes(texts[name]) for name in left[:_NAMES] if name in texts}
+            if not new:
+                raise far_folder_failed(self.name, "what came is no answer")
+            found |= new
+            left = [name for name in left if name not in new]
+        return found
+
+    async def piece(self, name: str, start: int) -> bytes:
+        """A part of the file from there on; it has ended with it if that is not `whole_piece`."""
+        piece = _bytes((await self._ask("piece", name, str(start))).get("piece"))
+        return piece[:MOST]
+
+    async def _ask(self, *words: str) -> dict[str, Any]:
+        asked, *more = words
+        said, why = await said_by(
+            self._commands,
+            self._ssh,
+            "far_reports",
+            self._before,
+            [asked, self._folder, *more],
+            ASK_S,
+        )
+        answer = said[0] if said else {"error": why}
+        if not isinstance(answer, dict) or "error" in answer:
+            error = answer.get("error") if isinstance(answer, dict) else "what came is no answer"
+            raise far_folder_failed(self.name, printable(str(error), 300))
+        return answer
+
+
+def whole_piece(piece: bytes) -> bool:
+    """Whether more may follow it."""
+    return len(piece) == MOST
+
+
+def _file(row: Any) -> FarFile | None:
+    if not isinstance(row, list) or len(row) != 3:
+        return None
+    name, size, changed = row
+    if isinstance(name, str) and isinstance(size, int) and isinstance(changed, int):
+        return FarFile(name, size, changed)
+    return None
+
+
+def _bytes(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except (ValueError, binascii.Error):
+        return b""

@@ -1,0 +1,232 @@
+"""Reports on a file system that only commands on a login node reach: in parts, once, and given back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.commands import Commands
+from eagleray.clients.far_files import FarFiles, FarPlace
+from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling import run_reports
+from eagleray.features.profiling.far_folder import FarFolder
+from eagleray.features.profiling.found import Looking
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.runs.far_delivery import far_reports, with_far_reports
+from eagleray.features.runs.plan import Kind, ProfilePlan, RunPlan
+from eagleray.in_cluster import far_reports as script
+from eagleray.in_cluster.far_reports import MOST
+from eagleray.routes.spec import DIRECT
+
+from tests.profiling.reports import RUN, content, described, put, status
+from tests.profiling.test_run_reports import Nsys, Opens
+
+BIG = content(2, MOST + 5000)
+STATUS = "p.n1.7.worker.json"
+
+
+class Login:
+    """An ssh destination that is this machine, in a process of its own if it is `real`.
+
+    `asked` are the words that the script is given, `fails` what ssh says, `answers` what the script says.
+    """
+
+    def __init__(self, real: bool = False) -> None:
+        self._real = real
+        self.asked: list[list[str]] = []
+        self.fails = ""
+        self.answers: str | None = None
+
+    async def __call__(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> Ran:
+        assert ssh == "login" and argv[:3] == ["python3", "-I", "-"]
+        self.asked.append(argv[4:])
+        if self.fails:
+            return Ran(255, "", self.fails)
+        if self.answers is not None:
+            return Ran(0, f"motd\n{argv[3]}{self.answers}\n", "")
+        if self._real:
+            return await Commands(self).run("", argv, stdin, limit_s)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            script.main(argv[3:])
+        return Ran(0, said.getvalue(), "")
+
+    @property
+    def pieces(self) -> list[str]:
+        return [words[3] for words in self.asked if words[0] == "piece"]
+
+
+def far(login: Login, folder: Path) -> FarFolder:
+    return FarFolder(FarFiles(Commands(login), "login", str(folder)))
+
+
+async def gathered(here: Path, source: FarFolder) -> list[EaglerayError]:
+    made = Gathering(RUN, here)
+    with made.held():
+        look = await Looking().look([source])
+        return [*look.failures, *await made.fetch(look.reports)]
+
+
+async def test_a_report_comes_in_parts_and_is_gone_on_with(tmp_path: Path) -> None:
+    there, here, login = tmp_path / RUN, tmp_path / "here", Login(real=True)
+    put(there, "p.nsys-rep", BIG)
+    here.mkdir()
+    (here / "p.nsys-rep.part").write_bytes(BIG[:1000])
+    assert await gathered(here, far(login, there)) == []
+    assert (here / "p.nsys-rep").read_bytes() == BIG
+    assert login.pieces == ["1000", str(1000 + MOST)]
+
+
+async def test_a_look_at_what_has_not_changed_is_one_command(tmp_path: Path) -> None:
+    there, login = tmp_path / RUN, Login()
+    for number in range(450):
+        put(there, f"p.n1.{number}.nsys-rep", b"x")
+    (there / STATUS).write_bytes(status("recording"))
+    source, looking = far(login, there), Looking()
+    assert len((await looking.look([source])).reports) == 450
+    assert [words[0] for words in login.asked] == ["list", "small", "small", "small"]
+    login.asked.clear()
+    (there / STATUS).write_bytes(status("armed", problem="another"))
+    look = await looking.look([source])
+    assert [words[0] for words in login.asked] == ["list", "small"]
+    assert (len(look.reports), look.workers[0].problem) == (450, "another")
+    login.asked.clear()
+    await looking.look([source])
+    assert [words[0] for words in login.asked] == ["list"]
+
+
+async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
+    there, secret, login = tmp_path / RUN, tmp_path / "secret", Login()
+    secret.write_bytes(b"mine")
+    put(there, "p.nsys-rep", b"mine")
+    files = FarFiles(Commands(login), "login", str(there))
+    (there / "q.worker.json").symlink_to(secret)
+    assert await files.small(["q.worker.json", "../secret"]) == {
+        "q.worker.json": b"",
+        "../secret": b"",
+    }
+    (there / "p.nsys-rep").unlink()
+    (there / "p.nsys-rep").symlink_to(secret)
+    for name in ("p.nsys-rep", "../secret"):
+        with pytest.raises(EaglerayError, match="cannot be read"):
+            await files.piece(name, 0)
+    linked = tmp_path / "linked" / RUN
+    linked.parent.mkdir()
+    linked.symlink_to(there)
+    for folder in (linked, tmp_path, there / ".."):
+        with pytest.raises(EaglerayError) as raised:
+            await FarFiles(Commands(login), "login", str(folder)).remove()
+        assert raised.value.code == "far-folder-failed"
+    assert secret.exists() and there.exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[]", "{", '{"files": 7}', '{"files": [["../p.nsys-rep.json", 1, 2], ["x", "y"], 5]}'],
+)
+async def test_nonsense_from_a_login_node_is_nothing(tmp_path: Path, answer: str) -> None:
+    login = Login()
+    login.answers = answer
+    look = await Looking().look([far(login, tmp_path / RUN)])
+    assert (look.reports, look.workers) == ((), ())
+    assert {failure.code for failure in look.failures} <= {"far-folder-failed"}
+
+
+async def test_a_login_node_that_fails_says_why(tmp_path: Path) -> None:
+    login = Login()
+    login.fails = "bash: python3: command not found"
+    look = await Looking().look([far(login, tmp_path / RUN)])
+    assert "python3: command not found" in look.failures[0].message
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_S", "SOON_S"):
+        monkeypatch.setattr(run_reports, name, 0.01)
+
+
+def reports(login: Login, there: Path, here: Path) -> RunReports:
+    sources = SourcesOfRun(
+        RUN, here / "nothing", Opens(), lambda cluster, ip: [DIRECT], far(login, there)
+    )
+    return RunReports(RUN, Gathering(RUN, here), sources, lambda: None, Nsys(asked=0))
+
+
+async def rest(made: RunReports) -> None:
+    await made.rest()
+    await made.close()
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None:
+    there, here, login = tmp_path / ".eagleray-reports" / RUN, tmp_path / "here", Login()
+    there.parent.mkdir()
+    put(there, "p.nsys-rep", BIG)
+    (there / STATUS).write_bytes(status("writing"))
+    made = reports(login, there, here)
+    resting = asyncio.create_task(rest(made))
+    while made.seen.gathered == 0:
+        await asyncio.sleep(0.01)
+    assert there.exists() and not resting.done()
+    (there / STATUS).write_bytes(status("ended", reports=["p.nsys-rep"]))
+    await resting
+    assert not there.parent.exists() and (here / "p.nsys-rep").read_bytes() == BIG
+    again = reports(login, there, here)
+    await again.now()
+    await again.close()
+    assert (again.seen.gathered, again.seen.expected) == (1, 1)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("lie", [{"sha256": "0" * 64}, {"size": 2**50}])
+async def test_what_did_not_come_stays_there(
+    tmp_path: Path, lie: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_reports, "GONE_S", 0.05)
+    there, login = tmp_path / RUN, Login()
+    put(there, "p.nsys-rep", b"one")
+    (there / "p.nsys-rep.json").write_bytes(described(b"one", **lie))
+    (there / STATUS).write_bytes(status("ended", reports=["p.nsys-rep"]))
+    made = reports(login, there, tmp_path / "here")
+    await made.now()
+    await made.close()
+    assert there.exists() and (made.seen.gathered, made.seen.expected) == (0, 1)
+
+
+def plan(
+    kind: Kind = "sbatch", cluster: str = "ssh://login", workers: Sequence[str] = "*"
+) -> RunPlan:
+    profile = ProfilePlan(tuple(workers)) if workers else None
+    return RunPlan(kind, ("sbatch", "x"), "/w", "x", cluster=cluster, profile=profile)
+
+
+def test_which_runs_have_such_a_folder() -> None:
+    assert far_reports(RUN, plan()) == FarPlace("login", f"/w/.eagleray-reports/{RUN}")
+    for other in (plan(cluster=""), plan(workers=""), plan("job", "ssh://login/node-1")):
+        assert far_reports(RUN, other) is None
+
+
+async def test_it_is_made_for_its_person_alone_or_done_without(tmp_path: Path) -> None:
+    login = Login()
+    asked = RunPlan(
+        "sbatch",
+        ("sbatch", "x"),
+        str(tmp_path),
+        "x",
+        cluster="ssh://login",
+        profile=ProfilePlan(("*",)),
+    )
+    for _ in range(2):
+        made = await with_far_reports(Commands(login), RUN, asked)
+        assert Path(made).stat().st_mode & 0o777 == 0o700
+    login.fails = "no space"
+    assert await with_far_reports(Commands(login), RUN, asked) == ""
