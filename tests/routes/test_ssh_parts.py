@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import socket
@@ -14,9 +15,12 @@ from eagleray.routes.asking import Kind
 from eagleray.routes.making import Making
 from eagleray.routes.ssh_askpass import kind, without
 from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_process import SshProcess
 from eagleray.routes.ssh_sleep import SleepWatch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.routes.ssh_fixtures import until
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"))))
@@ -141,6 +145,23 @@ def test_sockets_of_killed_masters_are_removed(short: Path) -> None:
     left = {path.name for path in short.iterdir()}
     assert left == {"m-1-2", "m-1-3", "m-9-9", "adapter.sock"}
     assert ssh_paths.new_control_path(short) != ssh_paths.new_control_path(short)
+
+
+async def test_an_ssh_that_is_given_up_while_it_starts_leaves_no_pipe(short: Path) -> None:
+    def pipes() -> int:
+        return sum("pipe:" in os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir())
+
+    before = pipes()
+    for turns in range(4):
+        process = SshProcess(short / "m-1-1", True, lambda: None)
+        starting = asyncio.create_task(process.start(["sleep", "1000"], dict(os.environ)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        process.stop()
+        await process.wait()
+        await until(lambda: pipes() == before)
 
 
 def test_a_sleep_is_seen_once() -> None:

@@ -110,11 +110,13 @@ class SshProcess:
                 # Without a terminal it asks through the helper, and keys pressed in one of ours do not reach it.
                 start_new_session=True,
             )
-        except OSError as error:
+        except BaseException as error:
             self._close_stdin()
             os.close(out)
             os.close(err)
-            raise ssh_missing(argv[0]) from error
+            if isinstance(error, OSError):
+                raise ssh_missing(argv[0]) from error
+            raise
         finally:
             for end in (stdin, stdout, stderr):
                 os.close(end)
