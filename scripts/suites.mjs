@@ -1,4 +1,4 @@
-// The suites of `npm test`, the fastest first, and what each one needs to be there.
+// The suites of `npm test`, and what each one needs to be there.
 import { environments, interpreter, makeEnvironment } from "./environments.mjs";
 import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
@@ -45,9 +45,8 @@ async function makeVsix(log) {
 }
 
 /**
- * Suites of the same `lane` run one after the other; "first" comes before the others, which wait more
- * than they compute and so run side by side.  A lane that is done takes over the last one of another, but that
- * of the lab only where there are processors for three.
+ * `lane` says what a suite runs beside (lanes.mjs): "first" comes before all others, those in "common" are two at a
+ * time, the most costly first so that none of them is alone at the end, and there is one lab.
  * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
  * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
  */
@@ -64,52 +63,38 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("real Ray", ["python", "packages"], "real_ray", {
-    lane: "python",
-    minutes: 28,
-    real: true,
-  }),
+  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 20 }),
   pytest("unit (Python)", ["python", "workers"], FAST, {
-    lane: "python",
     minutes: 15,
-    real: true,
     ignore: [...CHECKED, ...PROCESSES],
   }),
-  pytest("nsys", ["python", "nsys"], "nsys", { lane: "python", minutes: 10, real: true }),
-  // The lab mostly waits: for links that are cut, connections that are given up.
-  pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15, real: true }),
-  pytest("lab Ray", ["python", "lab"], "lab_ray", { lane: "lab", minutes: 15, real: true }),
-  ...["host", "mouse", "keyboard"].flatMap((suite) => [
-    editor(suite, NEWEST),
-    editor(suite, OLDEST),
-  ]),
+  editor("host", NEWEST),
+  editor("host", OLDEST),
   editor("runs", NEWEST),
-  editor("proofs", NEWEST, { more: ["proofs"] }),
-  editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
-  editor("panel", NEWEST),
+  pytest("processes", ["python", "workers"], FAST, { minutes: 15, folders: PROCESSES }),
   editor("profiling", NEWEST, { more: ["nsys"] }),
+  pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10 }),
+  pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10 }),
+  pytest("proofs", ["python", "proofs"], "proofs", { minutes: 10 }),
+  editor("proofs", NEWEST, { more: ["proofs"] }),
+  editor("panel", NEWEST),
   editor("windows", NEWEST),
+  editor("mouse", NEWEST),
+  editor("mouse", OLDEST),
+  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
-    lane: "python",
     minutes: 10,
     real: true,
   }),
-  pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", {
-    lane: "python",
-    minutes: 10,
-    real: true,
-  }),
-  pytest("old Ray", ["python", "old-ray"], "old_ray", { lane: "python", minutes: 10, real: true }),
-  pytest("proofs", ["python", "proofs"], "proofs", { lane: "python", minutes: 10, real: true }),
-  pytest("processes", ["python", "workers"], FAST, {
-    lane: "python",
-    minutes: 15,
-    real: true,
-    folders: PROCESSES,
-  }),
+  editor("keyboard", NEWEST),
+  editor("keyboard", OLDEST),
+  // The lab mostly waits: for links that are cut, connections that are given up.
+  pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15 }),
+  pytest("lab Ray", ["python", "lab"], "lab_ray", { lane: "lab", minutes: 15 }),
+  editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
 ];
 
-function editor(suite, version, { more = [], lane = "editor" } = {}) {
+function editor(suite, version, { more = [], lane = "common" } = {}) {
   return script(
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`, ...more],
@@ -118,7 +103,7 @@ function editor(suite, version, { more = [], lane = "editor" } = {}) {
   );
 }
 
-function script(name, needed, words, { lane, minutes, real = false }) {
+function script(name, needed, words, { lane = "common", minutes, real = false }) {
   return {
     name,
     kind: "script",
@@ -130,14 +115,14 @@ function script(name, needed, words, { lane, minutes, real = false }) {
   };
 }
 
-function pytest(name, needed, marks, { lane, minutes, real = false, ignore = [], folders = [] }) {
+function pytest(name, needed, marks, { lane = "common", minutes, ignore = [], folders = [] }) {
   return {
     name,
     kind: "pytest",
     lane,
     needs: needed,
     minutes,
-    real,
+    real: true,
     command: ({ junit, cacheFolder, lastFailed }) => [
       interpreter("dev"),
       [

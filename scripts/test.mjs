@@ -1,11 +1,12 @@
 // Runs every suite, or those that are named, and closes with `N passed, N failed`.
-// What only later suites need is installed in the background while the fast ones run.
+// What only later suites need is installed in the background.  What fails in those of the lane "first" costs
+// a minute to find; the others that were begun by then end, and no more are begun.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
+import { Lanes } from "./lanes.mjs";
 import { endMarked, Started } from "./leftovers.mjs";
 import { cache, out, root } from "./places.mjs";
 import { readClosingLine, readJunit } from "./results.mjs";
@@ -33,10 +34,10 @@ const chosen = suites.filter(
 );
 const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
 const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
-const lanes = ["first", "python", "editor", "lab"];
-const waiting = new Map(lanes.map((lane) => [lane, chosen.filter((suite) => suite.lane === lane)]));
-await runLane("first");
-await Promise.all(["python", "editor", "lab"].map(runLane));
+let stopped;
+for (const suite of await new Lanes(chosen, ready).run(runSuite, () => stopped !== undefined)) {
+  total.failed.push(`${suite.name}: not run, since ${stopped} failed`);
+}
 await endLeftovers();
 close();
 
@@ -63,26 +64,6 @@ function prepare(wanted) {
   return made;
 }
 
-async function runLane(lane) {
-  for (let suite; (suite = nextOf(lane)) !== undefined;) await runSuite(suite);
-}
-
-function longestFirst(a, b) {
-  return b.length - a.length;
-}
-
-/**
- * A lane that is done helps the one of the others with most to do; but there is one lab at a time, and where
- * there are two processors a third lane takes from the others more than it gives, unless it waits as the lab does.
- */
-function nextOf(lane) {
-  const own = waiting.get(lane);
-  const helps = lane !== "first" && (lane !== "lab" || availableParallelism() > 2);
-  if (own.length > 0 || !helps) return own.shift();
-  const [most] = ["python", "editor"].map((other) => waiting.get(other)).toSorted(longestFirst);
-  return most.pop();
-}
-
 async function runSuite(suite) {
   try {
     await Promise.all(suite.needs.map((name) => ready.get(name)));
@@ -104,6 +85,7 @@ async function runSuite(suite) {
   total.failed.push(...results.failed.map((name) => `${suite.name}: ${name}`));
   total.skipped.push(...results.skipped.map((name) => `${suite.name}: ${name}`));
   if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${output}`);
+  if (results.failed.length > 0 && suite.lane === "first") stopped = suite.name;
   say(
     suite.name,
     `${results.passed.length} passed, ${results.failed.length} failed (${seconds(begun)})`,

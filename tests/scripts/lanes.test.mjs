@@ -1,0 +1,57 @@
+// Suites are handed out as what they need is there, and none any more once it is over.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Lanes } from "../../scripts/lanes.mjs";
+
+const suite = (name, lane, ...needs) => ({ name, lane, needs });
+
+/** Runs them and says in which order they began and which did not; `meanwhile` is called as each begins. */
+async function begun(
+  suites,
+  ready = new Map(),
+  { meanwhile = () => {}, isOver = () => false } = {},
+) {
+  const names = [];
+  const left = await new Lanes(suites, ready).run(async ({ name }) => {
+    names.push(name);
+    meanwhile();
+    await new Promise(setImmediate);
+  }, isOver);
+  return { names, left: left.map(({ name }) => name) };
+}
+
+test("every suite runs once, the first ones before the others", async () => {
+  const suites = [
+    suite("long", "common", "python"),
+    suite("short", "common", "python"),
+    suite("check", "first", "python"),
+    suite("lab", "lab", "python"),
+  ];
+  const { names, left } = await begun(suites, new Map([["python", Promise.resolve()]]));
+  assert.deepEqual(names, ["check", "long", "lab", "short"]);
+  assert.deepEqual(left, []);
+});
+
+test("what is ready comes before what still waits for something", async () => {
+  let arrive;
+  const editor = new Promise((resolve) => (arrive = resolve));
+  const suites = [suite("host", "common", "editor"), suite("unit", "common")];
+  const { names } = await begun(suites, new Map([["editor", editor]]), { meanwhile: arrive });
+  assert.deepEqual(names, ["unit", "host"]);
+});
+
+test("a suite whose need could not be made is handed out, to tell of it", async () => {
+  const ready = new Map([["nsys", Promise.reject(new Error("no mirror"))]]);
+  assert.deepEqual((await begun([suite("nsys", "common", "nsys")], ready)).names, ["nsys"]);
+});
+
+test("once it is over no other begins, and these are named", async () => {
+  let over = false;
+  const suites = [suite("check", "first"), suite("unit", "first")];
+  const { left } = await begun(suites, new Map(), {
+    meanwhile: () => (over = true),
+    isOver: () => over,
+  });
+  assert.deepEqual(left, ["unit"]);
+});
