@@ -50,6 +50,8 @@ def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
     "said",
     [
         {"pid": "7", "kind": 3, "rank": {}, "held": "all", "hold_s": "x", "files": [1]},
+        {"hold_s": 10**400, "held": {}},
+        {"hold_s": float("nan")},
         {"files": {"/a": 7, "/b": "", "/c": "x" * 10_000}, "held": [None, "0"]},
     ],
 )
@@ -57,6 +59,10 @@ def test_what_is_no_such_value_has_its_default(said: dict[str, Any]) -> None:
     one = who(said)
     assert (one.pid, one.kind, one.rank, one.hold_s) == (0, "worker", "", 600.0)
     assert (one.files, one.held) == ({}, ())
+
+
+def test_a_gate_cannot_have_us_make_any_number_of_connections() -> None:
+    assert len(who({"held": list(range(100_000))}).held) < 1000
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,8 @@ class Member:
     def _ended(self, one: Attached) -> None:
         if self._attached.get(one.child) is one:
             del self._attached[one.child]
-        self._is_left = one.child == 0 and one.was_released
+        if one.child == 0:
+            self._is_left = one.was_released
         self._run.changed()
 
     def _lines(self) -> list[Message]:

@@ -132,7 +132,12 @@ class GateStream:
                 rest = min(2 * rest, _MOST_AGAIN_S)
                 continue
             received = answer.get("received")
-            streams[1].write(self._out.again(received if isinstance(received, int) else -1))
+            try:
+                again = self._out.again(received if isinstance(received, int) else -1)
+            except Broken:
+                streams[1].close()
+                raise
+            streams[1].write(again)
             return streams
 
     async def _carry(self, streams: Streams) -> bool:

@@ -12,6 +12,9 @@ from eagleray.common.errors import printable
 _MOST_FILES = 2000
 _LONGEST_PATH = 4096
 _HOLD_S = 600.0
+_LONGEST_S = 24 * 3600.0
+# Each is a connection that we make at once.
+_MOST_HELD = 256
 
 Kind = Literal["driver", "worker", "child"]
 _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
@@ -44,7 +47,6 @@ def who(said: dict[str, Any]) -> Who:
     pid = said["pid"] if isinstance(said.get("pid"), int) else 0
     kind = _KINDS.get(str(said.get("kind")), "worker")
     names = (_text(said, key) for key in ("name", "class", "function"))
-    hold_s = said.get("hold_s")
     held, profile = said.get("held"), said.get("profile")
     return Who(
         worker_id=_text(said, "worker_id") or f"{kind}-{pid}",
@@ -55,10 +57,10 @@ def who(said: dict[str, Any]) -> Who:
         rank=_text(said, "rank")[:20],
         python=_text(said, "python")[:20],
         state=_text(said, "state"),
-        hold_s=float(hold_s) if isinstance(hold_s, int | float) else _HOLD_S,
+        hold_s=_seconds(said.get("hold_s")),
         matches=said.get("matches") is not False,
         files=_files(said.get("files")),
-        held=tuple(one for one in held if isinstance(one, int)) if isinstance(held, list) else (),
+        held=_numbers(held),
         profile=_text(profile, "state")[:20] if isinstance(profile, dict) else "",
     )
 
@@ -93,6 +95,15 @@ def _files(said: Any) -> dict[str, str]:
         for local, remote in pairs
         if isinstance(remote, str) and 0 < len(remote) <= _LONGEST_PATH
     }
+
+
+def _seconds(said: Any) -> float:
+    return float(said) if isinstance(said, int | float) and 0 < said < _LONGEST_S else _HOLD_S
+
+
+def _numbers(said: Any) -> tuple[int, ...]:
+    found = [one for one in said if isinstance(one, int)] if isinstance(said, list) else []
+    return tuple(found[:_MOST_HELD])
 
 
 def _text(said: dict[str, Any], key: str) -> str:

@@ -1,0 +1,44 @@
+"""A worker of a run: when it is asked for its debugger, and when it is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from eagleray.adapter.run_gate import Gate
+from eagleray.adapter.run_lines import RunLines
+from eagleray.adapter.run_member import Member
+from eagleray.adapter.run_protocol import FileLines, Line
+from eagleray.routes.spec import DIRECT
+
+
+class Control:
+    """Hears what the gate would be told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, op: str, **_: object) -> None:
+        self.said.append(op)
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("released", [True, False])
+async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(released: bool) -> None:
+    lines = RunLines([FileLines("/a.py", [Line(1)])])
+    run: Any = SimpleNamespace(lines=lines, changed=lambda: None)
+    nothing: Any = None
+    gate = Gate("run", "secret", "127.0.0.1", 1, (DIRECT,))
+    member = Member(run, gate, nothing, nothing, lambda _: None)
+    control: Any = Control()
+    member._control = control
+    for child in (0, 17):
+        one: Any = SimpleNamespace(child=child, was_released=released and child == 0)
+        member._ended(one)
+    member._take({"event": "who", "files": {"/a.py": "/a.py"}})
+    await asyncio.sleep(0)
+    assert ("debug" in control.said) is not released
+    member.close()
