@@ -16,8 +16,8 @@ import {
   RELEASE,
   type Attached,
 } from "../../extension/features/debugging/messages";
-import { ID_OF } from "../../extension/features/clusters/messages";
-import { CHANGED, type PausedWorker } from "../../extension/features/workers/messages";
+import { ID_OF, REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
+import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 
@@ -72,6 +72,8 @@ describe("the debugging feature", () => {
     debug.reset();
     fakes = fakeParts();
     fakes.sidecar.on(ATTACH, (asked) => attached(asked.worker));
+    fakes.sidecar.on(REFRESH_CLUSTERS, () => ({ clusters: [], hints: [], jobs: [], hosts: [] }));
+    fakes.sidecar.on(REFRESH, () => ({ groups: [], paused: 0, held: 0 }));
     registered = register(fakes.parts);
   });
 
@@ -192,6 +194,25 @@ describe("the debugging feature", () => {
     await show(worker("a"));
     assert.equal(await debug.startDebugging(undefined, {}), true);
     assert.equal(debug.sessions[0]?.configuration["worker"], "a");
+  });
+
+  it("asks the clusters before it says that no worker is paused", async () => {
+    const listed = [{ cluster: CLUSTER, title: "T", workers: [worker("a")] }];
+    fakes.sidecar.on(REFRESH, () => ({ groups: listed, paused: 1, held: 0 }));
+    fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));
+    const config = { type: "eagleray", request: "attach", name: "x", cluster: CLUSTER };
+    assert.equal(await debug.startDebugging(undefined, config), true);
+    assert.equal(debug.sessions[0]?.configuration["worker"], "a");
+    assert.deepEqual(editor.asked, []);
+    fakes.sidecar.on(REFRESH, () => {
+      throw new EaglerayError("sidecar-not-started", "It did not start.");
+    });
+    fakes.sidecar.notify(CHANGED, { groups: [], paused: 0, held: 0 });
+    assert.equal(await editor.run("eagleray.attach"), false);
+    assert.deepEqual(
+      editor.asked.map(({ text }) => text),
+      ["It did not start."],
+    );
   });
 
   it("says so when the next one is asked for and none waits", async () => {

@@ -26,7 +26,7 @@ interface ConfigurationProvider {
   resolveDebugConfiguration?(
     folder: undefined,
     config: Record<string, unknown>,
-  ): Record<string, unknown> | undefined;
+  ): Promise<Record<string, unknown> | undefined>;
   resolveDebugConfigurationWithSubstitutedVariables?(
     folder: undefined,
     config: Record<string, unknown>,
@@ -90,7 +90,7 @@ export class FakeDebug {
     let config: Record<string, unknown> | undefined = given;
     for (const provider of this.providers) {
       config = provider.resolveDebugConfiguration
-        ? provider.resolveDebugConfiguration(undefined, config)
+        ? await provider.resolveDebugConfiguration(undefined, config)
         : config;
       if (config === undefined) {
         return false;

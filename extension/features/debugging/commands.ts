@@ -20,9 +20,9 @@ import {
   type Outcome,
   type Workers,
 } from "./messages";
-import { asListed, nextWaiting, standsHere, targetOf, waiting, waits, type Target } from "./model";
+import { asListed, nextWaiting, standsHere, targetOf, waits, type Target } from "./model";
 import { actOn } from "./outcomes";
-import { pickWaiting } from "./pick";
+import { pickWaiting, waitingNow } from "./pick";
 import type { Sessions } from "./sessions";
 import type { Attacher } from "./attacher";
 
@@ -76,7 +76,9 @@ async function targets(
     void vscode.window.showInformationMessage("No worker of this group waits on this machine.");
     return [];
   }
-  const picked = await pickWaiting(waiting(parts.paused.value));
+  const picked = await parts.errors.shown("looking for paused workers", async () =>
+    pickWaiting(await waitingNow(parts)),
+  );
   return picked ? [picked] : [];
 }
 
@@ -114,6 +116,10 @@ async function attach(
 }
 
 async function attachNext(parts: Parts, attacher: Attacher, sessions: Sessions): Promise<boolean> {
+  const listed = await parts.errors.shown("looking for paused workers", () => waitingNow(parts));
+  if (listed === undefined) {
+    return false;
+  }
   const next = nextWaiting(parts.paused.value, sessions.last);
   if (!next) {
     void vscode.window.showInformationMessage("No worker is paused.");

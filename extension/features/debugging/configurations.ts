@@ -11,7 +11,7 @@ import type { AdapterFactory } from "./adapter_factory";
 import { attachRequest } from "./attach_request";
 import type { Attached } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
-import { pickWaiting } from "./pick";
+import { pickWaiting, waitingNow } from "./pick";
 
 type Configuration = vscode.DebugConfiguration;
 
@@ -28,14 +28,18 @@ export class Configurations implements vscode.DebugConfigurationProvider {
   ) {}
 
   /** F5 without a launch.json: attaches to a paused worker if there is one; else says what would start a program. */
-  resolveDebugConfiguration(
+  async resolveDebugConfiguration(
     _folder: vscode.WorkspaceFolder | undefined,
     config: Configuration,
-  ): Configuration | undefined {
+  ): Promise<Configuration | undefined> {
     if (config.type) {
       return config;
     }
-    if (waiting(this.parts.paused.value).length > 0) {
+    const listed = await this.parts.errors.shown("attaching", () => waitingNow(this.parts));
+    if (listed === undefined) {
+      return undefined;
+    }
+    if (listed.length > 0) {
       return { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" };
     }
     // The editor itself says nothing of a configuration that is given up.
@@ -98,12 +102,11 @@ export class Configurations implements vscode.DebugConfigurationProvider {
       return { cluster: this.clusterOf(worker), worker };
     }
     if (!cluster) {
-      return await pickWaiting(waiting(this.parts.paused.value));
+      return await pickWaiting(await waitingNow(this.parts));
     }
     // The list has the ids of clusters; a person writes an address as they like.
     const { cluster: id } = await this.parts.sidecar.request(ID_OF, { cluster });
-    const listed = waiting(this.parts.paused.value);
-    return await pickWaiting(listed.filter((one) => one.cluster === id));
+    return await pickWaiting(await waitingNow(this.parts, (one) => one.cluster === id));
   }
 
   private clusterOf(worker: string): string {
