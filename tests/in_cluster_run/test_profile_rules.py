@@ -96,6 +96,37 @@ def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
     assert not Wishes(Settings({})).adopts(given)
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        # As RLinf starts its workers.
+        (
+            "nsys profile --trace=cuda -o '/logs/w_%p' /venv/bin/python",
+            "nsys profile --wait=primary --trace=cuda -o '/logs/w_%p' /venv/bin/python",
+        ),
+        (
+            "/opt/nsys profile --wait=primary -o x python",
+            "/opt/nsys profile --wait=primary -o x python",
+        ),
+        # What it is told stays; and what is not nsys is nothing of ours.
+        ("nsys profile --wait all -o x python", None),
+        ("uv run --with nsys profile", None),
+        ("/opt/nsys-wrapper profile python", None),
+        ("nsys launch python", None),
+        (None, None),
+    ],
+)
+def test_a_program_that_is_nsys_itself_stays_and_its_reports_are_taken(
+    program: str | None, expected: str | None
+) -> None:
+    given = {"py_executable": program, "env_vars": {"A": "1"}}
+    said = Wishes(settings()).of_actor("m", "Reward", "", given)
+    assert (said is not None) == (expected is not None)
+    extended = with_wish(given, said or "x")
+    assert extended["py_executable"] == (expected or program)
+    assert with_wish(given, "")["py_executable"] == program
+
+
 def test_ray_keeps_a_nsight_that_is_copied() -> None:
     """Its own kind of runtime_env has it under another name than the one by which it was said."""
     from eagleray.in_cluster.run.creations import parsed
@@ -222,6 +253,20 @@ def test_which_reports_the_nsys_of_a_framework_has_written(tmp_path: Path) -> No
         (tmp_path / name).touch()
     found = nsys_around.reports_of(str(tmp_path / "w[_12"))
     assert [Path(one).name for one in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
+
+
+def test_which_words_are_those_of_nsys() -> None:
+    words = [
+        "nsys",
+        "profile",
+        "--python-sampling=true",
+        "-o",
+        "x",
+        "/venv/bin/python3",
+        "-u",
+        "a.py",
+    ]
+    assert nsys_around.words_of_nsys(words) == words[1:5]
 
 
 def test_a_process_with_no_nsys_round_it() -> None:

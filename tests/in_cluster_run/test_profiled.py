@@ -165,15 +165,24 @@ def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Pat
     assert calls_in(reports / name, "fsync", tmp_path) == 6
 
 
-def test_a_framework_that_asks_ray_for_nsys_keeps_it(cluster: RayCluster, tmp_path: Path) -> None:
-    words = ["framework"]
+def test_frameworks_that_have_nsys_themselves_keep_it(cluster: RayCluster, tmp_path: Path) -> None:
+    """By Ray's `nsight`, or as the program of the worker; the reports of both are taken."""
+    words = ["framework", str(tmp_path / "of-framework")]
     with profiled(cluster, tmp_path, words, workers=["Nobody"], when="on-demand") as run:
-        run.ends_with("policy: plain job own", "framework: recorded job framework")
-        wait_for(
-            "its end", lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"]
+        run.ends_with(
+            "policy: plain job own",
+            "framework: recorded job framework",
+            "around: recorded job around 3",
         )
-    (known,) = statuses(tmp_path).values()
-    assert known["problem"] == "" and known["said"].endswith("is that of its framework")
-    (name,) = known["reports"]
-    assert json.loads((tmp_path / "reports" / f"{name}.json").read_text())["problem"] == ""
-    assert calls_in(tmp_path / "reports" / name, "fsync", tmp_path) == 4
+        wait_for(
+            "their end",
+            lambda: [one["state"] for one in statuses(tmp_path).values()] == ["ended"] * 2,
+        )
+    counts = {"Framework": 4, "around": 3}
+    for name, known in statuses(tmp_path).items():
+        assert known["problem"] == "" and known["said"].endswith("is that of its framework")
+        (report,) = known["reports"]
+        entry = json.loads((tmp_path / "reports" / f"{report}.json").read_text())
+        assert entry["problem"] == ""
+        assert calls_in(tmp_path / "reports" / report, "fsync", tmp_path) == counts[name]
+    assert len(list(tmp_path.glob("of-framework_*.nsys-rep"))) == 1

@@ -87,6 +87,14 @@ def main() -> None:
     if "framework" in sys.argv:
         framework: Any = Framework.remote()
         print("framework:", ray.get(framework.told.remote()), flush=True)
+        around = (
+            f"nsys profile -t osrt -s none --cpuctxsw=none -o '{sys.argv[2]}_%p' {sys.executable}"
+        )
+        own = {"py_executable": around, "env_vars": {"OF_ACTOR": "around"}}
+        wrapped: Any = PolicyWorker.options(name="around", runtime_env=own).remote()
+        synced = ray.get(wrapped.sync.remote(3))
+        print("around:", ray.get(wrapped.told.remote()), synced, flush=True)
+        return
     if sys.argv[1:] and sys.argv[1] == "family":
         controller: Any = Controller.remote()
         names = ("controller", "rollout", "inner", "reward", "task")

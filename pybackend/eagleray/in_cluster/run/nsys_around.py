@@ -45,8 +45,13 @@ def is_nsys(word: str) -> bool:
 
 def words_of_nsys(words: list[str]) -> list[str]:
     """Those before the worker's own command, which begins with an interpreter."""
-    end = next((at for at, word in enumerate(words) if "python" in os.path.basename(word)), None)
+    end = next((at for at, word in enumerate(words) if is_interpreter(word)), None)
     return words[1:end]
+
+
+def is_interpreter(word: str) -> bool:
+    """Not an option that has the word in it, such as `--python-sampling`."""
+    return word[:1] != "-" and "python" in os.path.basename(word)
 
 
 def session_of(front: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from .matching import names_of
 from .profile_settings import BY_FRAMEWORK, VARIABLE, wish
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 
 # Under this key Ray keeps what a program says as `nsight` in a runtime_env.
 NSIGHT = "_nsight"
+# Others say it themselves, before the interpreter.
+PROGRAM = "py_executable"
 # Else nsys also waits for the processes that the worker leaves behind, and so for the one that waits for nsys.
 WAITS_FOR_WORKER = {"wait": "primary"}
+_NSYS_PROFILE = re.compile(r"\s*(?:\S*/)?nsys\s+profile(?=\s)")
+_WAITS = re.compile(r"\s--wait[= ]\s*(\S+)")
 
 
 class Wishes:
@@ -42,7 +47,7 @@ class Wishes:
 
     def adopts(self, given: Any) -> bool:
         """Whether its framework has asked Ray for nsys, whose reports are gathered as well."""
-        return self._profile is not None and bool(given) and NSIGHT in given
+        return self._profile is not None and bool(given) and (NSIGHT in given or _is_under(given))
 
     def means(self, names: list[str]) -> bool:
         return self._profile is not None and bool(self._profile.pattern(names))
@@ -54,7 +59,18 @@ def with_wish(runtime_env: Mapping[str, Any] | None, said: str) -> dict[str, Any
     known["env_vars"] = {**dict(known.get("env_vars") or {}), VARIABLE: said}
     if said and known.get(NSIGHT):
         known[NSIGHT] = {**options_of(known[NSIGHT]), **WAITS_FOR_WORKER}
+    elif said and _is_under(known) and not _WAITS.search(known[PROGRAM]):
+        known[PROGRAM] = _NSYS_PROFILE.sub(r"\g<0> --wait=primary", known[PROGRAM], count=1)
     return known
+
+
+def _is_under(runtime_env: Mapping[str, Any]) -> bool:
+    """Whether its program is nsys; not one that has been told to wait for others, too."""
+    text = runtime_env.get(PROGRAM)
+    if not isinstance(text, str) or not _NSYS_PROFILE.match(text):
+        return False
+    waits = _WAITS.search(text)
+    return waits is None or waits[1] == "primary"
 
 
 def options_of(nsight: Any) -> dict[str, Any]:
