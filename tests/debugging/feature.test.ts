@@ -203,6 +203,9 @@ describe("the debugging feature", () => {
     const config = { type: "eagleray", request: "attach", name: "x", cluster: CLUSTER };
     assert.equal(await debug.startDebugging(undefined, config), true);
     assert.equal(debug.sessions[0]?.configuration["worker"], "a");
+    fakes.sidecar.notify(CHANGED, { groups: [], paused: 0, held: 0 });
+    await debug.startDebugging(undefined, { ...config, cluster: undefined, worker: "p-a" });
+    assert.equal(debug.sessions[1]?.configuration["cluster"], CLUSTER);
     assert.deepEqual(editor.asked, []);
     fakes.sidecar.on(REFRESH, () => {
       throw new EaglerayError("sidecar-not-started", "It did not start.");

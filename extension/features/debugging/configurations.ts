@@ -99,7 +99,7 @@ export class Configurations implements vscode.DebugConfigurationProvider {
       return { cluster, worker };
     }
     if (worker) {
-      return { cluster: this.clusterOf(worker), worker };
+      return { cluster: await this.clusterOf(worker), worker };
     }
     if (!cluster) {
       return await pickWaiting(await waitingNow(this.parts));
@@ -109,8 +109,9 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     return await pickWaiting(await waitingNow(this.parts, (one) => one.cluster === id));
   }
 
-  private clusterOf(worker: string): string {
-    const listed = waiting(this.parts.paused.value).filter(
+  private async clusterOf(worker: string): Promise<string> {
+    const listed = await waitingNow(
+      this.parts,
       (one) => one.worker_id.startsWith(worker) || one.name === worker,
     );
     const named = new Set(listed.map((one) => one.cluster));
