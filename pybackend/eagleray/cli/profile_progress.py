@@ -47,4 +47,5 @@ def summary(seen: Profiled | None) -> str:
     missing = seen.expected - seen.gathered
     lost = f"; {missing} did not come" if missing > 0 else ""
     reports = "1 report" if seen.gathered == 1 else f"{seen.gathered} reports"
-    return f"{reports} in {seen.folder}{lost}"
+    warning = ". Who gets one also gets its node's environment, tokens included"
+    return f"{reports} in {seen.folder}{lost}{warning if seen.gathered else ''}"
