@@ -43,7 +43,8 @@ try {
   endWithRun(() => results.failures > 0 && console.log(server.logs()));
   const browser = await launch();
   endWithRun(() => browser.close());
-  page = await openPage(browser, "about:blank");
+  // Nobody looks at this window, and a small one is painted sooner.
+  page = await openPage(browser, "about:blank", { viewport: { width: 800, height: 600 } });
   await listen(page);
   await page.goto(server.url(workspace, { testsPath: path.join(out, "index.js") }), {
     timeout: 120_000,
