@@ -43,20 +43,22 @@ export async function makeEnvironment(name, log = console.log) {
     writeFileSync(installed, mark);
   }
   if (!isDone(compiled)) {
-    await compile(name);
+    const ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    await compile(name, (await must(interpreter(name), ["-I", "-c", ask])).trim());
     writeFileSync(compiled, mark);
   }
+  if (wanted.editable) await compile(name, join(root, "pybackend"));
   return interpreter(name);
 }
 
 /**
  * uv leaves this to each process: where Python may not write it (PYTHONDONTWRITEBYTECODE), every process of Ray
- * would compile a thousand files anew.  Files that belong to another Python fail, and nobody imports them.
+ * would compile a thousand files anew.  Files that belong to another Python fail, and nobody imports them; nor
+ * does anybody import the tests of libraries, a quarter of all.
  */
-async function compile(name) {
-  const ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
-  const folder = (await must(interpreter(name), ["-I", "-c", ask])).trim();
-  await run(interpreter(name), ["-m", "compileall", "-qq", "-j", "0", folder]);
+async function compile(name, folder) {
+  const words = ["-m", "compileall", "-qq", "-j", "0", "-x", "/site-packages/.*/tests/", folder];
+  await run(interpreter(name), words);
 }
 
 /** Installs what its lock file names; false where the Python for it is missing and it may be. */

@@ -15,8 +15,10 @@ from tests.sidecar.stdio_client import StdioClient, sidecar
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
 
+POLICIES = {f"policy-{rank}" for rank in range(4)}
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def training(cluster: RayCluster) -> Iterator[Program]:
     """Four policy workers stand in each of five steps; a nested task and a failed worker stand once."""
     program = cluster.run("rl_training/train.py", "--steps", "5")
@@ -29,17 +31,31 @@ def training(cluster: RayCluster) -> Iterator[Program]:
 
 @pytest.fixture
 async def panel(cluster: RayCluster, training: Program) -> AsyncIterator[StdioClient]:
+    """A sidecar and an adapter of the test's own, that see the policy workers stand in some step."""
     with temporary_home() as home:
         async with sidecar(**cluster.eagleray_env(home)) as client:
             await client.initialize()
             await client.result(workers.WATCH, {"visible": True})
-            await client.heard(workers.CHANGED, lambda value: value["paused"] >= 6)
+            await client.heard(workers.CHANGED, lambda value: by_name(value).keys() >= POLICIES)
             yield client
 
 
-async def rows(panel: StdioClient) -> dict[str, dict[str, Any]]:
-    snapshot = await panel.result(workers.REFRESH)
+def by_name(snapshot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for group in snapshot["groups"] for row in group["workers"]}
+
+
+async def rows(panel: StdioClient) -> dict[str, dict[str, Any]]:
+    return by_name(await panel.result(workers.REFRESH))
+
+
+async def let_go_elsewhere(panel: StdioClient, cluster: RayCluster) -> int:
+    """Continues by their rows what stands beside the policy workers; says how many these are."""
+    seen = await rows(panel)
+    elsewhere = [row["worker_id"] for name, row in seen.items() if name not in POLICIES]
+    named = {"cluster": cluster.address, "worker_ids": elsewhere}
+    outcome = await panel.result(debugging.CONTINUE, named)
+    assert outcome == {"done": len(elsewhere), "failures": []}
+    return len(elsewhere)
 
 
 async def ended(program: Program) -> str:
@@ -47,32 +63,17 @@ async def ended(program: Program) -> str:
     return program.output()
 
 
-async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
-    panel: StdioClient, cluster: RayCluster, training: Program
-) -> None:
-    by_name = await rows(panel)
-    named = {"cluster": cluster.address, "worker_ids": [by_name["policy-2"]["worker_id"]]}
-    assert await panel.result(debugging.IGNORE, named) == {"done": 1, "failures": []}
-    (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
-    assert rule["path"].endswith("policy.py")
-    # The others of the group go by themselves; what stands elsewhere is let go by its row.
-    policies = {by_name[f"policy-{rank}"]["worker_id"] for rank in range(4)}
-    elsewhere = [row["worker_id"] for row in by_name.values() if row["worker_id"] not in policies]
-    outcome = await panel.result(
-        debugging.CONTINUE, {"cluster": cluster.address, "worker_ids": elsewhere}
-    )
-    assert outcome == {"done": len(elsewhere), "failures": []}
-    assert "step 4:" in await ended(training)
-
-
 async def test_continue_all_others_leaves_one_that_is_attached_then(
     panel: StdioClient, cluster: RayCluster, training: Program
 ) -> None:
+    panel.notifications.clear()
+    assert await let_go_elsewhere(panel, cluster) == 2
+    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 4)
     left = (await rows(panel))["policy-1"]["worker_id"]
     named = {"cluster": cluster.address, "worker_ids": [left]}
     panel.notifications.clear()
     outcome = await panel.result(debugging.CONTINUE_OTHERS, named)
-    assert outcome == {"done": 5, "failures": []}
+    assert outcome == {"done": 3, "failures": []}
     await panel.heard(workers.CHANGED, lambda value: value["paused"] == 1 and value["held"] == 0)
     waiting = [row for row in (await rows(panel)).values() if row["state"] == "paused"]
     assert [row["worker_id"] for row in waiting] == [left]
@@ -86,3 +87,16 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
     released = {"cluster": cluster.address, "worker_ids": [attached["worker_id"]]}
     assert await panel.result(debugging.RELEASE, released) == {"done": 1, "failures": []}
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 0)
+
+
+async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
+    panel: StdioClient, cluster: RayCluster, training: Program
+) -> None:
+    worker = (await rows(panel))["policy-2"]["worker_id"]
+    named = {"cluster": cluster.address, "worker_ids": [worker]}
+    assert await panel.result(debugging.IGNORE, named) == {"done": 1, "failures": []}
+    (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
+    assert rule["path"].endswith("policy.py")
+    # The others of the group go by themselves.
+    await let_go_elsewhere(panel, cluster)
+    assert "step 4:" in await ended(training)
