@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import json
 import subprocess
 import sys
 import zipfile
@@ -73,22 +71,15 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
     assert raised.value.code == "unknown-run"
 
 
-def test_a_full_disk_leaves_no_pieces_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = Records(tmp_path).create(PLAN, ended(1.0))
-    before = sorted(record.folder.iterdir())
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
-        patched.setattr(json, "dump", full)
-        record.write_state(ended(2.0))
-    assert sorted(record.folder.iterdir()) == before and record.state() == ended(1.0)
+def test_what_a_full_disk_does_not_take_ends_nothing() -> None:
     output = Output(Path("/dev/full"))
     output.write(b"is lost")
     output.close()
+
+
+async def test_a_run_that_never_began_has_printed_nothing(tmp_path: Path) -> None:
+    over = iter((False, True))
+    assert [one async for one in follow(tmp_path / "output.log", lambda: next(over))] == []
 
 
 async def test_output_without_end_keeps_its_end(tmp_path: Path) -> None:

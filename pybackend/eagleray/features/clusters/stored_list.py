@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from eagleray.common.whole_file import replace_text
 
 VERSION = 1
 
@@ -53,15 +53,5 @@ class StoredList:
             self._write([one for one in known if one != text])
 
     def _write(self, texts: list[str]) -> None:
-        """Writes a new file and puts it in the place of the old one: a reader sees one or the other."""
         value = {"version": VERSION, self._name: [{self._key: text} for text in texts]}
-        handle, name = tempfile.mkstemp(prefix=f".{self._file.name}.", dir=self._file.parent)
-        new = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1)
-                file.write("\n")
-            new.replace(self._file)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
+        replace_text(self._file, json.dumps(value, indent=1) + "\n")

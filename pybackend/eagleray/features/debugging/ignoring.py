@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from eagleray.adapter.protocol import AttachParams, IgnoreParams
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
+from eagleray.common.whole_file import replace_text
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
 
 # How many workers are let by at a time.
@@ -106,10 +105,7 @@ class Ignoring:
 
     def _keep(self, rules: list[Rule]) -> None:
         plain = [asdict(rule) for rule in rules]
-        descriptor, name = tempfile.mkstemp(dir=self._file.parent, prefix=self._file.name)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            json.dump(plain, out)
-        Path(name).replace(self._file)
+        replace_text(self._file, json.dumps(plain))
 
 
 def _may_concern(target: Target, rules: list[Rule]) -> bool:

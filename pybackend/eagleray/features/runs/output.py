@@ -61,6 +61,10 @@ class Output:
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
     """All that is there and then what is appended, until the run is over and everything was said."""
+    while not _has_begun(path):
+        if is_over():
+            return
+        await asyncio.sleep(LOOK_S)
     with path.open("rb", buffering=0) as file:
         _to_first_data(file.fileno())
         while True:
@@ -72,6 +76,11 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
             if last:
                 return
             await asyncio.sleep(LOOK_S)
+
+
+def _has_begun(path: Path) -> bool:
+    """A run whose keeper never began has printed nothing."""
+    return path.exists()
 
 
 def _to_first_data(fd: int) -> None:

@@ -8,7 +8,6 @@ import logging
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common.run_errors import unknown_run
+from eagleray.common.whole_file import replace_text
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs import state as states
 from eagleray.features.runs.plan import RunPlan
@@ -152,13 +152,4 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    fd, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    made = Path(name)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-        made.replace(path)
-    except BaseException:
-        # A keeper tries again and again while a disk is full.
-        made.unlink(missing_ok=True)
-        raise
+    replace_text(path, json.dumps(value))

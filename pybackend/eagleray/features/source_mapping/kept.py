@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 from pathlib import Path
 
 from eagleray.adapter.protocol import Mapping
+from eagleray.common.whole_file import replace_text
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +47,4 @@ class KeptMappings:
             cluster: [{"remote": one.remote, "local": one.local} for one in of_cluster]
             for cluster, of_cluster in mappings.items()
         }
-        descriptor, name = tempfile.mkstemp(dir=self._file.parent, prefix=self._file.name)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            json.dump(plain, out, indent=1)
-        Path(name).replace(self._file)
+        replace_text(self._file, json.dumps(plain, indent=1))

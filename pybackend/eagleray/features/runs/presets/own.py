@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from eagleray.common.errors import EaglerayError
 from eagleray.common.preset_errors import bad_preset, presets_not_kept, unknown_preset
 from eagleray.common.redact import SECRET_NAME
+from eagleray.common.whole_file import replace_text
 from eagleray.features.runs.presets.options import ANSWERS
 
 FORMAT = 1
@@ -153,7 +152,6 @@ class OwnPresets:
         return self._folder / f"{hashlib.sha256(workspace.encode()).hexdigest()[:16]}.json"
 
     def _write(self, workspace: str, presets: list[Preset]) -> None:
-        """Writes a new file and puts it in the place of the old one: a reader sees one or the other."""
         value = {
             "version": FORMAT,
             "workspace": workspace,
@@ -161,10 +159,7 @@ class OwnPresets:
         }
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".presets.", dir=self._folder)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(value, file, indent=1)
-            Path(name).replace(self._file(workspace))
+            replace_text(self._file(workspace), json.dumps(value, indent=1))
         except OSError as error:
             raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error
 

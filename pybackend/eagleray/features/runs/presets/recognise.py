@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -106,7 +106,3 @@ def metadata_version(text: str) -> str:
 
 def _runs(table: Table, module: str) -> bool:
     return any(fnmatchcase(module, pattern) for pattern in table.modules)
-
-
-def packages(found: Iterable[Table]) -> frozenset[str]:
-    return frozenset(table.package for table in found if table.package)
