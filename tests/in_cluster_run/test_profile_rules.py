@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from eagleray.in_cluster.run import (
+    gate,
     node_reports,
     nsys_around,
     nsys_finding,
@@ -267,6 +268,18 @@ def test_which_words_are_those_of_nsys() -> None:
         "a.py",
     ]
     assert nsys_around.words_of_nsys(words) == words[1:5]
+
+
+def test_the_nsys_of_a_framework_does_not_record_our_watcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environs: list[dict[str, str]] = []
+    monkeypatch.setattr(gate, "spawn", lambda *words: environs.append(words[-1]))
+    monkeypatch.setenv("LD_PRELOAD", "/opt/nsys/injection.so")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
+    nsys_start._start_watcher(str(tmp_path), {})
+    (environ,) = environs
+    assert "LD_PRELOAD" not in environ and environ["LD_LIBRARY_PATH"] == "/opt/python/lib"
 
 
 def test_a_process_with_no_nsys_round_it() -> None:

@@ -212,7 +212,9 @@ def _start_watcher(folder: str, told: dict[str, Any]) -> str:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
         listener.listen(16)
-        spawn("nsys_watcher", [folder, str(listener.fileno())], [listener.fileno()], os.environ)
+        # An nsys of the framework's would record it, too, and show it among the worker's own calls.
+        environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        spawn("nsys_watcher", [folder, str(listener.fileno())], [listener.fileno()], environ)
     return address
 
 
