@@ -1,15 +1,4 @@
-// Which suite runs next: what only reads before all else, the lab beside it, of the others the most costly first.
-import { availableParallelism } from "node:os";
-
-/**
- * What runs side by side, each with the lanes of which it takes suites, the first one that has any.  The lab
- * mostly waits; where there are two processors, a third that computes takes from the others more than it gives.
- */
-const BESIDE = [
-  ["first", "common"],
-  ["common"],
-  availableParallelism() > 2 ? ["lab", "common"] : ["lab"],
-];
+// Which suite runs next: what only reads before all else, the lab beside the others, of these the most costly first.
 
 /** Hands out suites, each once; `ready` has a promise for everything that they need. */
 export class Lanes {
@@ -26,13 +15,19 @@ export class Lanes {
     }
   }
 
-  /** Runs them all by `runSuite`, and gives back those that were not begun when `isOver` was true. */
+  /**
+   * Runs them all by `runSuite`, and gives back those that were not begun when `isOver` was true.
+   * While those of "first" run, one other does, for what is installed meanwhile computes as well.  The lab mostly
+   * waits; and at its end as many suites run as keep two processors busy, since each of them waits a while, too.
+   */
   async run(runSuite, isOver) {
-    const work = async (lanes) => {
+    const work = async (...lanes) => {
       for (let suite; (suite = await this.#next(lanes, isOver)) !== undefined;)
         await runSuite(suite);
     };
-    await Promise.all(BESIDE.map(work));
+    const first = work("first");
+    const later = [["common"], ["lab", "common"]].map((lanes) => first.then(() => work(...lanes)));
+    await Promise.all([work("common"), ...later]);
     return this.#waiting;
   }
 

@@ -45,8 +45,8 @@ async function makeVsix(log) {
 }
 
 /**
- * `lane` says what a suite runs beside (lanes.mjs): "first" comes before all others, those in "common" are two at a
- * time, the most costly first so that none of them is alone at the end, and there is one lab.
+ * `lane` says what a suite runs beside (lanes.mjs): those in "first" come before the others, there is one "lab", and
+ * those in "common" stand here with the most costly first, so that none of them is alone at the end.
  * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
  * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
  */
@@ -90,7 +90,7 @@ export const suites = [
   editor("keyboard", OLDEST),
   // The lab mostly waits: for links that are cut, connections that are given up.
   pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15 }),
-  pytest("lab Ray", ["python", "lab"], "lab_ray", { lane: "lab", minutes: 15 }),
+  pytest("lab Ray", ["python", "lab", "nsys"], "lab_ray", { lane: "lab", minutes: 15 }),
   editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
 ];
 
