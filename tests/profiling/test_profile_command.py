@@ -180,8 +180,11 @@ def test_the_preview_says_which_classes_fit() -> None:
         ("nemo.VllmWorker", 0, "Vllm*"),
         ("Reward", 1, ""),
     ]
-    assert preview_lines(seen)[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
-    assert "None of the 2 classes" in preview_lines(preview(actors[3:4] + actors[:1], ["x"]))[0]
+    assert preview_lines(seen, ())[0] == "DTensorPolicyWorker fits *Policy* (1 live now)"
+    nobody = preview(actors[3:4] + actors[:1], ["x"])
+    (line,) = preview_lines(nobody, ("x",))
+    assert "None of the 2 classes" in line
+    assert "Ray does not say" in preview_lines(nobody, ("x", "trainer.*"))[1]
 
 
 def test_a_profiled_run_on_the_wire() -> None:

@@ -146,6 +146,9 @@ async def test_what_the_command_says_of_files_that_are_none(tmp_path: Path, own_
     both = await eagleray("report", "x", "--json", "--markdown")
     assert both.code == 2
     assert "choose one of" in both.err
+    unknown = await eagleray("report", "x", "--sort", "name")
+    assert unknown.code == 2
+    assert "no table has a column name; there are avg, begin, " in unknown.err
 
 
 async def test_without_nsys_the_command_says_what_to_do(

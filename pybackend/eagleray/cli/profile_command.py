@@ -11,12 +11,14 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.preview import SeenClass
 from eagleray.features.runs.plan import ProfilePlan
-from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.profile_plan import check_seconds, checked
 from eagleray.sidecar.parts import Parts
 
 
 async def profile(parts: Parts, asked: argparse.Namespace) -> int:
     if asked.record:
+        if asked.seconds:
+            check_seconds(asked.seconds)
         count = await parts.profiling.record(asked.record, [], asked.seconds)
         _say(f"{count} workers were asked to record; --stop or --seconds ends it.")
         return 0
@@ -74,11 +76,11 @@ async def _preview(parts: Parts, cluster: str, patterns: tuple[str, ...]) -> Non
     except EaglerayError as error:
         _say(str(error))
         return
-    for line in preview_lines(seen):
+    for line in preview_lines(seen, patterns):
         _say(line)
 
 
-def preview_lines(seen: list[SeenClass]) -> list[str]:
+def preview_lines(seen: list[SeenClass], patterns: tuple[str, ...]) -> list[str]:
     """The classes that fit, and how many do not."""
     fitting = [one for one in seen if one.matched_by]
     lines = [
@@ -88,6 +90,11 @@ def preview_lines(seen: list[SeenClass]) -> list[str]:
     others = len(seen) - len(fitting)
     if seen and not fitting:
         lines.append(f"None of the {others} classes that the cluster has seen fits.")
+        if any("." in one for one in patterns):
+            # Its table of actors names classes alone.
+            lines.append(
+                "Of which module they are Ray does not say; one that fits by it is recorded."
+            )
     return lines
 
 

@@ -20,7 +20,10 @@ def add_report(report: argparse.ArgumentParser) -> None:
         help=f"print one of {', '.join(TABLES)}",
     )
     report.add_argument(
-        "--sort", metavar="COLUMN", default="", help="by this column: total, count, p50, max, name…"
+        "--sort",
+        metavar="COLUMN",
+        default="",
+        help="by this column: total, count, p50, max, kernel, range…",
     )
     report.add_argument("--ascending", action="store_true", help="the smallest first")
     report.add_argument("--search", metavar="TEXT", default="", help="only rows with this text")
@@ -33,7 +36,17 @@ def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about the arguments."""
     if sum(map(bool, (asked.markdown, asked.csv, asked.json))) > 1:
         return "report: choose one of --markdown, --csv and --json"
-    return ""
+    return _wrong_column(asked.sort) if asked.sort else ""
+
+
+def _wrong_column(name: str) -> str:
+    # Other commands have no need of tables.
+    from eagleray.features.profiling.reading.tables import SHAPES
+
+    known = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
+    if name in known:
+        return ""
+    return f"report: no table has a column {name}; there are {', '.join(known)}"
 
 
 def _count(text: str) -> int:

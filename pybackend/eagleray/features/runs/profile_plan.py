@@ -33,8 +33,8 @@ def checked(profile: ProfilePlan) -> ProfilePlan:
         )
     if profile.when == "steps":
         _check_steps(profile.steps)
-    if profile.when == "seconds" and not 0 < profile.seconds <= _LONGEST_S:
-        raise bad_profile("a recording lasts more than 0 s and a day at most", "Say how many.")
+    if profile.when == "seconds":
+        check_seconds(profile.seconds)
     if not _TRACE.fullmatch(profile.trace):
         raise bad_profile(f"{profile.trace!r} is no list of traces", "Write `cuda,nvtx,osrt`.")
     for name, value in profile.options.items():
@@ -42,6 +42,12 @@ def checked(profile: ProfilePlan) -> ProfilePlan:
             raise bad_profile(f"nsys is not given the option {name!r}", "Leave it out.")
     output = str(Path(profile.output).expanduser().absolute()) if profile.output else ""
     return evolve(profile, workers=workers, output=output)
+
+
+def check_seconds(seconds: float) -> None:
+    """Raises `bad-profile` for what is no length of a recording."""
+    if not 0 < seconds <= _LONGEST_S:
+        raise bad_profile("a recording lasts more than 0 s and a day at most", "Say how many.")
 
 
 def _check_steps(steps: str) -> None:
