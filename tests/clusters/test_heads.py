@@ -169,6 +169,8 @@ async def test_a_pending_job_is_not_waited_for_when_nobody_wants_to(world: World
     assert (await world.refusal(wait=False)).code == "job-waits"
     world.site.change(word="RUNNING", nodelist="node-9", ran="0:01")
     assert (await world.refusal(wait=False)).code == "no-ray-in-job"
+    world.site.change(nodelist="", ran="1:00:00")
+    assert (await world.refusal(wait=False)).code == "no-ray-in-job"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
+from eagleray.adapter.protocol import Ran
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
 from eagleray.clients.slurm import Slurm
@@ -51,6 +53,19 @@ async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) 
     world.jobs.remove_host("login")
     assert world.jobs.all() == []
     assert StoredHosts(tmp_path / "hosts.json").hosts() == []
+
+
+async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
+    world.site.jobs, run = [FakeJob()], world.site.run
+
+    async def forgets(ssh: str, argv: list[str], *more: Any) -> Ran:
+        if "squeue" not in argv:
+            world.jobs.remove_host("login")
+        return await run(ssh, argv, *more)
+
+    world.jobs._slurm._commands._over_ssh = forgets
+    await world.jobs.add_host("login")
+    assert world.jobs.all() == [] and world.jobs.hosts() == []
 
 
 async def test_a_host_that_fails_is_not_stored(world: Around) -> None:

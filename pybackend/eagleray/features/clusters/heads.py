@@ -85,6 +85,8 @@ class Heads:
             if head is not None:
                 log.info("job %s: head on %s, port %d", job, head.node, head.port)
                 return head
+            if not starting:
+                raise no_ray_in_job(job)
             say(f"Job {job} runs; waiting for its Ray")
             await self._sleep(STARTING_S)
 

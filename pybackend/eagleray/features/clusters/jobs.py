@@ -250,6 +250,9 @@ class Jobs:
         except EaglerayError as error:
             log.info("nodes on %s: %s", host or "this machine", error)
             return
+        if host not in self._jobs:
+            # It was forgotten meanwhile.
+            return
         before = dict(self._jobs[host])
         taken: set[str] = set()
         # Of two jobs that share a node the smaller one that has all of a Ray's nodes is the likelier.
