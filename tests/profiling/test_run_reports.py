@@ -124,6 +124,34 @@ async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker
     assert [one.entry.source for one in look.reports] == [NAME]
 
 
+class Silent:
+    """A cluster of which nothing is heard, however often it is asked."""
+
+    asked = 0
+
+    async def nodes(self) -> list[object]:
+        self.asked += 1
+        raise EaglerayError("cluster-unreachable", "nobody answers")
+
+
+async def test_who_is_silent_makes_nobody_else_lose_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_reports, "GONE_S", 0.0)
+    there, silent = tmp_path / "there", Silent()
+    there.mkdir()
+    (there / STATUS).write_bytes(status("writing"))
+    made = reports(there, tmp_path / "here", Nsys(), lambda: ("c", silent))  # type: ignore[arg-type, return-value]
+    finishing = asyncio.create_task(made.finish())
+    await until(lambda: silent.asked > 9 or finishing.done())
+    assert not finishing.done()
+    put(there, NAME, b"one")
+    (there / STATUS).write_bytes(status("armed", reports=[NAME]))
+    await finishing
+    await made.close()
+    assert (tmp_path / "here" / NAME).read_bytes() == b"one"
+
+
 async def test_the_rest_of_a_run_that_ended_is_waited_for(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()

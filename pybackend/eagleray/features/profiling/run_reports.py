@@ -70,7 +70,8 @@ class RunReports:
         self._looking = Looking()
         self._databases = Databases(gathering.folder)
         self._one_at_a_time = asyncio.Lock()
-        self._look = Look()
+        # All that is known, and what of it was said at the last look.
+        self._look = self._answered = Look()
         self._holding = contextlib.ExitStack()
         self._holds = False
         self._error: EaglerayError | None = None
@@ -145,26 +146,32 @@ class RunReports:
         before, changed = None, loop.time()
         while True:
             await self._once()
-            missing = self._missing()
+            missing = self._missing(self._look)
             if self._error is not None or (is_so(self._look) and not missing):
                 return
             done_bytes = self._gathering.done_bytes + self._databases.done_bytes
             now = (self._look.workers, missing, done_bytes)
             if now != before:
                 before, changed = now, loop.time()
-            if loop.time() - changed > self._patience_s(quiet_s):
+            # Who cannot be asked makes nobody else lose what nsys still writes.
+            others_are_done = is_so(self._answered) and not self._missing(self._answered)
+            if loop.time() - changed > self._patience_s(quiet_s, others_are_done):
                 return
             await asyncio.sleep(SOON_S)
 
-    def _patience_s(self, quiet_s: float) -> float:
-        if not self._look.failures:
+    def _patience_s(self, quiet_s: float, others_are_done: bool) -> float:
+        if not (self._look.failures and others_are_done):
             return quiet_s
         return min(quiet_s, SHARED_S if self._sources.is_shared_far else GONE_S)
 
     async def _give_back(self) -> None:
         """What the nodes of a cluster have written into a folder there takes no room any more once it is here."""
         workers = self._look.workers
-        if self._error or self._missing() or not all(one.state in OVER for one in workers):
+        if (
+            self._error
+            or self._missing(self._look)
+            or not all(one.state in OVER for one in workers)
+        ):
             return
         if workers and not self._gathering.left_out:
             try:
@@ -172,10 +179,10 @@ class RunReports:
             except EaglerayError as error:
                 log.info("%s", error)
 
-    def _missing(self) -> int:
+    def _missing(self, look: Look) -> int:
         """How many reports and databases are worth waiting for."""
-        reports = self._gathering.missing(self._look.reports)
-        databases = self._databases.missing(self._look.databases, self._gathering.entries)
+        reports = self._gathering.missing(look.reports)
+        databases = self._databases.missing(look.databases, self._gathering.entries)
         return len(reports) - len(self._gathering.left_out) + len(databases)
 
     async def _once(self) -> None:
@@ -184,7 +191,7 @@ class RunReports:
                 if not self._holds:
                     self._holding.enter_context(self._gathering.held())
                     self._holds = True
-                look = await self._looking.look(await self._places())
+                look = self._answered = await self._looking.look(await self._places())
                 # A node that does not answer has not lost its workers by that.
                 self._look = _joined(self._look, look) if look.failures else look
                 self._sources.ports(look.agents)
