@@ -53,6 +53,20 @@ def test_a_debugger_that_finds_the_line_later() -> None:
     assert not asked.changed("w1", row(10, id=1))
 
 
+def test_workers_that_are_gone_are_not_counted_beside_those_that_live() -> None:
+    asked = lines(10)
+    for worker in ("w1", "w2"):
+        asked.answered(worker, PATH, [row(10)])
+    asked.forget("w1")
+    assert asked.states()[0].workers == ["w2"]
+    asked.forget("w2")
+    assert asked.states()[0] == LineState(PATH, 10, "verified", workers=["w2"])
+    asked.answered("w3", PATH, [row(12)])
+    assert asked.states()[0] == LineState(PATH, 10, "moved", 12, ["w3"])
+    asked.answered("w2", PATH, [row(10)])
+    assert asked.states()[0].workers == ["w2", "w3"]
+
+
 def test_only_files_that_changed_are_named() -> None:
     asked = RunLines([FileLines("/a", [Line(1)]), FileLines("/b", [Line(1)]), FileLines("/c", [])])
     asked.answered("w1", "/a", [row(1)])

@@ -25,6 +25,7 @@ class RunLines:
         self._files: dict[str, list[Line]] = {}
         self._said: dict[tuple[str, int], dict[str, _Set]] = {}
         self._ids: dict[tuple[str, int], tuple[str, int]] = {}
+        self._gone: set[str] = set()
         self.replace(files)
 
     def replace(self, files: list[FileLines]) -> list[str]:
@@ -68,6 +69,10 @@ class RunLines:
     def forget(self, worker: str) -> None:
         """The worker is gone; what it said of a line stays as long as nobody else says more."""
         self._ids = {key: place for key, place in self._ids.items() if key[0] != worker}
+        self._gone.add(worker)
+        for place, said in self._said.items():
+            self._said[place] = self._of_living(said) or said
+        self._gone &= {one for said in self._said.values() for one in said}
 
     def states(self) -> list[LineState]:
         return [
@@ -81,7 +86,11 @@ class RunLines:
             line if isinstance(line, int) else place[1],
             str(row.get("message") or "")[:200],
         )
-        self._said.setdefault(place, {})[worker] = said
+        self._gone.discard(worker)
+        self._said[place] = {**self._of_living(self._said.get(place, {})), worker: said}
+
+    def _of_living(self, said: dict[str, _Set]) -> dict[str, _Set]:
+        return {worker: one for worker, one in said.items() if worker not in self._gone}
 
     def _state(self, path: str, line: int) -> LineState:
         """1. Nobody has the file: pending.  2. Somebody stops there: verified.  3. On another line: moved."""
