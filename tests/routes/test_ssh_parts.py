@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import ssh_command, ssh_paths
+from eagleray.routes import ssh_askpass, ssh_command, ssh_paths
 from eagleray.routes.asking import Kind
 from eagleray.routes.making import Making
 from eagleray.routes.ssh_askpass import kind, without
+from eagleray.routes.ssh_attempt import Attempt, Failed, Target
 from eagleray.routes.ssh_command import SshOptions
 from eagleray.routes.ssh_process import SshProcess
 from eagleray.routes.ssh_sleep import SleepWatch
@@ -162,6 +163,20 @@ async def test_an_ssh_that_is_given_up_while_it_starts_leaves_no_pipe(short: Pat
         process.stop()
         await process.wait()
         await until(lambda: pipes() == before)
+
+
+async def test_an_attempt_without_a_place_for_its_helper_leaves_no_socket(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> Path:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(ssh_askpass, "_script", full)
+    target = Target("host", short, lambda: SshOptions("true", reuse=False))
+    with pytest.raises(Failed) as failed:
+        await Attempt(target, 60, lambda: None, nobody).run()
+    assert "No space left" in failed.value.error.message
+    assert list(short.iterdir()) == []
 
 
 def test_a_sleep_is_seen_once() -> None:

@@ -103,10 +103,10 @@ class Attempt:
         process = SshProcess(path, True, self._changed)
         argv = ssh_command.master(ssh, target.destination, path, self._limit_s / 2, self.asks, ECHO)
         environment = self._environment()
-        if self._ask is not None:
-            self._askpass = Askpass(target.folder, f"{path.name}-ask", self._ask)
-            environment.update(await self._askpass.start())
         try:
+            if self._ask is not None:
+                self._askpass = Askpass(target.folder, f"{path.name}-ask", self._ask)
+                environment.update(await self._askpass.start())
             process = await self._started(process, argv, environment, self._limit_s)
         finally:
             if self._askpass is not None:
