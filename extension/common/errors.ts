@@ -59,6 +59,14 @@ export function adapterLost(): EaglerayError {
   );
 }
 
+export function noCluster(): EaglerayError {
+  return new EaglerayError(
+    "no-cluster",
+    "There is no cluster that this could be done with.",
+    "Start one, or add one with “Add Cluster…”.",
+  );
+}
+
 /** Whether `error` only says that the person changed their mind. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof EaglerayError && error.code === "cancelled";

@@ -122,6 +122,11 @@ export function workersOf(rows: readonly Row[]): WorkerName[] {
   });
 }
 
+/** The cluster whose own row it is, in whichever view. */
+export function clusterIdOf(row: Row | undefined): string | undefined {
+  return row?.row === "cluster" || row?.row === "empty" ? row.cluster.id : undefined;
+}
+
 /** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
 export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && "row" in value;

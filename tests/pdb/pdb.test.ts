@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/pdb";
 import { LIST, TERMINAL, type PdbSession } from "../../extension/features/pdb/messages";
-import { CHANGED } from "../../extension/features/clusters/messages";
+import { CHANGED, REFRESH } from "../../extension/features/clusters/messages";
 import { type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
@@ -49,8 +49,20 @@ test("the sessions of all clusters are offered, and the chosen one opens in a te
 test("on a cluster’s row only that one is asked; where none waits it is said why", async () => {
   fake.sidecar.on(LIST, () => ({ sessions: [], note: "This Ray uses debugpy." }));
   await editor.run("eagleray.openPdbSession", { row: "cluster", cluster: cluster({ id: "two" }) });
-  assert.deepEqual(fake.sidecar.sentTo(LIST), [{ cluster: "two" }]);
+  await editor.run("eagleray.openPdbSession", { row: "empty", cluster: cluster({ id: "one" }) });
+  assert.deepEqual(fake.sidecar.sentTo(LIST), [{ cluster: "two" }, { cluster: "one" }]);
   assert.equal(editor.asked[0]?.text, "This Ray uses debugpy.");
+});
+
+test("a window that knows of no cluster looks for them first", async () => {
+  fake.sidecar.on(LIST, () => ({ sessions: [], note: "" }));
+  fake.sidecar.notify(CHANGED, clustersOf([]));
+  fake.sidecar.on(REFRESH, () => clustersOf([]));
+  await editor.run("eagleray.openPdbSession");
+  assert.match(editor.asked[0]?.text ?? "", /There is no cluster.*“Add Cluster…”/);
+  fake.sidecar.on(REFRESH, () => clustersOf([cluster({ id: "one" })]));
+  await editor.run("eagleray.openPdbSession");
+  assert.deepEqual(fake.sidecar.sentTo(LIST), [{ cluster: "one" }]);
 });
 
 test("a cluster that does not answer hides none of the others; when none answers it is an error", async () => {

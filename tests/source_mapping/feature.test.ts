@@ -152,6 +152,11 @@ describe("the source-mapping feature", () => {
     ]);
   });
 
+  it("says so when there is no cluster to set a folder for", async () => {
+    await editor.run("eagleray.setLocalFolder");
+    assert.match(editor.asked[0]?.text ?? "", /There is no cluster/);
+  });
+
   it("sets a folder for the worker of a row", async () => {
     const location = { path: "/r/x.py", line: 1, function: "f", local: "" };
     const worker = { cluster: CLUSTER, worker_id: "a", name: "p", location };

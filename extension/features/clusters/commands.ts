@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { hasOwnRoute } from "../../common/cluster_rows";
-import type { Row } from "../../common/rows";
+import { clusterIdOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import type { Store } from "../../common/readable";
 import { VIEWS } from "../../contributions";
@@ -130,7 +130,7 @@ async function clusterOf(
   title: string,
 ): Promise<Cluster | undefined> {
   const [row] = rows;
-  const id = row?.row === "cluster" || row?.row === "empty" ? row.cluster.id : undefined;
+  const id = clusterIdOf(row);
   const known = clusters.find((cluster) => cluster.id === id);
   if (known !== undefined) {
     return known;

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { noCluster } from "../../common/errors";
 import type { Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
@@ -54,8 +55,7 @@ async function chooseHead(parts: Parts): Promise<TerminalRef | undefined> {
   const { clusters } = parts.clusters.value;
   const items = clusters.map(({ id, name }) => ({ label: plain(name), id }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("There is no cluster.");
-    return undefined;
+    throw noCluster();
   }
   const title = "A terminal on the head node of which cluster?";
   const picked = await vscode.window.showQuickPick(items, { title });

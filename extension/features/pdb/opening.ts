@@ -3,8 +3,9 @@
 import * as vscode from "vscode";
 
 import { duration } from "../../common/durations";
+import { noCluster } from "../../common/errors";
 import { dotted } from "../../common/row_texts";
-import type { Row } from "../../common/rows";
+import { clusterIdOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
@@ -15,7 +16,7 @@ export async function openSession(parts: Parts, rows: readonly Row[]): Promise<v
     void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
     return;
   }
-  const session = await chosenSession(parts, clustersOf(parts, rows));
+  const session = await chosenSession(parts, await clustersOf(parts, rows));
   if (session === undefined) {
     return;
   }
@@ -27,10 +28,20 @@ export async function openSession(parts: Parts, rows: readonly Row[]): Promise<v
   vscode.window.createTerminal(options).show();
 }
 
-/** The cluster of the row, else all of them. */
-function clustersOf(parts: Parts, rows: readonly Row[]): readonly string[] {
-  const named = rows.flatMap((row) => (row.row === "cluster" ? [row.cluster.id] : []));
-  return named.length > 0 ? named : parts.clusters.value.clusters.map(({ id }) => id);
+/** The cluster of the row, else all of them; a window that knows of none may not have looked for any yet. */
+async function clustersOf(parts: Parts, rows: readonly Row[]): Promise<readonly string[]> {
+  const named = rows.map(clusterIdOf).filter((id) => id !== undefined);
+  if (named.length > 0) {
+    return named;
+  }
+  if (parts.clusters.value.clusters.length === 0) {
+    await parts.refresh();
+  }
+  const { clusters } = parts.clusters.value;
+  if (clusters.length === 0) {
+    throw noCluster();
+  }
+  return clusters.map(({ id }) => id);
 }
 
 /** What waits in clusters that answer; one that does not has a row that says why. */

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { EaglerayError } from "../../common/errors";
-import { pausedWorkersOf, type Row } from "../../common/rows";
+import { EaglerayError, noCluster } from "../../common/errors";
+import { clusterIdOf, pausedWorkersOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { showDifference } from "./differences";
@@ -63,8 +63,9 @@ async function typedFolder(parts: Parts, cluster: string): Promise<string | unde
 
 async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | undefined> {
   for (const row of rows) {
-    if (row.row === "cluster") {
-      return row.cluster.id;
+    const id = clusterIdOf(row);
+    if (id !== undefined) {
+      return id;
     }
     if (row.row === "worker" || row.row === "group") {
       return row.row === "group" ? row.cluster : row.worker.cluster;
@@ -73,8 +74,15 @@ async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | 
   const session = vscode.debug.activeDebugSession;
   const place = session && placeOf(session.configuration);
   const { clusters } = parts.clusters.value;
-  if (place ?? clusters.length < 2) {
-    return place?.cluster ?? clusters[0]?.id;
+  if (place !== undefined) {
+    return place.cluster;
+  }
+  const [only] = clusters;
+  if (only === undefined) {
+    throw noCluster();
+  }
+  if (clusters.length === 1) {
+    return only.id;
   }
   const items = clusters.map((one) => ({ label: plain(one.name), description: one.id }));
   return (await vscode.window.showQuickPick(items, { placeHolder: "Of which cluster?" }))

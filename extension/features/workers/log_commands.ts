@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { noCluster } from "../../common/errors";
 import { workersOf, type Row, type WorkerName } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import type { Parts } from "../../parts";
@@ -60,10 +61,7 @@ export class LogCommands {
   async search(rows: readonly Row[]): Promise<void> {
     const scope = this.scopeOf(rows);
     if (scope === undefined) {
-      void vscode.window.showInformationMessage(
-        "There is no cluster whose logs could be searched.",
-      );
-      return;
+      throw noCluster();
     }
     const typed = await askPattern(scope.where);
     if (typed === undefined || typed === "") {
