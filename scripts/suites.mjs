@@ -64,6 +64,7 @@ export const suites = [
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
   pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 20 }),
+  editor("windows", NEWEST),
   pytest("unit (Python)", ["python", "workers"], FAST, {
     minutes: 15,
     ignore: [...CHECKED, ...PROCESSES],
@@ -78,7 +79,6 @@ export const suites = [
   pytest("proofs", ["python", "proofs"], "proofs", { minutes: 10 }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
-  editor("windows", NEWEST),
   editor("mouse", NEWEST),
   editor("mouse", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),

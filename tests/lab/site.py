@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from tests.in_cluster_run.real_nsys import FOLDER as NSYS
 from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
 from tests.lab.namespaces import connected_as, in_network_of, why_not
@@ -232,10 +233,10 @@ def _begun(pid: int) -> str:
 
 
 def _binds() -> list[Path]:
-    """The checkout and our Python, read-only; /usr is there anyway."""
-    wanted = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)]
+    """The checkout, our Python and the nsys of tests if there is one, read-only; /usr is there anyway."""
+    wanted = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix), NSYS]
     folders: list[Path] = []
-    for folder in sorted({path.resolve() for path in wanted}):
+    for folder in sorted({path.resolve() for path in wanted if path.exists()}):
         if not any(folder.is_relative_to(over) for over in (Path("/usr"), Path("/opt"), *folders)):
             folders.append(folder)
     return folders

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,18 +13,21 @@ import pytest
 from eagleray.adapter.protocol import Ran
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_files import FarFiles, FarPlace
+from eagleray.clients.node_commands import on_node
 from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling import run_reports
 from eagleray.features.profiling.far_folder import FarFolder
-from eagleray.features.profiling.found import Looking
+from eagleray.features.profiling.found import Looking, worker_of
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.left_nodes import LeftNodes
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.far_delivery import far_reports, with_far_reports
 from eagleray.features.runs.plan import Kind, ProfilePlan, RunPlan
 from eagleray.in_cluster import far_reports as script
 from eagleray.in_cluster.far_reports import MOST
-from eagleray.routes.spec import DIRECT
+from eagleray.routes.spec import DIRECT, RouteSpec
 
 from tests.profiling.reports import RUN, content, described, put, status
 from tests.profiling.test_run_reports import Nsys, Opens
@@ -35,18 +39,23 @@ STATUS = "p.n1.7.worker.json"
 class Login:
     """An ssh destination that is this machine, in a process of its own if it is `real`.
 
-    `asked` are the words that the script is given, `fails` what ssh says, `answers` what the script says.
+    `asked` are the words that the script is given, `fails` what ssh says, `answers` what the script says,
+    `node` the host to which another ssh leads from there.
     """
 
     def __init__(self, real: bool = False) -> None:
         self._real = real
         self.asked: list[list[str]] = []
         self.fails = ""
+        self.node = ""
         self.answers: str | None = None
 
     async def __call__(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
     ) -> Ran:
+        if self.node:
+            assert argv[0] == "ssh" and argv[-2] == self.node
+            argv = shlex.split(argv[-1])
         assert ssh == "login" and argv[:3] == ["python3", "-I", "-"]
         self.asked.append(argv[4:])
         if self.fails:
@@ -200,6 +209,71 @@ async def test_what_did_not_come_stays_there(
     await made.now()
     await made.close()
     assert there.exists() and (made.seen.gathered, made.seen.expected) == (0, 1)
+
+
+LOGS = f"/tmp/ray/session_1/logs/eagleray/{RUN}"
+
+
+def test_what_is_run_on_a_node_is_one_word_for_a_shell() -> None:
+    words = ["python3", "-I", "-", "mark", "small", LOGS, "a b;$(rm)'.json"]
+    by_ssh = on_node(RouteSpec(ssh="login"), "node-1")(words)
+    assert by_ssh[0] == "ssh" and by_ssh[-2] == "node-1" and "BatchMode=yes" in by_ssh
+    assert shlex.split(by_ssh[-1]) == words
+    step = on_node(RouteSpec(ssh="login", job="7", node="node-9"), "node-9.site.org")(words)
+    assert step[-len(words) :] == words
+    assert {"srun", "--jobid=7", "--nodelist=node-9"} <= set(step)
+    for host in ("-oProxyCommand=x", "a b", "", "a;b", "root@a"):
+        with pytest.raises(EaglerayError) as raised:
+            on_node(RouteSpec(ssh="login"), host)
+        assert raised.value.code == "bad-route"
+
+
+def test_which_folders_of_nodes_are_asked_for() -> None:
+    def worker(folder: str, node_id: str = "n1", node: str = "node-1") -> ProfiledWorker:
+        return ProfiledWorker("k", "w", 7, "p", node, "ended", node_id=node_id, folder=folder)
+
+    left = LeftNodes(RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login")
+    asked = [
+        worker(LOGS),
+        worker(LOGS),
+        worker(LOGS, "n2", "node-2"),
+        worker(LOGS, node="-o x"),
+        worker("/home/alice"),
+        worker(f"/x/../logs/eagleray/{RUN}"),
+        worker(f"x/logs/eagleray/{RUN}"),
+        worker(LOGS.replace(RUN, "0" * 12)),
+    ]
+    assert [one.name for one in left.of(asked, served=["n2"])] == [f"node-1:{LOGS}"]
+    assert left.of(asked, served=["n2"]) == left.of(asked, served=["n2"])
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_what_a_node_has_is_had_after_its_ray(tmp_path: Path) -> None:
+    """The list of another process says which worker wrote where, and its cluster is gone."""
+    there, login = tmp_path / "logs" / "eagleray" / RUN, Login()
+    there.parent.mkdir(parents=True)
+    put(there, "p.nsys-rep", b"one", node_id="n1")
+    said = status("ended", node_id="n1", folder=str(there), reports=["p.nsys-rep"])
+    (there / STATUS).write_bytes(said)
+    worker, _ = worker_of(STATUS, said)
+    assert worker is not None and worker.folder == str(there)
+    left = LeftNodes(RUN, Commands(login), lambda of, host: [RouteSpec(ssh="login")], "c")
+    login.node = worker.node
+    sources = SourcesOfRun(RUN, tmp_path / "nothing", Opens(), lambda of, ip: [DIRECT], None, left)
+    made = RunReports(
+        RUN, Gathering(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
+    )
+    await made.now()
+    await made.close()
+    assert (tmp_path / "here" / "p.nsys-rep").read_bytes() == b"one" and there.exists()
+    assert [one.reports for one in made.seen.workers] == [(str(tmp_path / "here/p.nsys-rep"),)]
+    login.asked.clear()
+    again = RunReports(
+        RUN, Gathering(RUN, tmp_path / "here"), sources, lambda: None, Nsys(), workers=(worker,)
+    )
+    await again.now()
+    await again.close()
+    assert login.asked == []
 
 
 def plan(

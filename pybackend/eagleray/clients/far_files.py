@@ -11,6 +11,7 @@ from attrs import frozen
 
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_script import said_by
+from eagleray.clients.node_commands import Wrap
 from eagleray.common.errors import printable
 from eagleray.common.profile_errors import far_folder_failed
 from eagleray.in_cluster.far_reports import MOST
@@ -40,17 +41,17 @@ class FarFile:
 class FarFiles:
     """One folder, asked by commands; keeps nothing open.
 
-    `before` are the words, run on `ssh` or here if that is "", that begin a Python where the folder is.
+    They are run on `ssh`, or here if that is "", as `wrap` makes them, and the folder lies on `host`.
     """
 
     def __init__(
-        self, commands: Commands, ssh: str, folder: str, before: Sequence[str] = ("python3",)
+        self, commands: Commands, ssh: str, folder: str, host: str = "", wrap: Wrap = list
     ) -> None:
-        self.name = f"{ssh}:{folder}"
+        self.name = f"{host or ssh}:{folder}"
         self._commands = commands
         self._ssh = ssh
         self._folder = folder
-        self._before = tuple(before)
+        self._wrap = wrap
 
     async def make(self) -> None:
         """The folder is there now, for this user alone."""
@@ -90,9 +91,10 @@ class FarFiles:
             self._commands,
             self._ssh,
             "far_reports",
-            self._before,
+            ["python3"],
             [asked, self._folder, *more],
             ASK_S,
+            self._wrap,
         )
         answer = said[0] if said else {"error": why}
         if not isinstance(answer, dict) or "error" in answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import Any
 
@@ -19,14 +19,16 @@ async def said_by(
     before: Sequence[str],
     arguments: Sequence[str],
     limit_s: float,
+    wrap: Callable[[list[str]], list[str]] = list,
 ) -> tuple[list[Any], str]:
     """The values that a script of `in_cluster` prints, one for each place where it ran; with why there are none.
 
-    `before` are the words that end with a Python; what is no JSON is None.
+    `before` are the words that end with a Python, and `wrap` makes of all of them what is run; what is no JSON is None.
     """
     text = resources.files("eagleray.in_cluster").joinpath(f"{name}.py").read_text("utf-8")
     mark = secrets.token_hex(8)
-    ran = await commands.run(ssh, [*before, "-I", "-", mark, *arguments], text, limit_s)
+    words = wrap([*before, "-I", "-", mark, *arguments])
+    ran = await commands.run(ssh, words, text, limit_s)
     lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
     why = printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
     return [_value(line[len(mark) :]) for line in lines], why

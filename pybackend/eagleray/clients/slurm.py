@@ -163,12 +163,7 @@ class Slurm:
     ) -> list[FoundDashboard]:
         """Dashboards of one's own in a job, looked for from inside its nodes by one step of it."""
         checked(RouteSpec(job=job, node=nodes[0]))
-        step = [
-            *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
-            *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),
-            *(f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
-            *("--kill-on-bad-exit=0", "--mpi=none", "--chdir=/", "python3"),
-        ]
+        step = [*step_of(job, nodes), "python3"]
         said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
         return [one for value in said for one in _dashboards(value, nodes)]
 
@@ -198,6 +193,16 @@ class Slurm:
         if not found:
             raise job_not_looked_into(why)
         return found
+
+
+def step_of(job: str, nodes: Sequence[str]) -> list[str]:
+    """The words before a command that is run once on each of these nodes of a job."""
+    return [
+        *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
+        *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),
+        *(f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
+        *("--kill-on-bad-exit=0", "--mpi=none", "--chdir=/"),
+    ]
 
 
 def _node_answer(row: Any) -> NodeAnswer | None:

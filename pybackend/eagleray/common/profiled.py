@@ -14,7 +14,7 @@ OVER: frozenset[str] = frozenset({"ended", "missing"})
 
 @dataclass(frozen=True)
 class ProfiledWorker:
-    """`key` is the worker's own file; `said` is what its log says, `problem` why it runs without nsys.
+    """`key` is the worker's own file, in `folder` on its node; `said` is what its log says, `problem` why it runs without nsys.
 
     `whole` are the reports that it has written, by their names there; `reports` those that are here, as paths.
     """
@@ -29,6 +29,8 @@ class ProfiledWorker:
     problem: str = ""
     whole: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
+    node_id: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True)

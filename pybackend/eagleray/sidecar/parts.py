@@ -183,7 +183,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = OfAdapter(adapters)
     runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
-    gathers = Gathers(commands, adapters, ways.routes, runs_of_adapter)
+    gathers = Gathers(commands, adapters, ways.routes, runs_of_adapter, ways.of_node)
 
     async def dashboard(cluster: str) -> Dashboard:
         return watch.dashboard(await clusters.named(cluster))

@@ -43,7 +43,8 @@ def _profiled(one: Listed) -> ProfiledRun | None:
         run=one.record.id,
         there=one.record.reports,
         here=output_folder(one.record.id, plan.profile.output, plan.cwd),
-        cluster=state.cluster,
+        # Until the Ray in its job is found a script has only the host on which it is submitted.
+        cluster="" if plan.kind == "sbatch" and state.cluster == plan.cluster else state.cluster,
         is_over=state.is_over,
         is_kept=not state.is_over and keeping.is_kept(one.record, state),
         seen=state.profile,

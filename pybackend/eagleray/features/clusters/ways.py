@@ -151,6 +151,13 @@ class Ways:
         inside = [route for route in reached.routes if route.job]
         return inside if inside and is_loopback(node_ip) else list(reached.routes)
 
+    def of_node(self, cluster: str, host: str) -> list[RouteSpec]:
+        """Where a command is run that is to reach a node which the cluster's Ray has left; none if nobody knows."""
+        where = place(cluster) if cluster else Place()
+        node = host.partition(".")[0]
+        in_job = [RouteSpec(ssh=where.ssh, job=where.job, node=node)] if where.job else []
+        return [*in_job, *([RouteSpec(ssh=where.ssh)] if where.ssh else [])]
+
     def state(self, cluster: str) -> RouteState | None:
         """The state of the route of a cluster; None for one that is reached directly."""
         where, reached = place(cluster), self._reached.get(cluster)

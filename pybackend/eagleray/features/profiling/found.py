@@ -141,6 +141,8 @@ def worker_of(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, 
         whole=tuple(one for one in whole if isinstance(one, str) and is_taken(one))
         if isinstance(whole, list)
         else (),
+        node_id=_text(said, "node_id"),
+        folder=_text(said, "folder"),
     )
     known = isinstance(port, int) and 0 < port < 2**16
     return worker, {_text(said, "node_id"): port} if known and isinstance(port, int) else {}

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_files import FarFiles, FarPlace
+from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.left_nodes import LeftNodes
 from eagleray.features.profiling.run_reports import Home, Recorders, RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
 from eagleray.routes.spec import RouteSpec
@@ -30,17 +32,32 @@ class Gathers:
         opens: OpensSockets,
         routes: Callable[[str, str], list[RouteSpec]],
         recorders: Recorders,
+        of_node: Callable[[str, str], list[RouteSpec]] = lambda cluster, host: [],
     ) -> None:
         self._commands = commands
         self._opens = opens
         self._routes = routes
         self._recorders = recorders
+        self._of_node = of_node
 
     def reports(
-        self, run: str, there: Path, here: Path, home: Home, far: FarPlace | None = None
+        self,
+        run: str,
+        there: Path,
+        here: Path,
+        home: Home,
+        far: FarPlace | None = None,
+        cluster: str = "",
+        before: Profiled | None = None,
     ) -> RunReports:
-        """`there` and `far` are the folders that workers may see, `here` where all of it comes to."""
-        files = FarFiles(self._commands, far.ssh, far.folder) if far else None
-        far_folder = FarFolder(files) if files else None
-        sources = SourcesOfRun(run, there, self._opens, self._routes, far_folder)
-        return RunReports(run, Gathering(run, here), sources, home, self._recorders)
+        """`there` and `far` are the folders that workers may see, `here` where all of it comes to.
+
+        `before` is what was seen of it by others, in a `cluster` that need not live any more.
+        """
+        far_folder = FarFolder(FarFiles(self._commands, far.ssh, far.folder)) if far else None
+        left = LeftNodes(run, self._commands, self._of_node, cluster)
+        sources = SourcesOfRun(run, there, self._opens, self._routes, far_folder, left)
+        workers = before.workers if before else ()
+        return RunReports(
+            run, Gathering(run, here), sources, home, self._recorders, workers=workers
+        )

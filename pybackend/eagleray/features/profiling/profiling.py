@@ -137,7 +137,9 @@ class Profiling:
             home = (found.cluster, await self._dashboard(found.cluster)) if found.cluster else None
         except EaglerayError as error:
             trouble = error
-        reports = self._gathers.reports(found.run, found.there, found.here, lambda: home, found.far)
+        reports = self._gathers.reports(
+            found.run, found.there, found.here, lambda: home, found.far, found.cluster, found.seen
+        )
         telling = asyncio.create_task(_tell(reports, report))
         try:
             await reports.now()
@@ -145,7 +147,7 @@ class Profiling:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
             await reports.close()
-        if trouble is not None and not reports.seen.workers:
+        if trouble is not None and not reports.seen.files:
             # All that there is lies in a cluster that does not answer.
             raise trouble
         self._runs.gathered(found.run, reports.seen)

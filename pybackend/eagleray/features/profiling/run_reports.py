@@ -60,6 +60,7 @@ class RunReports:
         home: Home,
         recorders: Recorders,
         quiet_s: float = QUIET_S,
+        workers: tuple[ProfiledWorker, ...] = (),
     ) -> None:
         self._run = run
         self._gathering = gathering
@@ -71,7 +72,7 @@ class RunReports:
         self._databases = Databases(gathering.folder)
         self._one_at_a_time = asyncio.Lock()
         # All that is known, and what of it was said at the last look.
-        self._look = self._answered = Look()
+        self._look = self._answered = Look(workers)
         self._holding = contextlib.ExitStack()
         self._holds = False
         self._error: EaglerayError | None = None
@@ -160,9 +161,12 @@ class RunReports:
             await asyncio.sleep(SOON_S)
 
     def _patience_s(self, quiet_s: float, others_are_done: bool) -> float:
-        if not (self._look.failures and others_are_done):
+        if not self._look.failures:
             return quiet_s
-        return min(quiet_s, SHARED_S if self._sources.is_shared_far else GONE_S)
+        if self._sources.is_shared_far:
+            # What ran in a job has ended with it.
+            return min(quiet_s, SHARED_S)
+        return min(quiet_s, GONE_S) if others_are_done else quiet_s
 
     async def _give_back(self) -> None:
         """What the nodes of a cluster have written into a folder there takes no room any more once it is here."""
@@ -173,7 +177,7 @@ class RunReports:
             or not all(one.state in OVER for one in workers)
         ):
             return
-        if workers and not self._gathering.left_out:
+        if workers and not (self._gathering.left_out or self._databases.left_out):
             try:
                 await self._sources.remove_far()
             except EaglerayError as error:
@@ -192,8 +196,8 @@ class RunReports:
                     self._holding.enter_context(self._gathering.held())
                     self._holds = True
                 look = self._answered = await self._looking.look(await self._places())
-                # A node that does not answer has not lost its workers by that.
-                self._look = _joined(self._look, look) if look.failures else look
+                # A node that does not answer, or has gone, has not lost its workers by that.
+                self._look = _joined(self._look, look)
                 self._sources.ports(look.agents)
                 for failure in [*look.failures, *await self._gathering.fetch(look.reports)]:
                     log.info("%s", failure)
@@ -205,15 +209,25 @@ class RunReports:
                 self._error = None
 
     async def _places(self) -> Sequence[Source]:
-        home = self._home()
+        home, waited = self._home(), self._waited_for()
         if home is None:
-            return self._sources.folders
+            return [*self._sources.folders, *self._sources.left_by(waited)]
         try:
-            return await self._sources.now(*home)
+            return await self._sources.now(*home, waited)
         except EaglerayError as error:
-            # The cluster has ended, or its link is lost; what is in the folder can be had.
+            # The cluster has ended, or its link is lost; what is in folders can be had.
             log.info("%s", error)
-            return [*self._sources.folders, _Gone(error)]
+            left = self._sources.left_by(waited)
+            return [*self._sources.folders, *left, _Gone(error)]
+
+    def _waited_for(self) -> list[ProfiledWorker]:
+        """The workers of which not everything is here."""
+        here = {entry.source for entry in self._gathering.entries}
+        return [
+            worker
+            for worker in self._look.workers
+            if worker.state not in OVER or not here.issuperset(worker.whole)
+        ]
 
 
 class _Gone:

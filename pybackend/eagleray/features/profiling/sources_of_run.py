@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -10,7 +10,9 @@ from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_agent import RayAgent
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_way import FindWay, Way
+from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling.far_folder import FarFolder
+from eagleray.features.profiling.left_nodes import LeftNodes
 from eagleray.features.profiling.sources import Folder, Node, Source
 from eagleray.routes.spec import DIRECT, RouteSpec
 
@@ -27,7 +29,7 @@ class OpensSockets(Protocol):
 class SourcesOfRun:
     """Belongs to who gathers, on its loop; owns connections to the agents of nodes, which end with `close`.
 
-    `far` is a folder that the nodes share with each other and not with this machine.
+    `far` is a folder that the nodes share with each other and not with this machine, `left` knows of nodes without Ray.
     """
 
     def __init__(
@@ -37,18 +39,24 @@ class SourcesOfRun:
         opens: OpensSockets,
         routes: Callable[[str, str], list[RouteSpec]],
         far: FarFolder | None = None,
+        left: LeftNodes | None = None,
     ) -> None:
         self._run = run
         self._folder = Folder(folder)
         self._far = far
+        self._left = left
         self._opens = opens
         self._routes = routes
         self._nodes: dict[str, Node] = {}
         self._agents: dict[str, RayAgent] = {}
         self._ports: dict[str, int] = {}
 
-    async def now(self, cluster: str, dashboard: Dashboard | None) -> Sequence[Source]:
-        """All that is reached now; raises what the cluster came to."""
+    async def now(
+        self, cluster: str, dashboard: Dashboard | None, workers: Sequence[ProfiledWorker] = ()
+    ) -> Sequence[Source]:
+        """All that is reached now, also on nodes of `workers` that have left; raises what the cluster came to."""
+        if self._left is not None:
+            self._left.cluster = cluster
         if dashboard is None:
             return self.folders
         for node in await dashboard.nodes():
@@ -56,7 +64,13 @@ class SourcesOfRun:
                 self._nodes[node.node_id] = self._node(cluster, dashboard, node.node_id, node.ip)
             elif not node.alive:
                 self._nodes.pop(node.node_id, None)
-        return [*self.folders, *self._nodes.values()]
+        return [*self.folders, *self._nodes.values(), *self.left_by(workers, self._nodes)]
+
+    def left_by(
+        self, workers: Sequence[ProfiledWorker], served: Collection[str] = ()
+    ) -> list[FarFolder]:
+        """What is had of workers on nodes that no Ray serves."""
+        return self._left.of(workers, served) if self._left is not None else []
 
     def ports(self, known: Mapping[str, int]) -> None:
         """Where agents listen, by the ids of their nodes, as our code on these nodes says."""

@@ -166,7 +166,8 @@ class Watcher:
         if self._worker.pid:
             path = os.path.join(self._reports_folder, f"{self._stem}.worker.json")
             with contextlib.suppress(OSError):
-                node_reports.write_json(path, {**self._known, **line["profile"]})
+                where = {"folder": self._reports_folder}
+                node_reports.write_json(path, {**self._known, **where, **line["profile"]})
         self._callers = [one for one in self._callers if one.say(line)]
 
     # --- recording -------------------------------------------------------------------------------

@@ -1,0 +1,63 @@
+"""Nodes that Ray does not serve any more: what profiled workers have left there is had by commands."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+
+from eagleray.clients.commands import Commands
+from eagleray.clients.far_files import FarFiles
+from eagleray.clients.node_commands import on_node
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import ProfiledWorker
+from eagleray.features.profiling.far_folder import FarFolder
+from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
+
+
+class LeftNodes:
+    """Belongs to who gathers; `cluster` is where the workers were, "" while that is not known.
+
+    `routes` says for a cluster and a host where commands are run that reach it.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        commands: Commands,
+        routes: Callable[[str, str], list[RouteSpec]],
+        cluster: str = "",
+    ) -> None:
+        self.cluster = cluster
+        self._run = run
+        self._commands = commands
+        self._routes = routes
+        self._folders: dict[tuple[str, str, str], list[FarFolder]] = {}
+
+    def of(self, workers: Sequence[ProfiledWorker], served: Collection[str]) -> list[FarFolder]:
+        """The folders of workers on other nodes than the `served`, each once by each way."""
+        keys = dict.fromkeys(
+            (self.cluster, worker.node, worker.folder)
+            for worker in workers
+            if worker.node_id not in served and self._is_ours(worker.folder)
+        )
+        return [folder for key in keys for folder in self._by(*key)]
+
+    def _is_ours(self, folder: str) -> bool:
+        """Whether it can be that of this run below the logs of a Ray; the far end looks whose it is."""
+        inside = folder.startswith("/") and ".." not in folder.split("/")
+        return inside and folder.endswith(f"/logs/eagleray/{self._run}")
+
+    def _by(self, cluster: str, host: str, folder: str) -> list[FarFolder]:
+        key = (cluster, host, folder)
+        if key not in self._folders:
+            self._folders[key] = []
+            for route in self._routes(cluster, host):
+                try:
+                    files = FarFiles(self._commands, route.ssh, folder, host, on_node(route, host))
+                except EaglerayError as error:
+                    log.info("%s", error)
+                else:
+                    self._folders[key].append(FarFolder(files))
+        return self._folders[key]
