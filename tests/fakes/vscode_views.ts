@@ -93,8 +93,8 @@ export class FakeTerminal {
     this.beside = beside;
   }
   /** As a person closes it, or as its program ends. */
-  close(code = 0): void {
-    this.exitStatus = { code };
+  close(): void {
+    this.exitStatus = { code: 0 };
     this.closed.fire(this);
   }
 }

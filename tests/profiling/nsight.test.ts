@@ -1,9 +1,11 @@
 // A report in Nsight Systems: which program is started, and what one is told where none is.
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+
 import type { Uri as VscodeUri } from "vscode";
 
 import { openInNsight } from "../../extension/features/profiling/nsight";
@@ -21,9 +23,10 @@ const before = { ...process.env };
 
 beforeEach(() => {
   editor.reset();
-  fake = fakeParts();
   folder = mkdtempSync(join(tmpdir(), "er-nsight-"));
-  Object.assign(process.env, { DISPLAY: ":1", PATH: `.:${folder}` });
+  fake = fakeParts();
+  Object.assign(fake.parts.context, { logUri: Uri.file(folder) });
+  Object.assign(process.env, { DISPLAY: ":1", PATH: `.:${folder}:${before["PATH"] ?? ""}` });
 });
 
 afterEach(() => {
@@ -32,11 +35,28 @@ afterEach(() => {
   Object.assign(env, { remoteName: undefined });
 });
 
-function program(name = "nsys-ui"): string {
+/** Keeps the words that it gets, and ends with `code`. */
+function program(name = "nsys-ui", code = 0): string {
   const path = join(folder, name);
-  writeFileSync(path, "");
+  const words = `printf '%s\\n' "$0" "$@" > ${folder}/.new; mv ${folder}/.new ${folder}/words`;
+  writeFileSync(path, `#!/bin/sh\n${words}\necho cannot open display >&2\nexit ${code}\n`);
   chmodSync(path, 0o755);
   return path;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) {
+    await setTimeout(5);
+  }
+}
+
+/** The words of the program that was started. */
+async function started(): Promise<readonly string[]> {
+  const file = join(folder, "words");
+  await until(() => existsSync(file));
+  const words = readFileSync(file, "utf8").trimEnd().split("\n");
+  rmSync(file);
+  return words;
 }
 
 /** What one is told, and then the buttons. */
@@ -47,36 +67,38 @@ async function told(): Promise<readonly string[]> {
   return [asked?.text ?? "", ...(asked?.buttons ?? [])];
 }
 
-test("the program of the PATH gets the file as one word, and no shell sees it", () => {
+test("the program of the PATH gets the file as one word, and no shell sees it", async () => {
   const path = program();
   openInNsight(fake.parts, URI);
-  const options = editor.terminals[0]?.options;
-  assert.deepEqual([options?.["shellPath"], options?.["shellArgs"]], [path, [PATH]]);
+  assert.deepEqual(await started(), [path, PATH]);
   assert.deepEqual(editor.asked, []);
 });
 
 test("the one that the setting names is taken, unless that is none", async () => {
   editor.settings[SETTING] = program("mine");
   openInNsight(fake.parts, URI);
-  assert.equal(editor.terminals[0]?.options["shellPath"], join(folder, "mine"));
+  assert.deepEqual(await started(), [join(folder, "mine"), PATH]);
   for (const wrong of ["/nowhere/nsys-ui", "nsys-ui", folder]) {
     editor.settings[SETTING] = wrong;
     const [words = "", ...buttons] = await told();
     assert.match(words, /nsightSystems names .*, which is no program/);
     assert.deepEqual(buttons, ["Copy Path", "Reveal File", "Show Logs"]);
   }
-  assert.equal(editor.terminals.length, 1);
 });
 
-test("one is told that it failed, and not that it was closed", async () => {
-  program();
-  for (const code of [0, 134]) {
-    openInNsight(fake.parts, URI);
-    editor.terminals.at(-1)?.close(code);
-    await settled();
-  }
-  assert.equal(editor.asked.length, 1);
+test("one is told that it failed, and the log has what it said", async () => {
+  program("nsys-ui", 134);
+  openInNsight(fake.parts, URI);
+  await until(() => editor.asked.length > 0);
   assert.match(editor.asked[0]?.text ?? "", /nsys-ui ended with 134/);
+  assert.match(fake.log.text, /cannot open display/);
+});
+
+test("one that cannot be run at all is said to be so", async () => {
+  writeFileSync(program(), "#!/nowhere/sh\n");
+  openInNsight(fake.parts, URI);
+  await until(() => editor.asked.length > 0);
+  assert.match(editor.asked[0]?.text ?? "", /nsys-ui could not be started: .*ENOENT/);
 });
 
 test("without a screen one is told to bring the file to one", async () => {
@@ -85,7 +107,7 @@ test("without a screen one is told to bring the file to one", async () => {
   editor.answer = () => "Copy Path";
   assert.match((await told())[0] ?? "", /has no screen.*Copy the file to your own computer/);
   assert.equal(editor.clipboard, PATH);
-  assert.deepEqual(editor.terminals, []);
+  assert.equal(existsSync(join(folder, "words")), false);
 });
 
 test("from another machine a file of the workspace can be downloaded, others not", async () => {
@@ -103,7 +125,7 @@ test("in a workspace that is not trusted nothing is started", async () => {
   program();
   editor.trusted = false;
   assert.match((await told())[0] ?? "", /not trusted/);
-  assert.deepEqual(editor.terminals, []);
+  assert.equal(existsSync(join(folder, "words")), false);
 });
 
 test("the newest Nsight Systems comes first", () => {

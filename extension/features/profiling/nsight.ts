@@ -1,16 +1,21 @@
 /** Opens a report in Nsight Systems, the program of NVIDIA that shows its timeline. */
 
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
 import * as vscode from "vscode";
 
 import type { EaglerayError } from "../../common/errors";
-import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
+import { startDetached } from "../../sidecar/detached";
 import type { Action } from "../../sidecar/error_messages";
 import { downloadReport, revealReport } from "./files";
-import { ended, noScreen, untrusted } from "./nsight_errors";
+import { failed, noScreen, untrusted } from "./nsight_errors";
 import { nsightProgram } from "./nsight_program";
 
+/** So much of what it has said goes into our log. */
+const MOST_SAID = 2000;
 const DOING = "opening Nsight Systems";
 
 /** On the machine where the window’s files are; what stands in the way is said, with what to do instead. */
@@ -34,23 +39,11 @@ function start(parts: Parts, uri: vscode.Uri, show: (error: EaglerayError) => vo
     throw noScreen();
   }
   parts.log.info(`Nsight Systems is ${program}`);
-  // A terminal nobody sees: the program has a window of its own, and its end ends the terminal.
-  const terminal = vscode.window.createTerminal({
-    name: "Nsight Systems",
-    shellPath: program,
-    shellArgs: [uri.fsPath],
-    hideFromUser: true,
-    isTransient: true,
-  });
-  const closing: Disposable = vscode.window.onDidCloseTerminal((closed) => {
-    if (closed !== terminal) {
-      return;
-    }
-    closing.dispose();
-    const code = closed.exitStatus?.code ?? 0;
-    if (code !== 0) {
-      show(ended(program, code));
-    }
+  const folder = parts.context.logUri.fsPath;
+  mkdirSync(folder, { recursive: true });
+  const log = join(folder, "nsight-systems.log");
+  startDetached(program, [uri.fsPath], log, (how) => {
+    show(failed(program, how, readFileSync(log, "utf8").slice(-MOST_SAID)));
   });
 }
 

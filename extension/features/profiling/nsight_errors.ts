@@ -34,10 +34,11 @@ export function untrusted(): EaglerayError {
   );
 }
 
-export function ended(program: string, code: number): EaglerayError {
+export function failed(program: string, how: string, said: string): EaglerayError {
   return new EaglerayError(
     "nsight-failed",
-    `${program} ended with ${code}.`,
-    "Run it in a terminal to see why; a report of a newer nsys needs a newer Nsight Systems.",
+    `${program} ${how}.`,
+    "The log has what it said; a report of a newer nsys needs a newer Nsight Systems.",
+    said,
   );
 }
