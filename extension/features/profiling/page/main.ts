@@ -58,7 +58,12 @@ function show(root: HTMLElement): void {
     report?.end();
     report = undefined;
   }
+  const hadFocus = page.contains(document.activeElement);
   page.replaceChildren(root);
+  if (hadFocus) {
+    // Who has pressed a button by a key goes on from the next one.
+    root.querySelector<HTMLElement>("vscode-button")?.focus({ preventScroll: true });
+  }
 }
 
 function say(sentence: string): void {

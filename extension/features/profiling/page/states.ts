@@ -1,6 +1,6 @@
 /** What stands on the page as long as there is no report: that it is being read, or why it cannot be. */
 
-import { button, element } from "./elements";
+import { button, element, type Child } from "./elements";
 import { tell } from "./editor";
 
 export class Loading {
@@ -23,7 +23,7 @@ export class Loading {
   }
 
   show(message: string, percentage: number | null): void {
-    this.sentence.textContent = message;
+    this.sentence.textContent = percentage === null ? message : `${message}: ${percentage} %`;
     this.bar.indeterminate = percentage === null;
     if (percentage !== null) {
       this.bar.value = percentage;
@@ -54,8 +54,13 @@ export function failure(message: string, nextStep: string): HTMLElement {
     "section",
     { class: "state", role: "alert" },
     element("h1", {}, "This Report Is Not Shown"),
-    element("p", {}, message),
-    ...(nextStep === "" ? [] : [element("p", {}, nextStep)]),
+    element("p", {}, ...withCode(message)),
+    ...(nextStep === "" ? [] : [element("p", {}, ...withCode(nextStep))]),
     element("div", { class: "buttons" }, again, ...others),
   );
+}
+
+/** What the catalogue writes between backticks is a command. */
+function withCode(text: string): Child[] {
+  return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
 }
