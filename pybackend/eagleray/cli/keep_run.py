@@ -13,9 +13,10 @@ from typing import Any
 from attrs import evolve
 
 from eagleray.clients.process_identity import born
+from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
-from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.unmatched import Unmatched
 from eagleray.features.runs.far_delivery import far_reports
 from eagleray.features.runs.home_cluster import HomeCluster
 from eagleray.features.runs.keeper import Keeper
@@ -75,14 +76,15 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
         await parts.close()
 
 
-def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> RunReports | None:
+def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
     if plan.profile is None:
         return None
     here = output_folder(record.id, plan.profile.output, plan.cwd)
-    return parts.gathers.reports(
-        record.id,
-        record.reports,
-        here,
-        lambda: (home.found.cluster, home.found.dashboard) if home.found else None,
-        far_reports(record.id, plan),
+
+    def found() -> tuple[str, Dashboard] | None:
+        return (home.found.cluster, home.found.dashboard) if home.found else None
+
+    reports = parts.gathers.reports(
+        record.id, record.reports, here, found, far_reports(record.id, plan)
     )
+    return Unmatched(reports, plan.profile.workers, found)

@@ -43,7 +43,9 @@ class Progress:
 def summary(seen: Profiled | None) -> str:
     """What there is in the end."""
     if seen is None or not seen.workers:
-        return "No worker was profiled: no class or name of a worker fits the patterns."
+        why = seen.sentence if seen is not None else ""
+        why = why or "No class or name of a worker that was seen fits the patterns."
+        return f"No worker was profiled. {printable(why, 600)}"
     missing = seen.expected - seen.gathered
     lost = f"; {missing} did not come" if missing > 0 else ""
     reports = "1 report" if seen.gathered == 1 else f"{seen.gathered} reports"

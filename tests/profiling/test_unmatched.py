@@ -1,0 +1,110 @@
+"""What is said of the classes that were seen while no worker fits the patterns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from eagleray.cli.profile_progress import summary
+from eagleray.clients.ray_values import ActorRow, RuntimeEnv
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import Profiled, ProfiledWorker
+from eagleray.features.profiling import unmatched
+from eagleray.features.profiling.unmatched import Unmatched, sentence
+
+if TYPE_CHECKING:
+    from eagleray.features.profiling.run_reports import RunReports
+
+
+def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
+    return ActorRow("a", class_name, name, "", state, "01", "n", 7, 0, "", RuntimeEnv())
+
+
+@pytest.mark.parametrize(
+    ("actors", "expected"),
+    [
+        ([], ""),
+        ([actor("Learner")], "No worker fits *policy*, x; seen were Learner."),
+        (
+            [actor("Learner"), actor("a.Rollout", "r", "DEAD"), actor("Learner")],
+            "No worker fits *policy*, x; seen were Learner and a.Rollout.",
+        ),
+        (
+            [actor(f"C{number}") for number in range(8)],
+            "No worker fits *policy*, x; seen were C0, C1, C2, C3, C4 and 3 more.",
+        ),
+        ([actor("Learner"), actor("my_policy")], ""),
+        ([actor("Learner"), actor("W", "the policy")], ""),
+        ([actor("JobSupervisor", "_ray_internal_job_actor_1")], ""),
+        ([actor("a\x1b[1m\nb")], "No worker fits *policy*, x; seen were a [1m b."),
+    ],
+)
+def test_the_sentence(actors: list[ActorRow], expected: str) -> None:
+    assert sentence(["*policy*", "x"], actors) == expected
+
+
+class Reports:
+    """Those of a run, whose workers come and go as the test says."""
+
+    def __init__(self) -> None:
+        self.seen = Profiled("/here")
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+class Cluster:
+    """Says of its actors what stands in `answers`, the last of that again and again."""
+
+    def __init__(self, *answers: list[ActorRow] | EaglerayError) -> None:
+        self._answers = list(answers)
+        self.asked = asyncio.Semaphore(0)
+
+    async def all_actors(self) -> list[ActorRow]:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        self.asked.release()
+        if isinstance(answer, EaglerayError):
+            raise answer
+        return answer
+
+
+async def looking(reports: Reports, cluster: Cluster, times: int) -> Unmatched:
+    """One that has asked so many times and was ended then."""
+    home: Any = ("c", cluster)
+    made = Unmatched(cast("RunReports", reports), ["*policy*"], lambda: home)
+    running = asyncio.create_task(made.run())
+    for _ in range(times):
+        await cluster.asked.acquire()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ASK_S", "ASK_AGAIN_S"):
+        monkeypatch.setattr(unmatched, name, 0.001)
+
+
+async def test_it_is_said_as_long_as_nobody_is_recorded() -> None:
+    reports = Reports()
+    ended = EaglerayError("cluster-unreachable", "It has ended.")
+    made = await looking(reports, Cluster([], [actor("Learner")], ended), 4)
+    assert made.seen.sentence == "No worker fits *policy*; seen were Learner."
+    reports.seen = Profiled("/here", sentence="The disk is full.")
+    assert made.seen.sentence == "The disk is full."
+    reports.seen = Profiled("/here", workers=(ProfiledWorker("k", "w", 7, "p", "n", "armed"),))
+    assert made.seen.sentence == ""
+
+
+async def test_a_class_that_fits_takes_it_back() -> None:
+    made = await looking(Reports(), Cluster([actor("Learner")], [actor("Apolicy")]), 3)
+    assert made.seen.sentence == ""
+
+
+def test_a_terminal_hears_it_in_the_end() -> None:
+    assert summary(Profiled("/here", sentence="No worker fits x; seen were Y.")) == (
+        "No worker was profiled. No worker fits x; seen were Y."
+    )
+    assert "No class or name" in summary(None)
