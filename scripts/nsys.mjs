@@ -44,11 +44,16 @@ export async function makeNsys(log = console.log) {
     writeFileSync(stamp, version);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
-    const why = error.message.split("\n")[0];
+    const why = reasonOf(error);
     log(`no nsys can be had here, so nothing is tried with it: ${why}`);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "why-not.txt"), `${error.message}\n`);
+    writeFileSync(join(folder, "why-not.txt"), `${why}\n`);
   }
+}
+
+/** In one line: what apt says it failed by, after the command that it was. */
+function reasonOf({ message }) {
+  return (/^E: .*/m.exec(message) ?? /.*/.exec(message))[0].slice(0, 300);
 }
 
 /** Where this machine gets its Debian from, as its own apt says. */
@@ -85,7 +90,9 @@ async function download(mirror, into) {
     "APT::Sandbox::User": "root",
   };
   const words = Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-  await must("apt-get", ["update", "-q", ...words], { limitMs: 300_000 });
+  // Else a mirror that is not reached is a warning, and then an unknown package.
+  const strict = ["-o", "APT::Update::Error-Mode=any"];
+  await must("apt-get", ["update", "-q", ...strict, ...words], { limitMs: 300_000 });
   await must("apt-get", ["download", "-q", ...words, ...PACKAGES], {
     cwd: own,
     limitMs: 600_000,

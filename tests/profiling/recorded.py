@@ -23,11 +23,11 @@ def compiled(folder: Path) -> Path:
 
 def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt") -> Path:
     """Blocks until nsys has written the report."""
-    report = folder / "recorded.nsys-rep"
+    nsys, report = real_nsys(), folder / "recorded.nsys-rep"
     options = [f"--trace={trace}", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"]
     program = [str(compiled(folder)), str(steps), str(sleep_us)]
     subprocess.run(
-        [real_nsys(), "profile", *options, "-o", str(report), *program],
+        [nsys, "profile", *options, "-o", str(report), *program],
         check=True,
         timeout=300,
         stdout=subprocess.DEVNULL,
