@@ -119,6 +119,18 @@ def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> 
     assert said(start(run, tmp_path / "main.py")) == (0, "False\n", "")
 
 
+@pytest.mark.parametrize("folder", ["", "/not/there"])
+def test_a_program_that_nobody_can_find_waits_for_nobody(
+    start: Programs, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "main.py").write_text("print(1 / 0)  # stop: here\n")
+    points = breakpoints(tmp_path / "main.py", "here")
+    run = Run(tmp_path, breakpoints=points, post_mortem=True, wait_s=1000)
+    run.settings["folder"] = folder
+    code, _, err = said(start(run, tmp_path / "main.py"))
+    assert (code, err.count("ZeroDivisionError"), "eagleray" in err) == (1, 1, False)
+
+
 def test_a_wrong_secret_opens_nothing(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     program = start(run, LOOPING, tmp_path / "end")

@@ -33,6 +33,8 @@ class Driver:
         process.host = lambda: ray_worker.address(settings)
         process.file = lambda: ray_worker.announcement(settings)
         process.announce = ray_worker.announce
+        # One that is elsewhere is seen once it has joined a cluster, and is not held up before.
+        process.is_findable = lambda: bool(process.file()) or ray_worker.global_worker() is not None
 
     def start(self) -> None:
         self._arrivals.after("ray.util.debugpy", self._stopping)

@@ -29,7 +29,7 @@ class Process:
     """One for the whole process; threads of the program call it, and one of the gate's.
 
     `matches` is None until it is known whether the process is meant: what is found before waits for that.
-    `describe` tells the gate who this is, `host` where it may listen.
+    `describe` tells the gate who this is, `host` where it may listen, `is_findable` whether anybody can see it.
     """
 
     def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
@@ -42,6 +42,7 @@ class Process:
         self.host: Callable[[], str] = lambda: "127.0.0.1"
         self.announce: Callable[[gates.Gate], object] = lambda gate: None
         self.file: Callable[[], str] = str
+        self.is_findable: Callable[[], bool] = lambda: True
         self._arrivals = arrivals
         self._gate: gates.Gate | None = None
         self._opening = threading.Lock()
@@ -170,6 +171,8 @@ class Process:
             self.wait("files")
 
     def _wait(self, why: str, seconds: float | None) -> bool:
+        if not self.is_findable():
+            return False
         gate = self.open()
         if self._is_shut:
             return False
@@ -261,6 +264,7 @@ class Process:
             # The table of workers knows the parent only.
             self.announce = lambda gate: None
             self.file = lambda: ray_worker.announcement(self.settings)
+            self.is_findable = lambda: bool(self.file())
             if self.files:
                 self.wait("files")
             else:

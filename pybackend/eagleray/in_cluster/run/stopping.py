@@ -17,7 +17,7 @@ OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])
 
 
 def extend_debugpy_of_ray(module: Any, process: Process) -> None:
-    """Ray's own way announces debugpy to everybody; a process that is not meant keeps it."""
+    """Ray's own way announces debugpy to everybody; a process that is not meant, or not found, keeps it."""
     before = module.set_trace
     post_mortem = module.POST_MORTEM_ERROR_UUID
 
@@ -25,7 +25,7 @@ def extend_debugpy_of_ray(module: Any, process: Process) -> None:
         is_failure = breakpoint_uuid == post_mortem
         if is_failure and process.settings.post_mortem:
             stop_at_failure(process, sys.exc_info())
-        elif not process.matches:
+        elif not (process.matches and process.is_findable()):
             before(breakpoint_uuid)
         elif process.wait("exception" if is_failure else "breakpoint", None):
             if is_failure:
