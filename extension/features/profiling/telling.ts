@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
 import { LIST as RUNS } from "../runs/messages";
 import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
@@ -37,11 +38,10 @@ export class Telling implements Disposable {
       return;
     }
     const { runs } = await this.parts.sidecar.request(RUNS, {});
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
     for (const one of ended) {
       const workspace = runs.find(({ id }) => id === one.run)?.workspace ?? "";
-      if (workspace === "" || workspace === folder) {
-        void this.tell(one);
+      if (workspace === "" || workspace === windowName()) {
+        void this.parts.errors.shown("telling of reports", () => this.tell(one));
       }
     }
   }

@@ -3,8 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
+import { workspaceFolder } from "../../window_name";
 import type { RunCommands } from "./commands";
-import { workspaceFolder } from "./surroundings";
 import { ifTrusted } from "./trust";
 
 /**

@@ -3,13 +3,13 @@
 import * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
 import { NO_PRESET, type Draft } from "./draft";
 import { WORKERS, type Seen } from "../profiling/messages";
 import { askChoice } from "./form_boxes";
 import { formLines, type Field, type FormLine } from "./form_model";
 import { PRESETS, type PresetRow, type Proposal } from "./messages";
 import { merged, type Preview } from "./profile_preview";
-import { windowName } from "./surroundings";
 
 /** When one of these changes, the preset and its questions are asked for anew. */
 const MATTER_TO_PRESETS: readonly Field["field"][] = ["args", "kind", "cluster", "preset"];

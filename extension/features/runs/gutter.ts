@@ -4,11 +4,12 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
 import { breakpointsOf, sameBreakpoints, type Set } from "./breakpoint_model";
 import { BREAKPOINTS, type Breakpoint, type Run } from "./messages";
 import { isLive } from "./model";
 import type { RunsStore } from "./store";
-import { isOfThisWindow, windowName } from "./surroundings";
+import { isOfThisWindow } from "./surroundings";
 
 /** Dragging and "Remove All Breakpoints" change many at once: they are told together. */
 const TOGETHER_MS = 150;

@@ -7,10 +7,10 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
 import type { Draft } from "./draft";
 import { presetWords } from "./form_model";
 import { DELETE_PRESET, PRESETS, SAVE_PRESET, type PresetRow, type Proposal } from "./messages";
-import { windowName } from "./surroundings";
 
 const SHOW: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("go-to-file"),

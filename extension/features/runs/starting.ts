@@ -6,13 +6,14 @@ import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
+import { windowName } from "../../window_name";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
 import { isLive } from "./model";
 import type { Output } from "./output";
 import type { RunsStore } from "./store";
-import { isOfThisWindow, programPython, windowName } from "./surroundings";
+import { isOfThisWindow, programPython } from "./surroundings";
 
 const SUBMIT = "Submit";
 

@@ -1,30 +1,16 @@
-/** Where a run begins: the folder of the window, and the Python of the person's programs. */
+/** Where a run begins: in which window, and with which Python. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import * as vscode from "vscode";
-
 import { activeEnvironment } from "../../python_extension";
 import { setting } from "../../settings";
+import { windowName, workspaceFolder } from "../../window_name";
 import type { Run } from "./messages";
-
-/** The name by which the runs of this window are known: its folder, so that they are its own after a reload too. */
-export function windowName(): string {
-  return workspaceFolder() || `window ${vscode.env.sessionId}`;
-}
 
 /** Whether a run was started in this window; one of a terminal belongs to none. */
 export function isOfThisWindow({ workspace }: Run): boolean {
   return workspace === windowName();
-}
-
-/** The first folder of the window; "" for a window without one. */
-export function workspaceFolder(): string {
-  const [first] = (vscode.workspace.workspaceFolders ?? []).filter(
-    ({ uri }) => uri.scheme === "file",
-  );
-  return first?.uri.fsPath ?? "";
 }
 
 /** The setting, else what the Python extension has chosen, else the `.venv` of the folder, else "": that of the PATH. */
