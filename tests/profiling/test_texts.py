@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eagleray.features.profiling.reading import texts
-from eagleray.features.profiling.reading.tables import Cell, Column
+from eagleray.features.profiling.reading.tables import Cell, Column, Kind
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from eagleray.features.profiling.reading.tables import Cell, Column
         ("gemm", "text", "gemm"),
     ],
 )
-def test_a_cell_for_people(cell: Cell, kind: str, expected: str) -> None:
+def test_a_cell_for_people(cell: Cell, kind: Kind, expected: str) -> None:
     assert texts.cell_text(cell, Column("", "", kind)) == expected
 
 
