@@ -128,6 +128,13 @@ def test_a_program_that_is_nsys_itself_stays_and_its_reports_are_taken(
     assert with_wish(given, "")["py_executable"] == program
 
 
+@pytest.mark.parametrize("nothing", [{}, "", None])
+def test_a_nsight_that_says_nothing_stays_so(nothing: Any) -> None:
+    """Ray would put the worker under the words of another one, and does so all the more with words of ours."""
+    given = {"_nsight": nothing}
+    assert with_wish(given, "x") == {"_nsight": nothing, "env_vars": {VARIABLE: "x"}}
+
+
 def test_ray_keeps_a_nsight_that_is_copied() -> None:
     """Its own kind of runtime_env has it under another name than the one by which it was said."""
     from eagleray.in_cluster.run.creations import parsed

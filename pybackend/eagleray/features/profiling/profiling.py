@@ -16,7 +16,7 @@ from eagleray.common.profile_errors import nobody_records, not_gathered, not_pro
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import SeenClass, preview
-from eagleray.features.profiling.run_reports import GONE_S, RunReports
+from eagleray.features.profiling.run_reports import GONE_S, HEARD_S, RunReports
 
 LOOK_S = 0.3
 
@@ -124,8 +124,12 @@ class Profiling:
             if not (found.is_kept or found.is_over):
                 # Its keeper has ended; what it has left is had by ourselves.
                 return await self._gathered(found, report)
-            is_stuck = loop.time() - changed > GONE_S
-            busy = seen.phase in ("writing", "gathering") or seen.gathered < seen.expected
+            quiet_s = loop.time() - changed
+            is_stuck = quiet_s > GONE_S
+            # Who has just asked for the end of a recording is told a little later that nsys writes.
+            may_end = seen.phase == "recording" and quiet_s <= HEARD_S
+            is_writing = seen.phase in ("writing", "gathering") or may_end
+            busy = is_writing or seen.gathered < seen.expected
             if found.is_over or (not until_over and (not busy or is_stuck)):
                 return _good(seen)
             await asyncio.sleep(LOOK_S)

@@ -1,0 +1,129 @@
+"""What is asked of a profiled run by a window or a terminal: recordings, and what its keeper gathers or has left."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling import profiling as profiling_module
+from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+
+from tests.profiling.reports import RUN, put
+
+
+class Known:
+    """One run, which is profiled or not."""
+
+    def __init__(self, run: ProfiledRun | None) -> None:
+        self.run = run
+
+    def listed(self) -> list[ProfiledRun]:
+        return [self.run] if self.run else []
+
+    def find(self, written: str) -> ProfiledRun | None:
+        return self.run
+
+    async def end(self, run: str) -> None:
+        raise AssertionError("it is not to be ended")
+
+    def gathered(self, run: str, seen: Profiled) -> None: ...
+
+
+class Gates:
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: list[object] = []
+
+    async def record(self, *asked: object) -> int:
+        self.asked.append(asked)
+        return self.count
+
+    async def stop_recording(self, *asked: object) -> int:
+        self.asked.append(asked)
+        return self.count
+
+
+async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+
+    def profiling(run: ProfiledRun | None, gates: Gates) -> Profiling:
+        return Profiling(Known(run), gates, None, None)  # type: ignore[arg-type]
+
+    gates = Gates(2)
+    assert await profiling(run, gates).record("r", ["w1"], 3.0) == 2
+    assert await profiling(run, gates).stop("r", []) == 2
+    assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
+    for made, code in (
+        (profiling(run, Gates(0)), "nobody-records"),
+        (profiling(None, gates), "not-profiled"),
+    ):
+        with pytest.raises(EaglerayError) as raised:
+            await made.record("r", [])
+        assert raised.value.code == code
+
+
+async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
+    monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    known = Known(evolve(run, seen=Profiled("/o", "writing", expected=1)))
+    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    told: list[int] = []
+
+    def tell(seen: Profiled) -> None:
+        told.append(seen.gathered)
+        known.run = evolve(run, seen=Profiled("/o", expected=2, gathered=1))
+
+    assert (await made.gather("r", tell)).gathered == 1
+    assert told[:2] == [0, 1]
+    known.run = evolve(run, seen=Profiled("/o", "failed", "No room."))
+    with pytest.raises(EaglerayError, match="No room"):
+        await made.gather("r", lambda seen: None)
+
+
+async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The keeper has not looked since."""
+    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
+    steps = [
+        Profiled("/o", "recording"),
+        Profiled("/o", "writing"),
+        Profiled("/o", "idle", expected=1, gathered=1),
+    ]
+    known = Known(ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
+    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+
+    def tell(_: Profiled) -> None:
+        assert known.run is not None
+        known.run = evolve(known.run, seen=steps.pop(0) if len(steps) > 1 else steps[0])
+
+    assert (await made.gather("r", tell)).gathered == 1
+
+
+class Finished(Known):
+    """One whose keeper was asked to end it."""
+
+    async def end(self, run: str) -> None: ...
+
+
+async def test_what_a_keeper_has_left_that_ended_itself_is_gathered(tmp_path: Path) -> None:
+    put(tmp_path / "there", "p.nsys-rep", b"one")
+    seen = Profiled("/o", "writing", expected=1)
+    run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
+    known = Finished(run)
+    gathers = Gathers(None, None, None, Gates(0))  # type: ignore[arg-type]
+    made = Profiling(known, Gates(0), gathers, None)  # type: ignore[arg-type]
+
+    def tell(_: Profiled) -> None:
+        known.run = evolve(run, is_kept=False)
+
+    assert (await made.gather(RUN, tell, finish=True)).gathered == 1
+    assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700
