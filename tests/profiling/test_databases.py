@@ -9,15 +9,18 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import databases
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.manifest import Entry
 from eagleray.features.profiling.reading import notes
 from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.profiling.run_reports import Home, RunReports
+from eagleray.features.profiling.sources import Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.routes.spec import DIRECT
 
@@ -97,6 +100,28 @@ async def test_each_node_has_its_own_and_they_come_through_the_head(tmp_path: Pa
         node = report.read_bytes().removeprefix(REPORT)
         assert databases.database_beside(report).read_bytes() == SQLITE + node
     assert len(list((tmp_path / "here").glob("*.sqlite"))) == 2
+
+
+async def test_reports_are_looked_for_between_databases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    for number in range(5):
+        put(there, f"p{number}.nsys-rep", REPORT)
+        packed(there, f"p{number}", SQLITE)
+    fetch, others = databases.fetch, []
+
+    async def with_another(source: Source, entry: Entry, *more: Any) -> None:
+        # Meanwhile another report becomes whole.
+        put(there, "q.nsys-rep", REPORT)
+        others.append((here / "q.nsys-rep").exists())
+        await fetch(source, entry, *more)
+
+    monkeypatch.setattr(databases, "SOON_S", 0.0)
+    monkeypatch.setattr(databases, "fetch", with_another)
+    seen = await gathered(there, here)
+    assert seen.gathered == 6 and len(list(here.glob("*.sqlite"))) == 5
+    assert others == [False] * 2 + [True] * 3
 
 
 async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> None:

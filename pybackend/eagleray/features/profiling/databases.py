@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source
 
 AT_ONCE = 2
+SOON_S = 5.0
 # A database has about three times the size of its report: one of so many is there to fill a disk.
 _MOST_TIMES = 40
 _ALWAYS = 64 * 2**20
@@ -88,10 +90,17 @@ class Databases:
         return [one for one in wanted if not database_beside(here[one.of]).exists()]
 
     async def fetch(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> None:
-        """Fetches what is missing; what breaks off on its way is gone on with the next time."""
+        """Fetches of what is missing as much as is had soon, so that reports which become whole need not wait.
+
+        What breaks off on its way is gone on with the next time.
+        """
         here = {entry.key: entry for entry in reports}
-        missing = self.missing(packed, reports)
-        await gather_bounded(lambda one: self._one(one, here[one.of]), missing, AT_ONCE)
+        missing, until = self.missing(packed, reports), time.monotonic() + SOON_S
+        for at in range(0, len(missing), AT_ONCE):
+            some = missing[at : at + AT_ONCE]
+            await gather_bounded(lambda one: self._one(one, here[one.of]), some, AT_ONCE)
+            if time.monotonic() > until:
+                break
 
     async def _one(self, packed: Packed, report: Entry) -> None:
         database = database_beside(self._folder / report.file)
