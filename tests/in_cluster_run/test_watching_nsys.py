@@ -184,6 +184,19 @@ def test_several_reports_of_unknown_workers_are_not_guessed_at(
     assert node_reports.strays(recording.began + 3600, ".nsys-rep") == []
 
 
+def test_a_report_of_something_else_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    other = tmp_path / "nsys-report-aa01.nsys-rep"
+    other.write_bytes(b"x")
+    wanted = tmp_path / "wanted.nsys-rep"
+    in_ranges = nsys_session.Recording(str(wanted), [], True)
+    assert nsys_session.placed(in_ranges) == "nsys ended without a report" and not wanted.exists()
+    assert nsys_session.placed(nsys_session.Recording(str(wanted), [], False)) == ""
+    assert wanted.read_bytes() == other.read_bytes() == b"x"
+
+
 def test_what_nsys_says() -> None:
     said = "Generating '/tmp/nsys-report-c1.qdstrm'\r[1/1] [100%] a\r\nGenerated:\r\n\t/a/b c.nsys-rep\n"
     assert generated(said) == ["/a/b c.nsys-rep"]

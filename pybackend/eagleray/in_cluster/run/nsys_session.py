@@ -10,6 +10,7 @@ from .nsys_calls import START_S, STOP_S, generated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .nsys_calls import Nsys
@@ -66,20 +67,29 @@ def placed(recording: Recording) -> str:
     """
     if node_reports.size_of(recording.path):
         return ""
-    elsewhere = [recording.generated] if node_reports.size_of(recording.generated) else []
-    elsewhere = elsewhere or node_reports.strays(recording.began, node_reports.REPORT)
+    if node_reports.size_of(recording.generated):
+        return _taken(node_reports.moved, recording.generated, recording.path)
+    # A program that began no range has no report, and one of those is of something else.
+    elsewhere = (
+        [] if recording.in_ranges else node_reports.strays(recording.began, node_reports.REPORT)
+    )
     if len(elsewhere) == 1:
-        try:
-            node_reports.moved(elsewhere[0], recording.path)
-        except OSError as error:
-            return f"nsys has put it at {elsewhere[0]}, from where it cannot be moved: {error.strerror}"
-        return ""
+        # It stays there as well: it may be that of an nsys which the person has started.
+        return _taken(node_reports.brought, elsewhere[0], recording.path)
     if elsewhere:
         return f"nsys has put it at one of {', '.join(elsewhere)}"
     raw = node_reports.strays(recording.began, ".qdstrm")
     if raw:
         return f"nsys ended before it had written the report; what it had recorded is in {raw[-1]}"
     return "nsys ended without a report"
+
+
+def _taken(take: Callable[[str, str], None], found: str, wanted: str) -> str:
+    try:
+        take(found, wanted)
+    except OSError as error:
+        return f"nsys has put it at {found}, from where it cannot be moved: {error.strerror}"
+    return ""
 
 
 def entry(recording: Recording, known: dict[str, Any], problem: str) -> dict[str, Any]:
