@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,6 +130,31 @@ def test_a_program_that_nobody_can_find_waits_for_nobody(
     run.settings["folder"] = folder
     code, _, err = said(start(run, tmp_path / "main.py"))
     assert (code, err.count("ZeroDivisionError"), "eagleray" in err) == (1, 1, False)
+
+
+def test_a_program_elsewhere_is_found_once_it_has_joined(start: Programs, tmp_path: Path) -> None:
+    inside = tmp_path / "ray" / "_private"
+    inside.mkdir(parents=True)
+    shutil.copy(PROGRAMS / "fake_ray_worker.py", inside / "worker.py")
+    for folder in (inside, inside.parent):
+        (folder / "__init__.py").write_text("")
+    (tmp_path / "main.py").write_text(
+        "from ray._private import worker\nworker.connect()\nprint('joined')  # stop: here\n"
+    )
+    run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"))
+    run.settings["folder"] = ""
+    program = start(run, tmp_path / "main.py", PORT_FILE=str(tmp_path / "port"))
+    port = wait_for("the gate in the table", lambda: _text(tmp_path / "port"))
+    gate = GateClient("127.0.0.1", int(port))
+    debugging = Debugging(gate, run)
+    assert debugging.stop() == ("<module>", 3)
+    debugging.go_on()
+    assert said(program)[:2] == (0, "joined\n")
+    gate.close()
+
+
+def _text(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
 
 
 def test_a_wrong_secret_opens_nothing(start: Programs, tmp_path: Path) -> None:

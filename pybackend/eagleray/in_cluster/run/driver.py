@@ -59,7 +59,8 @@ class Driver:
     def _connected(self) -> None:
         """The driver is in Ray's table now, where it can be found and paused."""
         if not self._process.has_gate:
-            self._process.open_soon()
+            # With lines in a file that it has, it could not be found until now.
+            self._process.decide(True)
             return
         self._process.tell_who()
         self._process.announce(self._process.open())
