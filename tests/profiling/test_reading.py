@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eagleray.features.profiling.reading import summary
+import pytest
+from eagleray.features.profiling.reading import slices, summary
 from eagleray.features.profiling.reading.busy import STEPS
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.summary import Summary
@@ -44,6 +47,14 @@ RANGES = st.builds(
     st.sampled_from([59, START_END]),
     st.booleans(),
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_many_parts() -> Iterator[None]:
+    """As large recordings are read: what is summed up of one part is met by the next one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "SLICE", 7)
+        yield
 
 
 def read(recording: Recording, trace: str = "") -> Summary:
@@ -132,6 +143,26 @@ def test_a_large_recording_has_its_known_answers() -> None:
     (copy,) = rows(seen, "memcpy")
     assert (copy["copy"], copy["bytes"]) == ("Host-to-Device", 60 * 4096)
     assert seen.doubts == ()
+
+
+def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> None:
+    said = Recording(
+        kernels=[Kernel(10 * n, 10 * n + 8) for n in range(60)],
+        ranges=[Range(0, 100 + n, "step") for n in range(60)],
+        osrt=[Call(0, 10, "read") for _ in range(60)],
+    )
+    path = write(tmp_path / "r.sqlite", said)
+    connection = sqlite3.connect(path)
+    for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API"):
+        connection.execute(f"DELETE FROM {table} WHERE rowid % 3 = 0")
+        connection.execute(f"UPDATE {table} SET rowid = -1000000007 * rowid WHERE rowid % 2 = 0")
+    connection.commit()
+    connection.close()
+    seen = summary.read(path, "", Limits())
+    (gpu,) = seen.gpus
+    assert (gpu.kernels, gpu.busy) == (40, 40 * 8)
+    assert [rows(seen, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
+    assert max(gap["duration"] for gap in rows(seen, "gaps")) == 12
 
 
 def test_calls_by_name_and_by_thread() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.profiling.reading.gpu import Gpu
+from eagleray.features.profiling.reading.device import Gpu
 from eagleray.features.profiling.reading.reports import Report as ReadReport
 from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.profiling.reading.tables import Table

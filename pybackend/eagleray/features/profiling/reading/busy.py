@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import sub
-
-from attrs import frozen
+from typing import NamedTuple
 
 # The curve of a recording has so many steps; so many pauses of a GPU are kept.
 STEPS = 400
@@ -16,9 +16,8 @@ MOST_GAPS = 200
 END = -1
 
 
-@frozen(order=True)
-class Gap:
-    """A pause of one GPU, and the number of what began behind it."""
+class Gap(NamedTuple):
+    """A pause of one GPU, and the number of what began behind it; tuples are compared fast."""
 
     duration: int
     begin: int
@@ -38,10 +37,16 @@ class Union:
         self.total = 0
 
     def add(self, starts: Sequence[int], ends: Sequence[int]) -> None:
-        tops = list(accumulate(chain((self._top,), ends), max))
-        holes = sum(pause for pause in map(sub, starts, tops) if pause > 0)
+        tops = _tops(self._top, ends)
+        holes = sum([pause for pause in map(sub, starts, tops) if pause > 0])
         self.total += tops[-1] - self._top - holes
         self._top = tops[-1]
+
+
+def _tops(top: int, ends: Sequence[int]) -> list[int]:
+    """When the last of all before each ends, and of all; most GPUs end their kernels in the order of their start."""
+    tops = [top, *ends]
+    return tops if sorted(tops) == tops else list(accumulate(tops, max))
 
 
 class Busy:
@@ -60,20 +65,20 @@ class Busy:
         self._gaps: list[Gap] = []
 
     def add(self, starts: Sequence[int], ends: Sequence[int], what: Sequence[int]) -> None:
-        tops = list(accumulate(chain((self._top,), ends), max))
-        pauses = list(map(sub, starts, tops))
-        holes = [pause for pause in pauses if pause > 0]
-        idle = sum(holes)
-        if holes and max(holes) > self._floor():
+        tops = _tops(self._top, ends)
+        pauses = [pause if pause > 0 else 0 for pause in map(sub, starts, tops)]
+        if max(pauses) > self._floor():
             self._keep_longest(pauses, tops, what)
-        self._idle += idle
-        first = self._place(self._top)
-        if first == self._place(tops[-1]):
-            self._idle_of[first] += idle
-        else:
-            for pause, top in zip(pauses, tops, strict=False):
-                if pause > 0:
-                    self._spread(top, top + pause)
+        self._idle += sum(pauses)
+        at = 0
+        while at < len(pauses):
+            # All pauses that begin in one step of the curve; only the last of them can end behind it.
+            place = self._place(tops[at])
+            until = bisect_right(tops, place, at, len(pauses), key=self._place)
+            self._idle_of[place] += sum(pauses[at : until - 1])
+            if pauses[until - 1]:
+                self._spread(tops[until - 1], starts[until - 1])
+            at = until
         self._top = tops[-1]
 
     def close(self) -> None:
@@ -89,7 +94,7 @@ class Busy:
         return self._end - self._begin - self._idle
 
     def gaps(self) -> list[Gap]:
-        return sorted(self._gaps, reverse=True)
+        return self._gaps
 
     def curve(self) -> list[float]:
         """The busy share of each step; nothing when there is no time to look at."""
@@ -111,12 +116,10 @@ class Busy:
         self, pauses: Sequence[int], tops: Sequence[int], what: Sequence[int]
     ) -> None:
         floor = self._floor()
-        for pause, top, after in zip(pauses, tops, what, strict=False):
-            if pause > floor:
-                heapq.heappush(self._gaps, Gap(pause, top, self._device, after))
-                if len(self._gaps) > MOST_GAPS:
-                    heapq.heappop(self._gaps)
-                floor = self._floor()
+        found = [(pause, at) for at, pause in enumerate(pauses) if pause > floor]
+        longest = heapq.nlargest(MOST_GAPS, found)
+        gaps = [Gap(pause, tops[at], self._device, what[at]) for pause, at in longest]
+        self._gaps = sorted((*self._gaps, *gaps), reverse=True)[:MOST_GAPS]
 
     def _floor(self) -> int:
-        return self._gaps[0].duration if len(self._gaps) == MOST_GAPS else 0
+        return self._gaps[-1].duration if len(self._gaps) == MOST_GAPS else 0

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from attrs import define, frozen
 
 from eagleray.features.profiling.reading.database import Database, pid, tid, whole
-from eagleray.features.profiling.reading.names import by_name, cells
+from eagleray.features.profiling.reading.names import TIMES, by_name, cells
+from eagleray.features.profiling.reading.slices import Groups, Slices
 from eagleray.features.profiling.reading.tables import Name, Table, made
 
 OSRT = "OSRT_API"
@@ -35,23 +36,25 @@ class Calls:
     threads: dict[int, tuple[int, int]]
 
 
-def read(database: Database, source: str, name: Name) -> Calls:
+def begun(slices: Slices, source: str) -> Groups:
+    """Begins to sum up the calls of a table."""
+    thread = "globalTid" if slices.database.has(source, "globalTid") else "NULL"
+    kinds = ""
+    if slices.database.has(source, "eventClass"):
+        kinds = f" AND eventClass NOT IN {_NO_CALLS}"
+    columns = ("start", "end", "nameId")
+    return slices.groups(source, columns, ("nameId", thread), TIMES, f"{_SPAN}{kinds}")
+
+
+def read(database: Database, groups: Groups, name: Name) -> Calls:
     """Blocks."""
-    if not database.has(source, "start", "end", "nameId"):
-        return Calls(made(name, []), {})
-    thread = "globalTid" if database.has(source, "globalTid") else "NULL"
-    kinds = f" AND eventClass NOT IN {_NO_CALLS}" if database.has(source, "eventClass") else ""
-    sql = (
-        f"SELECT {thread}, nameId, count(*), total(end - start), min(end - start),"
-        f" max(end - start) FROM {source} WHERE {_SPAN}{kinds} GROUP BY 2, 1"
-    )
-    rows = list(database.rows(sql))
+    rows = list(groups())
     threads: dict[int, tuple[int, int]] = {}
-    for where, _, count, total, *_ in rows:
+    for _, where, count, total, *_ in rows:
         if isinstance(where, int):
             calls, time = threads.get(where, (0, 0))
             threads[where] = (calls + whole(count), time + whole(total))
-    found = by_name(database, (row[1:] for row in rows), "call")
+    found = by_name(database, [(name, *sums) for name, _, *sums in rows], "call")
     return Calls(made(name, cells(found)), threads)
 
 

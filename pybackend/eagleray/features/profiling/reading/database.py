@@ -48,10 +48,18 @@ class Database:
         self, sql: str, values: tuple[object, ...] = (), size: int = CHUNK
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The rows in lists of `size`; raises an error of the catalogue, also in the middle."""
-        with _connected(self.path, self.limits) as connection:
+        with self.errors(), contextlib.closing(self.connection()) as connection:
             cursor = connection.execute(sql, values)
             while chunk := cursor.fetchmany(size):
                 yield chunk
+
+    def connection(self) -> sqlite3.Connection:
+        """For one thread at a time; whoever asks closes it."""
+        return _connection(self.path, self.limits)
+
+    def errors(self) -> contextlib.AbstractContextManager[None]:
+        """Makes what SQLite raises errors of the catalogue."""
+        return _errors(self.path, self.limits)
 
     def strings(self, ids: set[int]) -> dict[int, str]:
         """The texts of StringIds, each on one line and of bounded length."""
@@ -75,7 +83,7 @@ def marks(values: Sequence[object]) -> str:
 def opened(path: Path, limits: Limits) -> Database:
     """Blocks.  Raises `damaged-report`, or `not-a-report` when nsys has not made it."""
     tables: dict[str, frozenset[str]] = {}
-    with _connected(path, limits) as connection:
+    with _errors(path, limits), contextlib.closing(_connection(path, limits)) as connection:
         # Views and virtual tables could run what somebody else has written.
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
         for (name,) in connection.execute(sql).fetchall():
@@ -86,23 +94,28 @@ def opened(path: Path, limits: Limits) -> Database:
     return Database(path, limits, tables)
 
 
-@contextlib.contextmanager
-def _connected(path: Path, limits: Limits) -> Iterator[sqlite3.Connection]:
+def _connection(path: Path, limits: Limits) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path.absolute()))}?mode=ro&immutable=1",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(os.fsencode(path.absolute()))}?mode=ro&immutable=1",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            connection.text_factory = _text
-            connection.set_progress_handler(limits.are_reached, STEPS)
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA cell_size_check = ON")
-            yield connection
-        finally:
-            connection.close()
+        connection.text_factory = _text
+        connection.set_progress_handler(limits.are_reached, STEPS)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def _errors(path: Path, limits: Limits) -> Iterator[None]:
+    try:
+        yield
     # A damaged schema makes names, and messages that quote them, that are no text.
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if limits.is_cancelled:

@@ -6,46 +6,47 @@ GPU to the end of the last one, so that what a program does before it uses its G
 
 from __future__ import annotations
 
+import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from operator import gt, itemgetter
+from itertools import compress
 from typing import Any
 
 from attrs import frozen
 
-from eagleray.features.profiling.reading.busy import Busy, Gap, Union
+from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.reading.busy import Gap
 from eagleray.features.profiling.reading.database import Database, marks, pid, shown
+from eagleray.features.profiling.reading.device import Device, Gpu, Strange
+from eagleray.features.profiling.reading.slices import Slices
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 # A graph that was recorded as one (`--cuda-graph-trace=graph`) stands here instead of its kernels.
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+# What stands for the number of a row where it is none of the kernels.
+NO_KERNEL = 0
 _NCCL = re.compile(r"(void )?nccl", re.IGNORECASE)
-_INTEGERS = (
-    "typeof(start) = 'integer' AND typeof(end) = 'integer'"
-    " AND typeof(deviceId) = 'integer' AND end >= start"
-)
+
+# The GPU, starts, ends, numbers of rows, and which are of NCCL.
+_Some = tuple[Any, Sequence[int], Sequence[int], Sequence[int], Sequence[int] | None]
 
 
 @frozen
-class Gpu:
-    """Times in nanoseconds; `nccl_alone` is how long kernels of NCCL ran and nothing else did."""
+class Source:
+    """A table of what runs on GPUs, and its column of names, "0" where it has none."""
 
-    id: int
+    table: str
     name: str
-    kernels: int
-    begin: int
-    end: int
-    busy: int
-    idle: int
-    nccl: int
-    nccl_alone: int
-    curve: tuple[float, ...]
 
     @property
-    def busy_share(self) -> float:
-        return self.busy / (self.end - self.begin) if self.end > self.begin else 0.0
+    def number(self) -> str:
+        return "rowid" if self.table == KERNELS else str(NO_KERNEL)
+
+    def where(self, checked: bool) -> str:
+        """`checked` leaves out what is no interval, which costs as much again as the reading."""
+        columns = ("start", "end", "deviceId", self.name)
+        whole = " AND ".join(f"typeof({column}) = 'integer'" for column in columns)
+        return f"{whole} AND end >= start" if checked else "1"
 
 
 @frozen
@@ -58,157 +59,146 @@ class Gpus:
     is_clean: bool = True
 
 
-class _Strange(Exception):
-    """The rows do not lie in the order of their start, or are no intervals."""
+@frozen
+class Span:
+    """How many kernels there are, and from when to when."""
+
+    count: int
+    begin: int
+    end: int
+
+
+NO_SPAN = Span(0, 0, 0)
 
 
 def is_nccl(kernel: str) -> bool:
     return _NCCL.match(kernel) is not None
 
 
-def intervals(database: Database, checked: bool) -> str:
-    """What runs on GPUs, as (deviceId, start, end, name); "" when there is nothing of it.
-
-    `checked` leaves out what is no interval, which costs as much again as the reading.
-    """
-    where = f" WHERE {_INTEGERS}" if checked else ""
-    parts = []
-    if name := kernel_name(database):
-        named = f" AND typeof({name}) = 'integer'" if checked else ""
-        parts.append(f"SELECT deviceId, start, end, {name} AS name FROM {KERNELS}{where}{named}")
-    if database.has(GRAPHS, "start", "end", "deviceId"):
-        parts.append(f"SELECT deviceId, start, end, 0 AS name FROM {GRAPHS}{where}")
-    return " UNION ALL ".join(parts)
+def sources(database: Database) -> list[Source]:
+    needed = ("start", "end", "deviceId")
+    found = []
+    if database.has(KERNELS, *needed):
+        named = (one for one in ("demangledName", "shortName") if database.has(KERNELS, one))
+        found.append(Source(KERNELS, next(named, "0")))
+    if database.has(GRAPHS, *needed):
+        found.append(Source(GRAPHS, "0"))
+    return found
 
 
-def kernel_name(database: Database) -> str:
-    """The column that names kernels, "" when there are none."""
-    if not database.has(KERNELS, "start", "end", "deviceId"):
-        return ""
-    named = (one for one in ("demangledName", "shortName") if database.has(KERNELS, one))
-    return next(named, "0")
-
-
-def read(database: Database, nccl: frozenset[int]) -> Gpus:
+def read(slices: Slices, span: Span, nccl: frozenset[int]) -> Gpus:
     """Blocks.  `nccl` are the StringIds of kernels of NCCL.
 
     nsys writes intervals, in the order of their start; only where it did not, they are checked and sorted.
     """
-    source = intervals(database, checked=False)
-    if not source:
+    if not span.count:
         return Gpus()
-    every, begin, end = _span(database, source)
-    if not every:
-        return Gpus()
+    database = slices.database
     try:
-        seen, count, is_clean = _pass(database, source, nccl, begin, end), every, True
-    except (_Strange, TypeError):
-        source = intervals(database, checked=True)
-        count, begin, end = _span(database, source)
-        if not count:
-            return Gpus(unread=every, is_clean=False)
-        seen = _pass(database, f"{source} ORDER BY 1, 2", nccl, begin, end)
-        is_clean = False
+        seen, count, is_clean = _pass(_in_parts(slices, nccl), span), span.count, True
+    except (Strange, TypeError, ValueError, EaglerayError) as error:
+        # A number that JSON cannot hold looks like damage; what is damaged is so once more.
+        if isinstance(error, EaglerayError) and error.code != "damaged-report":
+            raise
+        checked = _checked_span(database)
+        if not checked.count:
+            return Gpus(unread=span.count, is_clean=False)
+        seen, count, is_clean = _pass(_sorted(database, nccl), checked), checked.count, False
     names = _names(database)
     gpus = [one.result(names.get(device, "")) for device, one in sorted(seen.items())]
     gaps = sorted((gap for one in seen.values() for gap in one.every.gaps()), reverse=True)
-    return Gpus(tuple(gpus), tuple(gaps), every - count, is_clean)
+    return Gpus(tuple(gpus), tuple(gaps), span.count - count, is_clean)
 
 
-def _span(database: Database, source: str) -> tuple[int, Any, Any]:
-    return next(
-        (count, begin, end)
-        for count, begin, end in database.rows(
-            f"SELECT count(*), min(start), max(end) FROM ({source})"
-        )
-    )
-
-
-def processes_after(database: Database, gaps: Sequence[Gap]) -> list[int | None]:
-    """Blocks.  The process of the kernel behind each gap, None where that is not known."""
-    if not gaps or not database.has(KERNELS, "start", "deviceId", "globalPid"):
-        return [None for _ in gaps]
-    ends = tuple(gap.end for gap in gaps)
-    sql = f"SELECT deviceId, start, globalPid FROM {KERNELS} WHERE start IN ({marks(ends)})"
-    found = {
-        (device, start): pid(where)
-        for device, start, where in database.rows(sql, ends)
-        if isinstance(where, int)
+def after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
+    """Blocks.  The process and the number of the name of the kernel behind each gap, by the number of its row."""
+    found = next((one for one in sources(database) if one.table == KERNELS), None)
+    if not gaps or not found:
+        return {}
+    process = "globalPid" if database.has(KERNELS, "globalPid") else "NULL"
+    rows = tuple(gap.after for gap in gaps)
+    sql = f"SELECT rowid, {process}, {found.name} FROM {KERNELS} WHERE rowid IN ({marks(rows)})"
+    return {
+        row: (pid(where) if isinstance(where, int) else None, name)
+        for row, where, name in database.rows(sql, rows)
     }
-    return [found.get((gap.device, gap.end)) for gap in gaps]
 
 
-class _Device:
-    """One GPU while its kernels pass by."""
-
-    def __init__(self, device: int, begin: int, end: int) -> None:
-        self.every = Busy(device, begin, end)
-        self._nccl, self._other = Union(begin), Union(begin)
-        self._device, self._begin, self._end = device, begin, end
-        self._last = begin
-        self._kernels = 0
-
-    def add(self, rows: Sequence[tuple[Any, ...]], nccl: frozenset[int]) -> None:
-        _, starts, ends, names = zip(*rows, strict=True)
-        is_ordered = starts[0] >= self._last and not any(map(gt, starts, islice(starts, 1, None)))
-        if not is_ordered or any(map(gt, starts, ends)) or max(ends) > self._end:
-            raise _Strange
-        if not all(isinstance(name, int) for name in set(names)):
-            raise _Strange
-        self._last = starts[-1]
-        self._kernels += len(rows)
-        self.every.add(starts, ends, names)
-        if not nccl:
-            return
-        if nccl.isdisjoint(names):
-            self._other.add(starts, ends)
-            return
-        for union, wanted in ((self._nccl, True), (self._other, False)):
-            if some := [row for row in rows if (row[3] in nccl) is wanted]:
-                _, starts, ends, _ = zip(*some, strict=True)
-                union.add(starts, ends)
-
-    def result(self, name: str) -> Gpu:
-        self.every.close()
-        busy, nccl = self.every.busy, self._nccl.total
-        return Gpu(
-            id=self._device,
-            name=name,
-            kernels=self._kernels,
-            begin=self._begin,
-            end=self._end,
-            busy=busy,
-            idle=self.every.idle,
-            nccl=nccl,
-            nccl_alone=busy - self._other.total if nccl else 0,
-            curve=tuple(self.every.curve()),
-        )
-
-
-def _pass(
-    database: Database, sql: str, nccl: frozenset[int], begin: int, end: int
-) -> dict[int, _Device]:
-    seen: dict[int, _Device] = {}
-    for chunk in database.chunks(sql):
-        for device, rows in _by_device(chunk):
-            if device not in seen:
-                if not isinstance(device, int):
-                    raise _Strange
-                seen[device] = _Device(device, begin, end)
-            seen[device].add(rows, nccl)
+def _pass(found: Iterator[_Some], span: Span) -> dict[int, Device]:
+    seen: dict[int, Device] = {}
+    for device, starts, ends, rows, nccl in found:
+        if device not in seen:
+            if not isinstance(device, int):
+                raise Strange
+            seen[device] = Device(device, span.begin, span.end)
+        seen[device].add(starts, ends, rows, nccl)
     return seen
 
 
+def _in_parts(slices: Slices, nccl: frozenset[int]) -> Iterator[_Some]:
+    """As the rows lie in their only table; numbers come as one text for many, which is read faster than rows."""
+    source, *others = sources(slices.database)
+    if others:
+        raise Strange
+    sql = (
+        "SELECT json_group_array(deviceId), json_group_array(start), json_group_array(end),"
+        f" group_concat(CASE WHEN {source.name} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
+        f" FROM {source.table} WHERE rowid BETWEEN ?1 AND ?2"
+    )
+    parts = slices.parts(source.table)
+    for (low, high), columns in slices.rows(sql, parts, json.dumps(list(nccl))):
+        devices, starts, ends, of_nccl = columns
+        begins = json.loads(starts)
+        count = len(begins)
+        if count != high - low + 1:
+            raise Strange
+        rows = range(low, high + 1) if source.table == KERNELS else [NO_KERNEL] * count
+        flags = bytearray(count)
+        for row in of_nccl.split(",") if of_nccl else ():
+            flags[int(row) - low] = 1
+        some = flags if nccl else None
+        yield from _by_device(json.loads(devices), begins, json.loads(ends), rows, some)
+
+
 def _by_device(
-    chunk: list[tuple[Any, ...]],
-) -> Iterator[tuple[Any, list[tuple[Any, ...]]]]:
-    if len(set(map(itemgetter(0), chunk))) == 1:
-        yield chunk[0][0], chunk
+    devices: Sequence[Any],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    rows: Sequence[int],
+    nccl: Sequence[int] | None,
+) -> Iterator[_Some]:
+    present = set(devices)
+    if len(present) == 1:
+        yield devices[0], starts, ends, rows, nccl
         return
-    rows: defaultdict[Any, list[tuple[Any, ...]]] = defaultdict(list)
-    for row in chunk:
-        rows[row[0]].append(row)
-    yield from rows.items()
+    for device in present:
+        here = [one == device for one in devices]
+        begins, finishes, numbers = (
+            list(compress(column, here)) for column in (starts, ends, rows)
+        )
+        yield device, begins, finishes, numbers, nccl and list(compress(nccl, here))
+
+
+def _checked_span(database: Database) -> Span:
+    parts = [
+        f"SELECT start, end FROM {one.table} WHERE {one.where(checked=True)}"
+        for one in sources(database)
+    ]
+    sql = f"SELECT count(*), min(start), max(end) FROM ({' UNION ALL '.join(parts)})"
+    return Span(*next(database.rows(sql)))
+
+
+def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Some]:
+    """Only what is an interval, in the order of its start."""
+    parts = [
+        f"SELECT deviceId, start, end, {one.number}, {one.name} FROM {one.table}"
+        f" WHERE {one.where(checked=True)}"
+        for one in sources(database)
+    ]
+    for chunk in database.chunks(f"{' UNION ALL '.join(parts)} ORDER BY 1, 2"):
+        devices, starts, ends, rows, names = zip(*chunk, strict=True)
+        flags = [name in nccl for name in names] if nccl else None
+        yield from _by_device(devices, starts, ends, rows, flags)
 
 
 def _names(database: Database) -> dict[int, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import define
 
 from eagleray.features.profiling.reading.database import Database, shown, whole
 from eagleray.features.profiling.reading.tables import Cell
+
+# What is summed up of things with one name, in the order of `Sums.add`.
+TIMES = ("count(*)", "total(end - start)", "min(end - start)", "max(end - start)")
 
 
 @define
@@ -28,7 +31,7 @@ class Sums:
         self.most = max(self.most, whole(most))
 
 
-def by_name(database: Database, rows: Iterable[tuple[Any, ...]], unnamed: str) -> dict[str, Sums]:
+def by_name(database: Database, rows: Iterable[Sequence[Any]], unnamed: str) -> dict[str, Sums]:
     """Rows of (StringIds number, count, total, min, max); one name may have several numbers."""
     every = list(rows)
     names = database.strings({key for key, *_ in every if isinstance(key, int)})

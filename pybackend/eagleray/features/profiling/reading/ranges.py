@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,14 +13,15 @@ from attrs import frozen
 
 from eagleray.features.profiling.reading.busy import Gap
 from eagleray.features.profiling.reading.database import LONGEST_NAME, Database, pid, shown
+from eagleray.features.profiling.reading.slices import Groups, Slices
 from eagleray.features.profiling.reading.tables import Cell, Table, made
 
 EVENTS = "NVTX_EVENTS"
 PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
 KINDS = {PUSH_POP: "push/pop", START_END: "start/end"}
-_RANGES = f"typeof(start) = 'integer' AND eventType IN ({PUSH_POP}, {START_END})"
-
-
+_NEEDED = ("start", "end", "eventType")
+_STARTED = f"eventType IN ({PUSH_POP}, {START_END}) AND typeof(start) = 'integer'"
+_DOMAINS = f"eventType = {DOMAIN_CREATE}"
 # What SQLite made of numbers that are none, or that no clock has shown.
 _LONGEST = 2**62
 
@@ -29,7 +31,7 @@ _Key = tuple[Any, ...]
 
 @frozen
 class Ranges:
-    """`unfinished` had no end and were counted to the last event; `events` counts all rows of NVTX."""
+    """`unfinished` had no end and were counted to the last event; `events` counts what is no range where there is none."""
 
     table: Table
     threads: dict[int, int]
@@ -38,16 +40,39 @@ class Ranges:
     unfinished: int = 0
 
 
-def read(database: Database, naming: Naming) -> Ranges:
+def begun(slices: Slices) -> Groups:
+    """Begins to gather the times of ranges that bear the same name, and the names of domains."""
+    # What differs most comes first, which makes grouping cheaper.
+    keys = (*reversed(columns(slices.database)), "eventType")
+    times = "CASE WHEN typeof(end) = 'integer' THEN end - start END"
+    sums = ("sum(typeof(end) != 'integer')", f"json_group_array({times})")
+    return slices.groups(EVENTS, _NEEDED, keys, sums, f"{_STARTED} OR {_DOMAINS}")
+
+
+def read(database: Database, groups: Groups) -> tuple[Ranges, Naming]:
     """Blocks.  A range is called as nsys calls it: `domain:name`, and `name` in the default domain."""
-    if not database.has(EVENTS, "start", "end", "eventType"):
-        return Ranges(made("nvtx", []), {})
     found: defaultdict[_Key, list[Any]] = defaultdict(list)
-    sql = f"SELECT end - start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"
-    for chunk in database.chunks(f"{sql} AND typeof(end) = 'integer'"):
-        for row in chunk:
-            found[row[1:]].append(row[0])
-    unfinished = _unfinished(database, naming, found)
+    domains: dict[tuple[int, object], str] = {}
+    endless = 0
+    for called, domain, where, kind, unfinished, times in groups():
+        if kind == DOMAIN_CREATE:
+            if isinstance(where, int) and isinstance(called, str):
+                domains[pid(where), domain] = shown(called)
+            continue
+        every = json.loads(times)
+        if unfinished:
+            endless += unfinished
+            every = [one for one in every if one is not None]
+        found[kind, where, domain, called].extend(every)
+    if endless:
+        _add_endless(database, found)
+    naming = Naming(database, domains)
+    return _ranges(database, naming, found, endless), naming
+
+
+def _ranges(
+    database: Database, naming: Naming, found: Mapping[_Key, list[Any]], endless: int
+) -> Ranges:
     naming.learn(found)
     named: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
     threads: Counter[int] = Counter()
@@ -57,23 +82,22 @@ def read(database: Database, naming: Naming) -> Ranges:
             named[naming.name(where, *others)].append((KINDS[kind], clean))
         if isinstance(where, int):
             threads[where] += len(clean)
-    note = f"{unfinished} had no end and are counted to the last event." if unfinished else ""
+    note = f"{endless} had no end and are counted to the last event." if endless else ""
     rows = [_row(name, parts) for name, parts in named.items()]
     count = sum(len(times) for parts in named.values() for _, times in parts)
-    (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
-    return Ranges(made("nvtx", rows, note), dict(threads), count, events, unfinished)
+    events = count
+    if not count and database.has(EVENTS, *_NEEDED):
+        (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
+    return Ranges(made("nvtx", rows, note), dict(threads), count, events, endless)
 
 
-def _unfinished(database: Database, naming: Naming, found: defaultdict[_Key, list[Any]]) -> int:
-    """Counts ranges without an end to the last event, as nsys does it; the answer is how many there are."""
-    sql = f"SELECT start, eventType, {naming.columns} FROM {EVENTS} WHERE {_RANGES}"
-    rows = list(database.rows(f"{sql} AND typeof(end) != 'integer'"))
-    if not rows:
-        return 0
+def _add_endless(database: Database, found: defaultdict[_Key, list[Any]]) -> None:
+    """Counts ranges without an end to the last event, as nsys does it."""
+    held = ", ".join(columns(database))
+    sql = f"SELECT start, eventType, {held} FROM {EVENTS} WHERE {_STARTED}"
     (last,) = next(database.rows(f"SELECT max(coalesce(end, start)) FROM {EVENTS}"))
-    for start, *key in rows:
+    for start, *key in database.rows(f"{sql} AND typeof(end) != 'integer'"):
         found[tuple(key)].append(last - start if isinstance(last, int) else 0)
-    return len(rows)
 
 
 def _clean(times: list[Any]) -> list[int]:
@@ -86,14 +110,14 @@ def around(
     database: Database, naming: Naming, gaps: Sequence[Gap], processes: Sequence[int | None]
 ) -> list[str]:
     """The name of the shortest range around each gap, in the process of what followed it; "" if there is none."""
-    if not gaps or not database.has(EVENTS, "start", "end", "eventType"):
+    if not gaps or not database.has(EVENTS, *_NEEDED):
         return ["" for _ in gaps]
     order = sorted(range(len(gaps)), key=lambda at: gaps[at].begin)
     begins = [gaps[at].begin for at in order]
     best: list[tuple[int, tuple[Any, ...]] | None] = [None] * len(gaps)
     sql = (
-        f"SELECT start, end, {naming.columns} FROM {EVENTS}"
-        f" WHERE {_RANGES} AND typeof(end) = 'integer' AND end - start >= ?"
+        f"SELECT start, end, {', '.join(columns(database))} FROM {EVENTS}"
+        f" WHERE {_STARTED} AND typeof(end) = 'integer' AND end - start >= ?"
     )
     for start, end, *named in database.rows(sql, (min(gap.duration for gap in gaps),)):
         for place in range(bisect_left(begins, start), len(begins)):
@@ -111,21 +135,15 @@ def around(
 
 
 class Naming:
-    """The names of ranges; a registered text stands in StringIds, another one in the row.
+    """The names of ranges, after `learn`; `domains` are the names of domains by process and number.
 
-    `columns` are the thread, the domain and the number or bytes of the name: texts are made of few of them.
+    A registered text stands in StringIds, another one in the row.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, domains: Mapping[tuple[int, object], str]) -> None:
         self._database = database
         self._texts: dict[int, str] = {}
-        self._domains = _domains(database)
-        held = [one if database.has(EVENTS, one) else "NULL" for one in ("globalTid", "domainId")]
-        number = "textId" if database.has(EVENTS, "textId") else "NULL"
-        text = "NULL"
-        if database.has(EVENTS, "text"):
-            text = f"CAST(substr(text, 1, {LONGEST_NAME}) AS BLOB)"
-        self.columns = ", ".join([*held, f"coalesce({text}, {number})"])
+        self._domains = domains
 
     def learn(self, keys: Iterable[_Key]) -> None:
         """Looks up the names of these, all at once."""
@@ -133,28 +151,21 @@ class Naming:
         self._texts.update(self._database.strings(numbers - self._texts.keys()))
 
     def name(self, where: object, domain: object, called: object) -> str:
-        if isinstance(called, bytes):
-            text: object = called.decode("utf-8", "replace")
-        else:
-            text = self._texts.get(called) if isinstance(called, int) else None
+        text = self._texts.get(called) if isinstance(called, int) else called
         name = shown(text) or "(without a name)"
         process = pid(where) if isinstance(where, int) else 0
         prefix = self._domains.get((process, domain), "")
         return f"{prefix}:{name}" if prefix else name
 
 
-def _domains(database: Database) -> dict[tuple[int, object], str]:
-    if not database.has(EVENTS, "eventType", "domainId", "text", "globalTid"):
-        return {}
-    sql = (
-        f"SELECT globalTid, domainId, substr(text, 1, {LONGEST_NAME}) FROM {EVENTS}"
-        f" WHERE eventType = {DOMAIN_CREATE}"
-    )
-    return {
-        (pid(where), domain): shown(text)
-        for where, domain, text in database.rows(sql)
-        if isinstance(where, int) and text is not None
-    }
+def columns(database: Database) -> list[str]:
+    """The thread, the domain and the number or text of the name."""
+    held = [one if database.has(EVENTS, one) else "NULL" for one in ("globalTid", "domainId")]
+    number = "textId" if database.has(EVENTS, "textId") else "NULL"
+    text = "NULL"
+    if database.has(EVENTS, "text"):
+        text = f"CAST(substr(text, 1, {LONGEST_NAME}) AS TEXT)"
+    return [*held, f"coalesce({text}, {number})"]
 
 
 def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:

@@ -1,26 +1,23 @@
-"""The summary of one database: its parts, each read in a thread of its own where that saves time."""
+"""The summary of one database: its parts, summed up in several threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from attrs import frozen
 
 from eagleray.features.profiling.reading import calls, gpu, kernels, ranges, recording
-from eagleray.features.profiling.reading.busy import END
+from eagleray.features.profiling.reading.busy import END, Gap
 from eagleray.features.profiling.reading.database import Database, opened
+from eagleray.features.profiling.reading.device import Gpu
 from eagleray.features.profiling.reading.doubts import Doubt, Seen, doubts
-from eagleray.features.profiling.reading.gpu import Gpu, Gpus, is_nccl
+from eagleray.features.profiling.reading.gpu import Gpus
 from eagleray.features.profiling.reading.kernels import GRAPH
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.recording import About
+from eagleray.features.profiling.reading.slices import Slices
 from eagleray.features.profiling.reading.tables import Table, made
-
-# SQLite sums up outside of Python's lock.  What takes rows one by one stays in one thread: two such
-# threads would hand that lock to and fro for every row.
-THREADS = 3
 
 Say = Callable[[str, int], None]
 
@@ -47,40 +44,44 @@ def read(
     path: Path, trace: str, limits: Limits, say: Say = lambda text, percentage: None
 ) -> Summary:
     """Blocks, with all cores; raises an error of the catalogue, also when `limits` are reached."""
-    database = opened(path, limits)
-    with ThreadPoolExecutor(THREADS, thread_name_prefix="report") as pool:
+    with Slices(opened(path, limits)) as slices:
         try:
-            return _read(database, trace, pool, say)
+            return _read(slices, trace, say)
         except BaseException:
             # The other threads would read on to their end.
             limits.cancel()
             raise
 
 
-def _read(database: Database, trace: str, pool: ThreadPoolExecutor, say: Say) -> Summary:
+def _read(slices: Slices, trace: str, say: Say) -> Summary:
+    """What is begun first is there first; only what takes kernels one by one needs Python, and this thread."""
+    database = slices.database
     say("Reading the kernels", 10)
-    nccl = pool.submit(_nccl, database)
-    by_name = pool.submit(kernels.top, database, checked=False)
-    naming = pool.submit(ranges.Naming, database)
-    osrt = pool.submit(calls.read, database, calls.OSRT, "osrt")
-    cuda = pool.submit(calls.read, database, calls.CUDA, "cuda_api")
-    copies = pool.submit(kernels.copies, database)
-    gpus = gpu.read(database, nccl.result())
+    kernel_sums = kernels.begun(slices)
+    copied = kernels.copies_begun(slices)
+    cuda_calls = calls.begun(slices, calls.CUDA)
+    osrt_calls = calls.begun(slices, calls.OSRT)
+    events = ranges.begun(slices)
+    seen_kernels = kernels.read(database, kernel_sums)
+    gpus = gpu.read(slices, seen_kernels.span, seen_kernels.nccl)
     if not gpus.is_clean:
-        by_name = pool.submit(kernels.top, database, checked=True)
+        seen_kernels = kernels.read(database, kernels.begun(slices, checked=True))
     say("Reading the NVTX ranges", 50)
-    gaps = _gaps(database, naming.result(), gpus)
-    nvtx = ranges.read(database, naming.result())
+    nvtx, naming = ranges.read(database, events)
+    gaps = _gaps(database, naming, gpus)
     say("Reading the calls", 80)
-    threads = calls.threads(database, osrt.result().threads, cuda.result().threads, nvtx.threads)
+    copies = kernels.copies(database, *copied)
+    cuda = calls.read(database, cuda_calls, "cuda_api")
+    osrt = calls.read(database, osrt_calls, "osrt")
+    threads = calls.threads(database, osrt.threads, cuda.threads, nvtx.threads)
     about = recording.read(database, trace)
     tables = [
-        kernels.table(by_name.result()),
+        kernels.table(seen_kernels),
         nvtx.table,
         gaps,
-        copies.result(),
-        cuda.result().table,
-        osrt.result().table,
+        copies,
+        cuda.table,
+        osrt.table,
         threads,
     ]
     seen = Seen(
@@ -89,9 +90,9 @@ def _read(database: Database, trace: str, pool: ThreadPoolExecutor, say: Say) ->
         ranges=nvtx.count,
         nvtx_events=nvtx.events,
         unfinished=nvtx.unfinished,
-        cuda_calls=cuda.result().table.total,
-        osrt_calls=osrt.result().table.total,
-        copies=copies.result().total,
+        cuda_calls=cuda.table.total,
+        osrt_calls=osrt.table.total,
+        copies=copies.total,
         missing=tuple(
             table
             for table, columns in _NEEDED.items()
@@ -102,30 +103,22 @@ def _read(database: Database, trace: str, pool: ThreadPoolExecutor, say: Say) ->
     return Summary(about, gpus.gpus, kept, tuple(doubts(about, seen)))
 
 
-def _nccl(database: Database) -> frozenset[int]:
-    """The numbers of the names of NCCL's kernels."""
-    if not database.has("StringIds", "id", "value"):
-        return frozenset()
-    sql = "SELECT id, substr(value, 1, 100) FROM StringIds WHERE substr(value, 1, 20) LIKE '%nccl%'"
-    return frozenset(
-        number
-        for number, text in database.rows(sql)
-        if isinstance(number, int) and is_nccl(str(text))
-    )
-
-
 def _gaps(database: Database, naming: ranges.Naming, gpus: Gpus) -> Table:
-    processes = gpu.processes_after(database, gpus.gaps)
+    after = gpu.after(database, gpus.gaps)
+    processes = [after[gap.after][0] if gap.after in after else None for gap in gpus.gaps]
     around = ranges.around(database, naming, gpus.gaps, processes)
-    names = database.strings({gap.after for gap in gpus.gaps})
+    names = database.strings({name for _, name in after.values() if isinstance(name, int)})
     rows = [
-        (
-            gap.device,
-            gap.begin,
-            gap.duration,
-            name,
-            "" if gap.after == END else names.get(gap.after, GRAPH),
-        )
+        (gap.device, gap.begin, gap.duration, name, _next(gap, after, names))
         for gap, name in zip(gpus.gaps, around, strict=True)
     ]
     return made("gaps", rows)
+
+
+def _next(
+    gap: Gap, after: Mapping[int, tuple[int | None, object]], names: Mapping[int, str]
+) -> str:
+    if gap.after == END:
+        return ""
+    _, name = after.get(gap.after, (None, None))
+    return names.get(name, GRAPH) if isinstance(name, int) else GRAPH

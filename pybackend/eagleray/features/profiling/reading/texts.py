@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from eagleray.features.profiling.reading.database import shown
-from eagleray.features.profiling.reading.gpu import Gpu
+from eagleray.features.profiling.reading.device import Gpu
 from eagleray.features.profiling.reading.recording import About
 from eagleray.features.profiling.reading.reports import Report
 from eagleray.features.profiling.reading.tables import Cell, Column, Table
