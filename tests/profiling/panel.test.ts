@@ -12,6 +12,7 @@ import {
   REPORT,
   STOP,
   TABLE,
+  type ProfiledRun,
   type TableOf,
 } from "../../extension/features/profiling/messages";
 import type { Look, ToPage } from "../../extension/features/profiling/page_messages";
@@ -189,6 +190,18 @@ test("of reports that have come one is told, with a way to open them", async () 
   assert.equal(editor.asked[0]?.text, "1 report gathered.");
   const [open] = editor.executed;
   assert.deepEqual([open?.command, open?.args[1]], ["vscode.openWith", "eagleray.nsysReport"]);
+});
+
+test("a recording can be begun as long as some run goes on, also when all reports are here", () => {
+  const workers = [profiledWorker({ state: "gathered", reports: [PATH] })];
+  const can = (changes: Partial<ProfiledRun>): unknown => {
+    fake.sidecar.notify(CHANGED, { runs: [profiledRun({ workers, ...changes })] });
+    return editor.contextKeys["eagleray.hasProfiled"];
+  };
+  assert.equal(can({ state: "idle" }), true);
+  assert.equal(can({ workers: [profiledWorker({ state: "missing" })] }), false);
+  assert.equal(can({ workers: [] }), false);
+  assert.equal(can({ state: "gathered" }), false);
 });
 
 test("of a run of another window nothing is told", async () => {

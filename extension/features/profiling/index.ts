@@ -62,8 +62,10 @@ class Following implements Disposable {
   }
 
   private take(profiled: ProfiledRuns): void {
-    const goesOn = profiled.runs.some(({ workers }) =>
-      workers.some(({ state }) => state === "profiled" || state === "recording"),
+    // A worker whose reports are all here can record once more, as long as its run goes on.
+    const goesOn = profiled.runs.some(
+      ({ state, workers }) =>
+        state !== "gathered" && workers.some((worker) => worker.state !== "missing"),
     );
     setContextKey("eagleray.hasProfiled", goesOn);
     if (profiled.runs.length > 0) {
