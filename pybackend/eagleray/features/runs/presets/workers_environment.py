@@ -74,17 +74,8 @@ def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -
     said = facts.script.assigned(name) if facts.script else None
     if said and not said.keeps:
         return Carried(why=f"Line {said.line} of {facts.script_word} sets it after us.")
-    if plan.kind == "sbatch" and (kept_out := _kept_out(plan, facts)):
-        return Carried(why=f"{kept_out} keeps the environment out of the job.")
+    # A submission hands every variable of the plan on by its name, whatever else it exports.
     return Carried(env=((name, value),), why=why)
-
-
-def _kept_out(plan: RunPlan, facts: Facts) -> str:
-    """The option of sbatch by which a job gets only some variables, "" for none."""
-    words = [word for word in plan.argv if word.startswith("--export=")]
-    if not words and facts.script:
-        words = re.findall(r"^#SBATCH\s+(--export[= ]\S+)", facts.script.text, re.MULTILINE)
-    return next((word for word in words if not word[9:].upper().startswith("ALL")), "")
 
 
 def has_key(text: str, key: str) -> bool:
