@@ -2,6 +2,7 @@
 
 import "@vscode-elements/elements/dist/vscode-badge/index.js";
 import "@vscode-elements/elements/dist/vscode-button/index.js";
+import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
@@ -62,8 +63,14 @@ function show(root: HTMLElement): void {
   page.replaceChildren(root);
   if (hadFocus) {
     // Who has pressed a button by a key goes on from the next one.
-    root.querySelector<HTMLElement>("vscode-button")?.focus({ preventScroll: true });
+    void focusOn(root.querySelector("vscode-button"));
   }
+}
+
+/** It takes the focus once it has drawn itself. */
+async function focusOn(button: VscodeButton | null): Promise<void> {
+  await button?.updateComplete;
+  button?.focus({ preventScroll: true });
 }
 
 function say(sentence: string): void {
