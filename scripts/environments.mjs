@@ -17,7 +17,15 @@ const TORCH = "torch==2.13.0";
 export const environments = {
   dev: { folder: venv, lock: "dev.txt", editable: true },
   "old-ray": { folder: join(cache, "old-ray"), lock: "old-ray.txt", python: "3.11" },
-  proofs: { folder: join(cache, "proofs"), lock: "proofs.txt", python: "3.11", pip: [TORCH] },
+  proofs: {
+    folder: join(cache, "proofs"),
+    lock: "proofs.txt",
+    python: "3.11",
+    pip: [TORCH],
+    // Of these, ten times as large as the rest, a program reads a few files only: those that it would import.
+    large: ["torch", "sympy", "mpmath", "networkx", "pandas", "scipy"],
+    imports: ["ray.train.torch", "ray.rllib.algorithms.ppo", "torch._dynamo"],
+  },
   ...Object.fromEntries(["3.12", "3.13"].map((python) => [`worker-${python}`, worker(python)])),
 };
 
@@ -44,7 +52,7 @@ export async function makeEnvironment(name, log = console.log) {
   }
   if (!isDone(compiled)) {
     const ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
-    await compile(name, (await must(interpreter(name), ["-I", "-c", ask])).trim());
+    await compile(name, (await must(interpreter(name), ["-I", "-c", ask])).trim(), wanted);
     writeFileSync(compiled, mark);
   }
   if (wanted.editable) await compile(name, join(root, "pybackend"));
@@ -56,9 +64,12 @@ export async function makeEnvironment(name, log = console.log) {
  * would compile a thousand files anew.  Files that belong to another Python fail, and nobody imports them; nor
  * does anybody import the tests of libraries, a quarter of all.
  */
-async function compile(name, folder) {
-  const words = ["-m", "compileall", "-qq", "-j", "0", "-x", "/site-packages/.*/tests/", folder];
-  await run(interpreter(name), words);
+async function compile(name, folder, { large = [], imports = [] } = {}) {
+  const left = `/site-packages/(.*/tests|${["pip", ...large].join("|")})/`;
+  await run(interpreter(name), ["-m", "compileall", "-qq", "-j", "0", "-x", left, folder]);
+  if (imports.length === 0) return;
+  const env = { PYTHONDONTWRITEBYTECODE: undefined };
+  await run(interpreter(name), ["-c", `import ${imports.join(", ")}`], { env });
 }
 
 /** Installs what its lock file names; false where the Python for it is missing and it may be. */
@@ -90,7 +101,8 @@ async function install(name, wanted, stamp, log) {
     // By pip and not by uv: only pip knows where this machine keeps its builds of torch.
     await retry(
       `installing ${requirement}`,
-      () => must(interpreter(name), ["-m", "pip", "install", "--quiet", requirement]),
+      () =>
+        must(interpreter(name), ["-m", "pip", "install", "--quiet", "--no-compile", requirement]),
       log,
     );
   }
