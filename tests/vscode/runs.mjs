@@ -7,6 +7,7 @@
 
 import * as path from "node:path";
 import { setStageAlone } from "./harness/alone.mjs";
+import { openFile as open } from "./harness/files.mjs";
 import { markedWith } from "./harness/processes.mjs";
 import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
@@ -34,24 +35,8 @@ await browserRun(
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
     const run = (words) => runs.locator(".monaco-list-row", { hasText: words });
 
-    async function openFile(name) {
-      await window.gesture(
-        async () => {
-          await page.keyboard.press("Escape");
-          await page.keyboard.press("Control+p");
-          await input.waitFor({ timeout: 4000 });
-          // By its whole path it is found at once, where the search finds nothing without a program of its own.
-          await input.fill(path.join(stage.workspace, name));
-          const found = page.locator(".quick-input-list .monaco-list-row.focused", {
-            hasText: name,
-          });
-          await found.first().waitFor({ timeout: 4000 });
-          await page.keyboard.press("Enter");
-        },
-        () => tab(name).first().isVisible(),
-        `${name} is open`,
-      );
-    }
+    const openFile = (name) =>
+      open(window, stage.workspace, name, () => tab(name).first().isVisible());
 
     /** A button of a row, which appears below the mouse. */
     async function inline(row, name, effect, what) {

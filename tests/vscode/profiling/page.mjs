@@ -1,0 +1,169 @@
+/** The page of a report, with mouse and keys, in a dark and in a light theme. */
+
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import * as path from "node:path";
+import { writeSettings } from "../harness/server.mjs";
+import { until } from "../harness/until.mjs";
+import { placesOf } from "./places.mjs";
+
+export async function reportPage({ stage, server, window, test }) {
+  const { page } = window;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const { report, section, state, press, clipboard, openFile } = placesOf(window, stage);
+  const kernels = section("kernels");
+  const firstRow = kernels.locator("tbody tr").first();
+  const heading = (title) => kernels.locator("th", { hasText: title });
+  const total = kernels.locator("vscode-badge");
+  const search = kernels.locator("vscode-textfield");
+  const focused = () => report.locator("td:focus, th:focus").first();
+
+  await test("a report opens as a page that says how busy its GPU was", async () => {
+    // Before the editor knows the extension, a report is a text for it.
+    await window.sees(window.icon(), "the extension");
+    await openFile("policy.nsys-rep", () => kernels.isVisible());
+    await window.sees(report.getByText("busy 70.5 %"), "the busy share");
+    await window.sees(report.getByText("NCCL 14.3 % of the busy time"), "the share of NCCL");
+    await window.sees(report.locator(".curve canvas"), "the curve");
+    await window.sees(firstRow.getByText("ncclDevKernel_AllReduce"), "the longest kernel first");
+    for (const id of ["nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]) {
+      await window.sees(section(id).locator("tbody td"), `rows of ${id}`);
+    }
+    await window.shot("report");
+  });
+
+  await test("a hostile name is text on one line", async () => {
+    const name = section("nvtx").locator("td", { hasText: "<img src=x" }).first();
+    await window.sees(name, "the name as it is");
+    assert.equal(await report.locator("img").count(), 0);
+    assert.doesNotMatch(await name.textContent(), /[\u001b\u202e]/);
+  });
+
+  await test("a click on a heading sorts, and once more turns it round", async () => {
+    const sorted = (order) => heading("Kernel").and(report.locator(`[aria-sort=${order}]`));
+    await window.click(
+      heading("Kernel"),
+      () => sorted("ascending").isVisible(),
+      "sorted from A to Z",
+    );
+    await window.click(
+      heading("Kernel"),
+      () => sorted("descending").isVisible(),
+      "sorted from Z to A",
+    );
+    await window.sees(firstRow.getByText("gemm_9<"), "the last name first");
+  });
+
+  await test("a search leaves the rows that have the text in them", async () => {
+    await window.gesture(
+      async () => {
+        await search.locator("input").fill("ALLREDUCE");
+      },
+      async () => (await total.textContent()) === "1",
+      "one row is left",
+    );
+    await window.shot("searched");
+    await search.locator("input").fill("");
+    await until(async () => (await total.textContent()) === "61", "all rows are back", 20_000);
+  });
+
+  await test("tables and the whole page are copied", async () => {
+    const copy = (title) => kernels.locator("vscode-button", { hasText: title });
+    await window.click(
+      copy("Copy as CSV"),
+      async () => (await clipboard()).startsWith("Kernel,Count,Total (ns)"),
+      "CSV is in the clipboard",
+    );
+    assert.match(await clipboard(), /"?ncclDevKernel_AllReduce_Sum_f32\(void\)"?,40,200000000,/);
+    await window.click(
+      copy("Copy as Markdown"),
+      async () => (await clipboard()).startsWith("| Kernel | Count | Total |"),
+      "Markdown is in the clipboard",
+    );
+    await press(
+      "Copy as Markdown",
+      async () => (await clipboard()).startsWith("# policy.nsys-rep"),
+      "the summary is in the clipboard",
+    );
+    await window.sees(report.locator("#said", { hasText: "clipboard" }), "that it was copied");
+  });
+
+  await test("keys lead through a table, and Enter on a heading sorts", async () => {
+    await heading("Kernel").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    assert.match(await focused().textContent(), /Total/);
+    await page.keyboard.press("Enter");
+    const sorted = heading("Total").and(report.locator("[aria-sort=descending]"));
+    await window.sees(sorted, "the largest first");
+    assert.match(await focused().textContent(), /Total/);
+    await page.keyboard.press("Control+End");
+    await window.sees(kernels.locator("tbody tr").last().locator("td:focus"), "the last cell");
+    await page.keyboard.press("Control+Home");
+    assert.match(await focused().textContent(), /Kernel/);
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Shift+Tab");
+    const button = kernels.locator("vscode-button:focus", { hasText: "Copy as Markdown" });
+    await window.sees(button, "the button before the table");
+  });
+
+  await test("what was searched stands there when the page comes back", async () => {
+    await search.locator("input").fill("gemm_1");
+    await until(async () => (await total.textContent()) === "11", "the rows found", 20_000);
+    await openFile("train.py", async () => !(await kernels.isVisible()));
+    await openFile("policy.nsys-rep", () => kernels.isVisible());
+    await until(async () => (await total.textContent()) === "11", "the same rows", 20_000);
+    assert.equal(await search.locator("input").inputValue(), "gemm_1");
+  });
+
+  await test("without Nsight Systems it is said what to do with the file", async () => {
+    await report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click();
+    await window.answer(
+      /Nsight Systems/,
+      "Copy Path",
+      async () => (await clipboard()).endsWith("policy.nsys-rep"),
+      "that it is not here",
+    );
+    await window.clearMessages();
+  });
+
+  await test("Nsight Systems is started with the file, and one is told when it fails", async () => {
+    const program = path.join(stage.base, "fake");
+    const told = `${program} arguments`;
+    // It keeps what it was called with, and fails as the real one does where no window can be opened.
+    writeFileSync(program, '#!/bin/sh\nprintf "%s\\n" "$@" > "$0 arguments"\nexit 3\n');
+    chmodSync(program, 0o755);
+    writeSettings(server.folders, {
+      ...stage.settings,
+      "eagleray.profiling.nsightSystems": program,
+    });
+    await window.gesture(
+      () => report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click(),
+      () => existsSync(told),
+      "the program runs",
+    );
+    await window.told(/fake ended with 3/, "that it failed");
+    await window.shot("nsight-failed");
+    const file = path.join(stage.workspace, "policy.nsys-rep");
+    assert.equal(readFileSync(told, "utf8"), `${file}\n`);
+    await window.clearMessages();
+  });
+
+  await test("the page has the colours of a light theme at once", async () => {
+    writeSettings(server.folders, {
+      ...stage.settings,
+      "workbench.colorTheme": "Default Light Modern",
+    });
+    const light = () =>
+      report.locator("body").evaluate((body) => body.classList.contains("vscode-light"));
+    await until(light, "the page is light", 30_000);
+    await window.shot("light");
+  });
+
+  await test("a file that is no report says so, and what to do", async () => {
+    await openFile("empty.nsys-rep", () => state.isVisible());
+    await window.sees(state.getByText("has 0 bytes"), "what is wrong");
+    await window.sees(state.locator("vscode-button", { hasText: "Read It Again" }), "a way on");
+    await window.shot("empty");
+  });
+}

@@ -1,0 +1,138 @@
+/** A run that is recorded by a real nsys, from its form to the page of a report that it has left. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+import { nsys } from "../../../scripts/nsys.mjs";
+import { placesOf } from "./places.mjs";
+
+function whyNot() {
+  const said = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
+  return existsSync(said) ? readFileSync(said, "utf8").trim() : `there is no ${nsys}`;
+}
+
+export async function profiledRun({ stage, window, test }) {
+  const { page } = window;
+  const places = placesOf(window, stage);
+  const { list, input, choice, report, section, openFile } = places;
+
+  await test("“Profile Workers…” is a form that starts nothing before it is said who", async () => {
+    await openFile("train.py", async () => !(await report.locator("body").isVisible()));
+    await window.command("Eagleray: Profile Workers", () => choice("Profiled Workers").isVisible());
+    assert.equal(await choice("Start").count(), 0);
+    await window.gesture(
+      () => choice("Profiled Workers").click({ timeout: 4000 }),
+      async () => /Patterns of name/.test(await input.getAttribute("placeholder")),
+      "one is asked who",
+    );
+    await input.fill("*Policy*");
+    await window.shot("who");
+    await window.key("Enter", () => choice("Start").isVisible(), "it can be started");
+    await window.sees(choice("Profiled Workers").getByText("*Policy*"), "the patterns");
+    await window.shot("form");
+  });
+
+  if (!existsSync(nsys)) {
+    console.log(`    no nsys can be had here, so nothing is recorded: ${whyNot()}`);
+    await window.key("Escape", async () => !(await list.isVisible()), "the form is closed");
+    return;
+  }
+
+  const row = (words) => places.row("Runs", words);
+
+  /** A button of a row, which appears below the mouse. */
+  const inline = (at, name, effect, what) =>
+    window.gesture(
+      async () => {
+        await row(at).first().hover({ timeout: 4000 });
+        const button = row(at).first().locator(`.action-label[aria-label^="${name}"]`);
+        await button.first().click({ timeout: 4000 });
+        await window.rest();
+      },
+      effect,
+      what,
+      20_000,
+    );
+
+  const all = (words) => places.row("All Workers", words);
+
+  const says = async (words, what) => (await row(words).first().textContent()).includes(what);
+  /** What the rows of both policies say now. */
+  const say = async (one, other) =>
+    (await says(/policy-0/, one)) && (await says(/policy-1/, other));
+
+  await test("its workers run under nsys, and are recorded when one says so", async () => {
+    await window.gesture(
+      () => choice("Start").click({ timeout: 4000 }),
+      () => page.locator(".terminal-outer-container").first().isVisible(),
+      "the program runs",
+      20_000,
+    );
+    await window.openPanel();
+    await window.sees(row(/policy-1.*profiled/), "that a worker is profiled");
+    await inline(
+      /train\.py.*profiled/,
+      "Record Now",
+      () => say("recording", "recording"),
+      "the workers record",
+    );
+    await window.shot("recording");
+  });
+
+  await test("in All Workers one worker is recorded, and a whole group", async () => {
+    await window.command("Eagleray: Add Cluster", () => input.isVisible());
+    const said = await page.locator(".part.panel .xterm-rows").textContent();
+    await input.fill(/127\.0\.0\.1:\d+/.exec(said)[0]);
+    await page.keyboard.press("Enter");
+    const header = page.locator('.pane-header[aria-label^="All Workers"]');
+    const group = all(/Policy/);
+    const worker = all(/policy-1/);
+    await window.click(header, () => group.first().isVisible(), "all workers are listed", {
+      effectMs: 20_000,
+    });
+    await window.gesture(
+      () => group.first().locator(".monaco-tl-twistie").click({ timeout: 4000 }),
+      () => worker.first().isVisible(),
+      "the group is unfolded",
+    );
+    const does = (at, title, one, other) =>
+      window.fromMenu(at, title, () => say(one, other), `“${title}” has its effect`, 20_000);
+    await does(worker, "Stop Recording", "recording", "report");
+    await does(worker, "Record Now", "recording", "recording");
+    await window.shot("all-workers");
+    await does(group, "Stop Recording", "report", "report");
+    await does(group, "Record Now", "recording", "recording");
+    await inline(
+      /train\.py.*recording/,
+      "Stop Recording",
+      () => say("report", "report"),
+      "the recording is over",
+    );
+  });
+
+  await test("“Finish and Gather” brings the reports here, and one opens", async () => {
+    const dialog = page.locator(".monaco-dialog-box");
+    await window.fromMenu(
+      row(/train\.py/),
+      "Finish and Gather",
+      () => dialog.isVisible(),
+      "one is asked",
+    );
+    await dialog.locator(".monaco-button", { hasText: "Finish and Gather" }).click();
+    await window.sees(row(/train\.py.*5 reports gathered/), "that all reports are here");
+    await window.shot("gathered");
+    await window.answer(
+      /5 reports gathered/,
+      "Open Report",
+      () => choice("nsys-rep").isVisible(),
+      "that the reports are here",
+    );
+    await window.gesture(
+      () => choice("nsys-rep").click({ timeout: 4000 }),
+      () => section("osrt").isVisible(),
+      "its page is open",
+      30_000,
+    );
+    await window.shot("recorded");
+  });
+}
