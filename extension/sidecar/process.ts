@@ -22,6 +22,8 @@ import type { RequestOptions } from "./sidecar";
 
 /** How long the process may take to end after it was asked to. */
 const END_TIME_LIMIT_MS = 3_000;
+/** A Python on a network file system may take long to read its libraries for the first time. */
+const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_LINES = 20;
 
 /** Starts the process and shakes hands with it; rejects with an error of the catalogue. */
@@ -43,11 +45,16 @@ export async function openChannel(
   for (const method of methods) {
     channel.listen(method);
   }
+  const late = setTimeout(() => {
+    sidecar.giveUp(`it did not answer within ${HANDSHAKE_LIMIT_MS / 1000} s`);
+  }, HANDSHAKE_LIMIT_MS);
   try {
     await Promise.race([client.start(), sidecar.failed]);
   } catch (error) {
     await sidecar.end();
     throw sidecarNotStarted(`${String(error)} ${sidecar.lastLines}`);
+  } finally {
+    clearTimeout(late);
   }
   return channel;
 }
@@ -193,6 +200,11 @@ class SidecarProcess {
 
   get lastLines(): string {
     return this.last.join("\n");
+  }
+
+  giveUp(why: string): void {
+    this.last.push(why);
+    this.child.kill("SIGKILL");
   }
 
   async end(): Promise<void> {

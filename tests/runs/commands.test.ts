@@ -108,6 +108,13 @@ test("closing the output stops no run, and its row opens it anew", async () => {
   assert.equal(editor.terminals.length, 2);
 });
 
+test("who asks twice for the output at once gets one terminal", async () => {
+  list(aRun());
+  const row = { row: "run", run: aRun() };
+  await Promise.all([1, 2].map(() => editor.run("eagleray.showRunOutput", row)));
+  assert.equal(editor.terminals.length, 1);
+});
+
 test("SLURM is asked nothing before the person has seen the exact command", async () => {
   fake.sidecar.on(PREPARE, () => proposal({ confirm: "sbatch --parsable go.sbatch" }));
   await editor.run("eagleray.run");

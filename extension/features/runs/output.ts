@@ -9,6 +9,7 @@ import { FOLLOW } from "./messages";
 
 export class Output implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
+  private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;
 
   constructor(private readonly parts: Parts) {
@@ -28,16 +29,23 @@ export class Output implements Disposable {
       open.show(beside);
       return;
     }
+    // Who asks again before there is an answer gets the same terminal.
+    const opening = this.opening.get(id) ?? this.open(id).finally(() => this.opening.delete(id));
+    this.opening.set(id, opening);
+    (await opening).show(beside);
+  }
+
+  dispose(): void {
+    this.closing.dispose();
+  }
+
+  private async open(id: string): Promise<vscode.Terminal> {
     const { title, argv, env } = await this.parts.sidecar.request(FOLLOW, { id });
     const [shellPath = "", ...shellArgs] = argv;
     // Not brought back by the next window: the run may be over by then, and its row opens it anew.
     const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
     const terminal = vscode.window.createTerminal(options);
     this.terminals.set(id, terminal);
-    terminal.show(beside);
-  }
-
-  dispose(): void {
-    this.closing.dispose();
+    return terminal;
   }
 }

@@ -36,11 +36,21 @@ export async function managePresets(parts: Parts): Promise<void> {
   if (chosen.preset === undefined) {
     await add(parts, workspace);
   } else if (chosen.deletes) {
-    await parts.sidecar.request(DELETE_PRESET, { workspace, name: chosen.preset.name });
+    await remove(parts, workspace, chosen.preset);
   } else {
     const { text: content } = chosen.preset;
     const document = await vscode.workspace.openTextDocument({ language: "json", content });
     await vscode.window.showTextDocument(document);
+  }
+}
+
+async function remove(parts: Parts, workspace: string, preset: PresetRow): Promise<void> {
+  const { name, text } = preset;
+  await parts.sidecar.request(DELETE_PRESET, { workspace, name });
+  const undo = "Undo";
+  const said = `The preset “${plain(name)}” was deleted.`;
+  if ((await vscode.window.showInformationMessage(said, undo)) === undo) {
+    await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
   }
 }
 
@@ -76,6 +86,9 @@ async function add(parts: Parts, workspace: string): Promise<void> {
     const text = await readFile(file.fsPath, "utf8");
     const name = basename(file.fsPath).replace(/\.json$/, "");
     await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
+    void vscode.window.showInformationMessage(
+      `The preset “${plain(name)}” was added for this workspace.`,
+    );
   }
 }
 
