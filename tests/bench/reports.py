@@ -7,12 +7,17 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from eagleray.features.profiling.reading import calls, kernels, ranges
+from eagleray.features.profiling.reading.database import opened
 from eagleray.features.profiling.reading.kept import KeptSummaries
+from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.reports import Report, Reports
+from eagleray.features.profiling.reading.slices import Slices
 
-from tests.bench.rows import Row, at_most, at_most_times
+from tests.bench.rows import Row, at_most, at_most_times, printed
 from tests.in_cluster_run.real_nsys import PROGRAM
 from tests.profiling.databases import write
 from tests.profiling.large import Steps
@@ -34,7 +39,7 @@ def reading(samples: int) -> list[Row]:
         first = [_first(large, folder) for _ in range(samples)]
         again = [_again(large, folder) for _ in range(samples * 4)]
         rows = [
-            at_most("report of 2 M kernels, first look (s)", first, 3.0),
+            at_most("report of 2 M kernels, all of it, first look (s)", first, 3.0),
             at_most("report of 2 M kernels, opened again (s)", again, 0.3),
         ]
         if not PROGRAM.exists():
@@ -42,20 +47,64 @@ def reading(samples: int) -> list[Row]:
             return rows
         os.environ["EAGLERAY_NSYS"] = str(PROGRAM)
         theirs = [_stats(large, KERNELS) for _ in range(min(samples, 2))]
-        rows.append(at_most_times("report of 2 M kernels, as nsys stats (s)", first, theirs, 1 / 3))
-        return [*rows, _real(folder, samples)]
+        same = [_timed(_kernels, large) for _ in range(samples)]
+        return [
+            *rows,
+            _third(
+                "report of 2 M kernels, its kernels and copies, as nsys stats (s)", same, theirs
+            ),
+            _third("report of 2 M kernels, all of it, as these of nsys stats (s)", first, theirs),
+            *_real(folder, samples),
+        ]
 
 
-def _real(folder: Path, samples: int) -> Row:
-    """From the .nsys-rep on, with the export that both need."""
+def _real(folder: Path, samples: int) -> list[Row]:
+    """A recording: its database alone, and from the .nsys-rep on, with the export that both need."""
     report = record(folder, REAL_STEPS, 0)
-    ours, theirs = [], []
+    database = report.with_suffix(".sqlite")
+    ours, theirs, exports = [], [], []
     for _ in range(samples):
-        report.with_suffix(".sqlite").unlink(missing_ok=True)
+        database.unlink(missing_ok=True)
         ours.append(_first(report, folder))
-        report.with_suffix(".sqlite").unlink(missing_ok=True)
+        database.unlink()
         theirs.append(_stats(report, RANGES))
-    return at_most_times("a recorded .nsys-rep, as nsys stats (s)", ours, theirs, 1 / 3)
+        database.unlink()
+        exports.append(_timed(_export, report))
+    of_database = [_stats(database, RANGES) for _ in range(samples)]
+    same = [_timed(_ranges, database) for _ in range(samples)]
+    first = [_first(database, folder) for _ in range(samples)]
+    return [
+        _third("a recorded database, its ranges and calls, as nsys stats (s)", same, of_database),
+        _third("a recorded database, all of it, as these of nsys stats (s)", first, of_database),
+        _third("a recorded .nsys-rep, with its export, as nsys stats (s)", ours, theirs),
+        printed("a recorded .nsys-rep, as nsys export alone (s)", ours, exports),
+    ]
+
+
+def _third(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
+    return at_most_times(name, ours, theirs, 1 / 3)
+
+
+def _kernels(file: Path) -> None:
+    """The tables of KERNELS and no more."""
+    with Slices(opened(file, Limits())) as slices:
+        found, copied = kernels.begun(slices), kernels.copies_begun(slices)
+        assert kernels.table(kernels.read(slices.database, found)).rows
+        assert kernels.copies(slices.database, *copied).rows
+
+
+def _ranges(file: Path) -> None:
+    """The tables of RANGES and no more."""
+    with Slices(opened(file, Limits())) as slices:
+        events, osrt = ranges.begun(slices), calls.begun(slices, calls.OSRT)
+        assert ranges.read(slices.database, events)[0].table.rows
+        assert calls.read(slices.database, osrt, "osrt").table.rows
+
+
+def _timed(does: Callable[[Path], None], file: Path) -> float:
+    begun = time.perf_counter()
+    does(file)
+    return time.perf_counter() - begun
 
 
 def _first(file: Path, folder: Path) -> float:
@@ -77,7 +126,12 @@ def _read(file: Path, folder: Path) -> float:
 
 
 def _stats(file: Path, tables: str) -> float:
-    begun = time.perf_counter()
-    words = ["stats", "--report", tables, "--format", "csv", str(file)]
+    return _timed(lambda it: _nsys("stats", "--report", tables, "--format", "csv", str(it)), file)
+
+
+def _export(report: Path) -> None:
+    _nsys("export", "--type", "sqlite", "-o", str(report.with_suffix(".sqlite")), str(report))
+
+
+def _nsys(*words: str) -> None:
     subprocess.run([str(PROGRAM), *words], check=True, capture_output=True, timeout=900)
-    return time.perf_counter() - begun
