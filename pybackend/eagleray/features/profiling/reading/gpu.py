@@ -16,7 +16,7 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.reading.busy import Gap
-from eagleray.features.profiling.reading.database import Database, marks, pid, shown
+from eagleray.features.profiling.reading.database import Database, pid, shown
 from eagleray.features.profiling.reading.device import Device, Gpu, Strange
 from eagleray.features.profiling.reading.slices import Slices
 
@@ -116,11 +116,12 @@ def after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None
     if not gaps or not found:
         return {}
     process = "globalPid" if database.has(KERNELS, "globalPid") else "NULL"
-    rows = tuple(gap.after for gap in gaps)
-    sql = f"SELECT rowid, {process}, {found.name} FROM {KERNELS} WHERE rowid IN ({marks(rows)})"
+    rows = json.dumps([gap.after for gap in gaps])
+    wanted = "rowid IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT rowid, {process}, {found.name} FROM {KERNELS} WHERE {wanted}"
     return {
         row: (pid(where) if isinstance(where, int) else None, name)
-        for row, where, name in database.rows(sql, rows)
+        for row, where, name in database.rows(sql, (rows,))
     }
 
 
