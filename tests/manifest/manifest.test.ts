@@ -115,8 +115,10 @@ test("welcome texts stand in our views and link to commands that exist", () => {
       views.some((one) => one.id === view),
       view,
     );
+    // The editor itself has a command for each view that leads there.
+    const known = [...commands, ...views.map(({ id }) => `${id}.focus`)];
     for (const [, command] of contents.matchAll(/\(command:([^)]+)\)/g)) {
-      assert.ok(commands.includes(command ?? ""), command);
+      assert.ok(known.includes(command ?? ""), command);
     }
   }
 });
