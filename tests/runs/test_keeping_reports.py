@@ -149,3 +149,40 @@ async def test_reports_that_fail_do_not_keep_a_program_alive(record: Record) -> 
     keeper.stop()
     await running
     assert record.state().is_over and "stop" in world.story
+
+
+class FullDisk(World):
+    """Nothing can be gathered until `room` is made."""
+
+    room = False
+
+    async def finish(self) -> None:
+        self.story.append("finish")
+        self.seen = Profiled("/here", "gathered" if self.room else "failed")
+
+
+async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: Record) -> None:
+    world = FullDisk()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while record.state().note != keepers.ENDS_WITHOUT_REPORTS:
+        await asyncio.sleep(0.01)
+    assert (record.state().phase, world.story) == ("running", ["finish"])
+    world.room = True
+    world.may_rest.set()
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "finish", "stop"]
+    assert (record.state().phase, record.state().note) == ("stopped", "")
+
+
+async def test_it_ends_at_the_second_time_in_any_case(record: Record) -> None:
+    world = FullDisk()
+    world.may_rest.set()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while record.state().note != keepers.ENDS_WITHOUT_REPORTS:
+        await asyncio.sleep(0.01)
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "finish", "stop"]

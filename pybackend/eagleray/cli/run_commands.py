@@ -17,6 +17,7 @@ from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
+from eagleray.features.runs.keeper import ENDS_WITHOUT_REPORTS
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.preparing import Asked
@@ -172,6 +173,7 @@ class _Following:
         self._now = read(record)
         self._stood = False
         self._is_stopping = False
+        self._note = ""
         self._progress = Progress()
         self._tasks: set[asyncio.Task[None]] = set()
         self.left = False
@@ -199,6 +201,9 @@ class _Following:
         self._say_stops(now)
         for line in self._progress.lines(now.state.profile):
             _say(line)
+        if now.state.note != self._note:
+            self._note = now.state.note
+            self._say_note()
         return now.state.is_over
 
     def code(self) -> int:
@@ -207,14 +212,18 @@ class _Following:
         if self._now is None:
             return 1
         state = self._now.state
-        if state.note:
-            _say(state.note)
         if self._now.plan.profile is not None:
             _say(summary(state.profile))
         return exit_code(self._now)
 
     async def close(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _say_note(self) -> None:
+        if self._note:
+            _say(self._note)
+        if self._note == ENDS_WITHOUT_REPORTS:
+            self._is_stopping = False
 
     def _say_stops(self, now: Listed) -> None:
         stands = [worker.name for worker in now.state.workers if worker.state == "stopped"]

@@ -130,7 +130,9 @@ class Profiling:
             may_end = seen.phase == "recording" and quiet_s <= HEARD_S
             is_writing = seen.phase in ("writing", "gathering") or may_end
             busy = is_writing or seen.gathered < seen.expected
-            if found.is_over or (not until_over and (not busy or is_stuck)):
+            # A program whose reports cannot be gathered goes on, though its end was asked for.
+            is_waited_for = until_over and seen.phase != "failed"
+            if found.is_over or (not is_waited_for and (not busy or is_stuck)):
                 return _good(seen)
             await asyncio.sleep(LOOK_S)
 

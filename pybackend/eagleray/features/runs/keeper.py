@@ -20,6 +20,10 @@ from eagleray.features.runs.starters.starting import Ending, Starter
 from eagleray.features.runs.state import Phase, RunState
 
 LOOK_S = 0.5
+ENDS_WITHOUT_REPORTS = (
+    "The program goes on, since its reports cannot be gathered. Stop it once more when that is mended;"
+    " it is tried again then, and the program ends in any case."
+)
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +60,8 @@ class Reports(Protocol):
 class Keeper:
     """Keeps one run from its start to its end; asked to stop by `stop`, more urgently by each further call.
 
-    With `reports` what was recorded is here before the program is ended, unless it is asked a second time.
+    With `reports` what was recorded is here before the program is ended, unless it is asked a second time.  Where
+    that fails the program goes on, since its end may be that of the reports too; asked again it ends in any case.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class Keeper:
         self._now = now
         self._reports = reports
         self._is_over = False
+        self._went_on = False
         self._skip = asyncio.Event()
         self._state = record.state()
         self._stop_asked = asyncio.Event()
@@ -138,15 +144,23 @@ class Keeper:
             await self._stop_asked.wait()
             self._stop_asked.clear()
             first = self._state.phase != "stopping"
-            self._write(evolve(self._state, phase="stopping"))
-            if first and self._reports is not None:
-                await self._unless_skipped(self._reports.finish())
-                # Who asked again meanwhile had no time for that, and said no more by it.
-                self._stop_asked.clear()
+            self._write(evolve(self._state, phase="stopping", note=""))
+            if first and self._reports is not None and not await self._finished(self._reports):
+                self._write(evolve(self._state, phase="running", note=ENDS_WITHOUT_REPORTS))
+                continue
             try:
                 await self._starter.stop(self._hurry)
             except EaglerayError as error:
                 self._write(evolve(self._state, phase="running", note=str(error)))
+
+    async def _finished(self, reports: Reports) -> bool:
+        """Whether the program may be ended now."""
+        await self._unless_skipped(reports.finish())
+        # Who asked again meanwhile had no time for that, and said no more by it.
+        self._stop_asked.clear()
+        goes_on = reports.seen.phase == "failed" and not (self._skip.is_set() or self._went_on)
+        self._went_on = self._went_on or goes_on
+        return not goes_on
 
     async def _gather_rest(self) -> None:
         """The program has ended by itself or was ended; nsys may still write."""
