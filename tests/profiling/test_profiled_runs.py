@@ -127,3 +127,15 @@ async def test_what_a_keeper_has_left_that_ended_itself_is_gathered(tmp_path: Pa
 
     assert (await made.gather(RUN, tell, finish=True)).gathered == 1
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o700
+
+
+async def test_an_end_that_was_put_off_for_want_of_room_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(profiling_module, "LOOK_S", 0.0)
+    monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
+    run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
+    known = Finished(evolve(run, seen=Profiled("/o", "failed", "No room.")))
+    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    with pytest.raises(EaglerayError, match="No room"):
+        await made.gather("r", lambda seen: None, finish=True)
