@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +23,11 @@ from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.in_cluster.run import node_reports
 from eagleray.routes.spec import DIRECT
 
-from tests.in_cluster_run.real_nsys import real_nsys
+from tests.in_cluster_run.real_nsys import calls_in, real_nsys
 from tests.profiling.reports import RUN, content, put, status
-from tests.ray_cluster import REPOSITORY, RayCluster
+from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
 from tests.runs.conftest import joined
-from tests.runs.terminal import Terminal
+from tests.runs.terminal import Terminal, eagleray, row
 
 pytestmark = pytest.mark.timeout(300)
 __all__ = ["joined"]
@@ -65,12 +68,77 @@ def test_a_program_that_ends_by_itself(
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
     assert all(row["started_utc"].startswith("20") for row in rows)
-    for row in rows:
-        report = tmp_path / "eagleray-profiles" / run / row["file"]
+    for one in rows:
+        report = tmp_path / "eagleray-profiles" / run / one["file"]
         read = asyncio.run(Reports(lambda: tmp_path).read(str(report)))
         assert read.database == report.with_suffix(".sqlite")
         assert read.summary.about.trace == "osrt"
         assert {table.name for table in read.summary.tables} >= {"osrt"}
+
+
+def state_in(home: Path, run: str) -> str:
+    """How the one worker of a run says that it stands."""
+    files = list((home / "runs" / run / "reports").glob("*.worker.json"))
+    return str(json.loads(files[0].read_text())["state"]) if files else ""
+
+
+def opened_by_its_reader(fifo: Path) -> int:
+    """To write into it, once the program reads it."""
+
+    def opened() -> int | None:
+        with contextlib.suppress(OSError):
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        return None
+
+    fd = wait_for("the program at its orders", opened)
+    assert fd is not None
+    return fd
+
+
+@pytest.mark.nsys
+def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
+    cluster: RayCluster, joined: Path, tmp_path: Path
+) -> None:
+    """Twice; what the worker does in between is in neither report, and Ctrl-C finishes and gathers."""
+    orders = tmp_path / "orders"
+    os.mkfifo(orders)
+    command = words("--on-demand", "--cluster", cluster.address, "--")
+    terminal = Terminal(tmp_path, *command, sys.executable, str(PROGRAM), "alone", str(orders))
+    try:
+        run = terminal.run_id()
+        terminal.wait_output("ready: yes")
+        order = opened_by_its_reader(orders)
+
+        def syncs(count: int) -> None:
+            os.write(order, b"%d\n" % count)
+            terminal.wait_output(f"synced: {count}")
+
+        def records() -> bool:
+            return Terminal(tmp_path, "profile", "--record", run).code() == 0
+
+        def is_state(state: str) -> Callable[[], bool]:
+            return lambda: state_in(joined, run) == state
+
+        syncs(5)
+        wait_for("a gate that is known", records)
+        wait_for("the recording", is_state("recording"))
+        syncs(7)
+        eagleray(tmp_path, "profile", "--stop", run)
+        wait_for("the first report", is_state("armed"))
+        syncs(8)
+        assert records()
+        wait_for("the second recording", is_state("recording"))
+        syncs(9)
+        terminal.interrupt()
+        assert terminal.code() == 0, terminal.words()
+        os.close(order)
+    finally:
+        terminal.interrupt_hard()
+    assert "2 reports in" in terminal.words(), terminal.words()
+    assert row(tmp_path, run)["state"] == "stopped"
+    rows = sorted(gathered(tmp_path, run), key=lambda one: str(one["started_utc"]))
+    here = tmp_path / "eagleray-profiles" / run
+    assert [calls_in(here / one["file"], "fsync", tmp_path) for one in rows] == [7, 9]
 
 
 @pytest.mark.real_ray
