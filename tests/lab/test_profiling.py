@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import sys
 from pathlib import Path
 
 import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.commands import Commands
+from eagleray.clients.far_files import FarFiles
+from eagleray.clients.node_commands import on_node
+from eagleray.features.profiling.far_folder import FarFolder
+from eagleray.features.profiling.found import Looking
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.routes.spec import RouteSpec
 
 from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.lab.adapter import LabAdapter
 from tests.lab.eagleray import Eagleray
-from tests.lab.hosts import node_address
+from tests.lab.hosts import SLURM_NODES, node_address
 from tests.lab.ray import PROGRAMS, environment
 from tests.lab.site import Site
 from tests.lab.slurm import Job
+from tests.profiling.reports import RUN, content, put, status
 from tests.ray_cluster import wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -23,6 +34,12 @@ SCRIPT = f"""#!/bin/bash
 #SBATCH --nodes=1 --nodelist=node-10
 exec {sys.executable} {PROGRAMS / "profiled.py"}
 """
+
+
+def worker_logs(site: Site) -> str:
+    """What nsys says when it does not begin."""
+    words = ["sh", "-c", "tail -n 30 /tmp/ray/session_latest/logs/worker*"]
+    return "".join(site.run_as(node, "alice", words, check=False).stdout for node in SLURM_NODES)
 
 
 def test_a_script_is_profiled_on_two_nodes_and_gathered_after_its_end(
@@ -40,7 +57,7 @@ def test_a_script_is_profiled_on_two_nodes_and_gathered_after_its_end(
     wait_for("the end", lambda: laptop.json("runs")[0]["state"] == "ended", patience_s=150)
     followed = laptop.run("runs", "follow", run)
     assert "synced: node-9 5\nsynced: node-10 6\n" in followed.stdout, followed.stderr
-    assert "2 reports in" in followed.stderr
+    assert "2 reports in" in followed.stderr, followed.stderr + worker_logs(site)
     here = site.path("laptop", f"/home/alice/eagleray-profiles/{run}")
     rows = json.loads((here / "manifest.json").read_text())["reports"]
     counts = {}
@@ -51,4 +68,33 @@ def test_a_script_is_profiled_on_two_nodes_and_gathered_after_its_end(
     names = {node: f"on-{node_address(node)}" for node in ("node-9", "node-10")}
     assert counts == {("node-9", names["node-9"]): 5, ("node-10", names["node-10"]): 6}
     assert not site.path("login", "/home/alice/.eagleray-reports").exists()
-    assert laptop.run("profile", "--gather", run).returncode == 0
+    again = laptop.run("profile", "--gather", run)
+    assert (again.returncode, "2 reports in" in again.stderr) == (0, True), again.stderr
+
+
+@pytest.mark.parametrize("node", ["node-9", "node-1"])
+async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
+    site: Site, slurm_job: Job, adapter: LabAdapter, tmp_path: Path, node: str
+) -> None:
+    """As after the end of its Ray: node-9 is of the job, of which node-1 knows nothing."""
+    there, report = f"/tmp/ray/logs/eagleray/{RUN}", content(4, 9_000_000)
+    site.run_as(node, "alice", ["mkdir", "-p", there])
+    outside = site.path(node, there)
+    put(outside, "a name;with $(all).nsys-rep", report, node_id=node)
+    (outside / "p.worker.json").write_bytes(status("ended", node_id=node, folder=there))
+    job = slurm_job.id if node == "node-9" else ""
+    route = RouteSpec(ssh="login", job=job, node=node if job else "")
+
+    async def over_ssh(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+        said = await asyncio.to_thread(
+            adapter.control.call, "run", ssh=ssh, argv=argv, stdin=stdin, limit_s=limit_s
+        )
+        return Ran(said["code"], said["stdout"], said["stderr"])
+
+    files = FarFiles(Commands(over_ssh), "login", there, node, on_node(route, node))
+    made = Gathering(RUN, tmp_path)
+    with made.held():
+        look = await Looking().look([FarFolder(files)])
+        assert (look.failures, [one.folder for one in look.workers]) == ((), [there])
+        assert await made.fetch(look.reports) == []
+    assert [(tmp_path / one.file).read_bytes() for one in made.entries] == [report]
