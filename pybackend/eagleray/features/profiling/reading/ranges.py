@@ -45,7 +45,7 @@ def begun(slices: Slices) -> Groups:
     # What differs most comes first, which makes grouping cheaper.
     keys = (*reversed(columns(slices.database)), "eventType")
     times = "CASE WHEN typeof(end) = 'integer' THEN end - start END"
-    sums = ("sum(typeof(end) != 'integer')", f"json_group_array({times})")
+    sums = (f"json_group_array({times})",)
     return slices.groups(EVENTS, _NEEDED, keys, sums, f"{_STARTED} OR {_DOMAINS}")
 
 
@@ -54,14 +54,14 @@ def read(database: Database, groups: Groups) -> tuple[Ranges, Naming]:
     found: defaultdict[_Key, list[Any]] = defaultdict(list)
     domains: dict[tuple[int, object], str] = {}
     endless = 0
-    for called, domain, where, kind, unfinished, times in groups():
+    for called, domain, where, kind, times in groups():
         if kind == DOMAIN_CREATE:
             if isinstance(where, int) and isinstance(called, str):
                 domains[pid(where), domain] = shown(called)
             continue
         every = json.loads(times)
-        if unfinished:
-            endless += unfinished
+        if without_end := every.count(None):
+            endless += without_end
             every = [one for one in every if one is not None]
         found[kind, where, domain, called].extend(every)
     if endless:
@@ -77,11 +77,11 @@ def _ranges(
     named: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
     threads: Counter[int] = Counter()
     for (kind, where, *others), times in found.items():
-        clean = _clean(times)
-        if clean:
-            named[naming.name(where, *others)].append((KINDS[kind], clean))
+        ordered = _ordered(times)
+        if ordered:
+            named[naming.name(where, *others)].append((KINDS[kind], ordered))
         if isinstance(where, int):
-            threads[where] += len(clean)
+            threads[where] += len(ordered)
     note = f"{endless} had no end and are counted to the last event." if endless else ""
     rows = [_row(name, parts) for name, parts in named.items()]
     count = sum(len(times) for parts in named.values() for _, times in parts)
@@ -100,10 +100,13 @@ def _add_endless(database: Database, found: defaultdict[_Key, list[Any]]) -> Non
         found[tuple(key)].append(last - start if isinstance(last, int) else 0)
 
 
-def _clean(times: list[Any]) -> list[int]:
-    if isinstance(sum(times), int) and min(times) >= 0 and max(times) < _LONGEST:
-        return times
-    return [one for one in times if isinstance(one, int) and 0 <= one < _LONGEST]
+def _ordered(times: list[Any]) -> list[int]:
+    """In their order, without what is no time."""
+    if isinstance(sum(times), int):
+        times.sort()
+        if times and times[0] >= 0 and times[-1] < _LONGEST:
+            return times
+    return sorted(one for one in times if isinstance(one, int) and 0 <= one < _LONGEST)
 
 
 def around(
@@ -169,7 +172,7 @@ def columns(database: Database) -> list[str]:
 
 
 def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:
-    """All ranges of one name, which may be of several threads and both kinds."""
+    """All ranges of one name, which may be of several threads and both kinds; the times of each are in order."""
     ordered = sorted(chain.from_iterable(times for _, times in parts))
     count, total = len(ordered), sum(ordered)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
