@@ -104,6 +104,7 @@ export interface Settings {
   readonly "runs.breakOnFailure": boolean;
   readonly "runs.showStops": boolean;
   readonly "runs.showOutput": boolean;
+  readonly "profiling.nsys": string;
   readonly "profiling.nsightSystems": string;
 }
 
@@ -120,6 +121,7 @@ export const SETTINGS: Settings = {
   "runs.breakOnFailure": false,
   "runs.showStops": true,
   "runs.showOutput": true,
+  "profiling.nsys": "",
   "profiling.nsightSystems": "",
 };
 

@@ -8,7 +8,7 @@ import type { Parts } from "../parts";
 import { changeSetting, onSettingChanged } from "../settings";
 
 /** Settings that the sidecar, or the search for its Python, takes up when it starts. */
-const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh"] as const;
+const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
 
 export function sidecarCommands(parts: Parts): Disposable[] {
   return [

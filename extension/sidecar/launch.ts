@@ -11,6 +11,8 @@ export interface Libraries {
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
+  /** What is set besides the editor's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const LIBRARIES_OF_A_CHECKOUT = ["pygls", "aiohttp", "attrs", "cattrs", "psutil"];
@@ -60,6 +62,11 @@ export function unusable(answer: ProbeAnswer, libraries: Libraries): string | un
     return `Python ${answer.version}; 3.10 or newer is needed`;
   }
   return answer.missing.length > 0 ? `lacks ${answer.missing.join(", ")}` : undefined;
+}
+
+/** The sidecar, and the keepers of runs that it starts, read reports with the nsys of the setting. */
+export function sidecarEnvironment(nsys: string): Readonly<Record<string, string>> {
+  return nsys.trim() === "" ? {} : { EAGLERAY_NSYS: nsys.trim() };
 }
 
 /** `tag` is that of the Python, as the probe said it. */

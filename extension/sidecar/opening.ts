@@ -4,7 +4,7 @@ import { noPython } from "../common/errors";
 import { setting } from "../settings";
 import type { Channel, ChannelListener } from "./connection";
 import { findPython, type FoundPython } from "./interpreter";
-import { sidecarLaunch } from "./launch";
+import { sidecarEnvironment, sidecarLaunch } from "./launch";
 import { openChannel } from "./process";
 import { bundledLibraries, surroundings } from "./surroundings";
 
@@ -27,7 +27,10 @@ export async function openSidecar(
     throw noPython(lines.join("\n"));
   }
   found(python);
-  const launch = sidecarLaunch(extensionFolder, libraries, python.python, python.tag);
+  const launch = {
+    ...sidecarLaunch(extensionFolder, libraries, python.python, python.tag),
+    env: sidecarEnvironment(setting("profiling.nsys")),
+  };
   return openChannel(launch, initializationOptions(), methods, listener, log);
 }
 

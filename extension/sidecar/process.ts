@@ -163,7 +163,8 @@ class SidecarProcess {
   constructor(launch: Launch, log: (line: string) => void) {
     log(`starting ${[launch.command, ...launch.args].join(" ")}`);
     // Not in the workspace: nothing of it is to be imported or found by a relative name.
-    this.child = spawn(launch.command, launch.args, { cwd: os.homedir(), stdio: "pipe" });
+    const env = { ...process.env, ...launch.env };
+    this.child = spawn(launch.command, launch.args, { cwd: os.homedir(), env, stdio: "pipe" });
     this.exited = new Promise((resolve) => {
       this.child.once("error", (error) => {
         this.ending = error.message;

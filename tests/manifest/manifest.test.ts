@@ -194,8 +194,9 @@ test("in an untrusted workspace no setting of it chooses what is executed", () =
     assert.ok(restrictedConfigurations.includes(name), name);
   }
   // Not even a trusted workspace chooses the ssh that gets the person's passphrases.
-  // Nor the program that reports are opened with.
-  const ofMachine = ["ssh.path", "ssh.reuseControlMaster", "profiling.nsightSystems"];
+  // Nor the programs that reports are read and opened with.
+  const programs = ["profiling.nsys", "profiling.nsightSystems"];
+  const ofMachine = ["ssh.path", "ssh.reuseControlMaster", ...programs];
   for (const name of ofMachine) {
     assert.equal(contributes.configuration.properties[`eagleray.${name}`]?.scope, "machine");
   }

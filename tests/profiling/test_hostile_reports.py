@@ -232,6 +232,14 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
     assert kernels.rows[0][0] == "\ufffdA\ufffd"
 
 
+def test_a_sqlite_without_json_is_no_damage(tmp_path: Path) -> None:
+    """It says of those functions what it says of one that no SQLite has."""
+    database = opened(write(tmp_path / "r.sqlite", SOME), Limits())
+    with pytest.raises(EaglerayError) as raised:
+        list(database.rows("SELECT json_nothing(1)"))
+    assert raised.value.code == "sqlite-without-json"
+
+
 def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
     path = write(
         tmp_path / "report.sqlite",

@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import {
   probeArguments,
+  sidecarEnvironment,
   sidecarLaunch,
   unusable,
   type Libraries,
@@ -80,4 +81,9 @@ test("an installed extension brings its libraries and looks at no site-packages"
 test("only a checkout asks a Python which libraries it has", () => {
   assert.equal(probeArguments(INSTALLED).includes("pygls"), false);
   assert.equal(probeArguments(CHECKOUT).includes("pygls"), true);
+});
+
+test("the nsys of the setting reaches the sidecar, an empty one hides none of the environment", () => {
+  assert.deepEqual(sidecarEnvironment(" /opt/nsys "), { EAGLERAY_NSYS: "/opt/nsys" });
+  assert.deepEqual(sidecarEnvironment(""), {});
 });

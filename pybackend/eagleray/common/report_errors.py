@@ -43,8 +43,8 @@ def nsys_missing(path: str, version: str = "") -> EaglerayError:
     return EaglerayError(
         "nsys-missing",
         f"nsys is not on this machine, and only {which} can read {printable(path)}.",
-        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite,"
-        " or name your nsys in EAGLERAY_NSYS.",
+        "Run `nsys export --type sqlite` on it where nsys is and open the .sqlite, or name your nsys"
+        " in the setting eagleray.profiling.nsys (for the command in EAGLERAY_NSYS).",
     )
 
 
@@ -53,8 +53,9 @@ def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
         "nsys-older",
         f"{printable(path)} was recorded by nsys {printable(version, 40)}, which the one here,"
         f" {printable(here, 40)}, cannot read.",
-        "Install that version or a newer one and name it in EAGLERAY_NSYS, or run"
-        " `nsys export --type sqlite` on the report where it was recorded and open the .sqlite.",
+        "Install that version or a newer one and name it in the setting eagleray.profiling.nsys (for the"
+        " command in EAGLERAY_NSYS), or run `nsys export --type sqlite` on the report where it was"
+        " recorded and open the .sqlite.",
         said,
     )
 
@@ -82,4 +83,12 @@ def reading_slow(path: str, seconds: float) -> EaglerayError:
         "reading-slow",
         f"{printable(path)} was not read within {seconds:g} s.",
         "Record a shorter time or fewer steps, or look at it in Nsight Systems.",
+    )
+
+
+def sqlite_without_json(version: str) -> EaglerayError:
+    return EaglerayError(
+        "sqlite-without-json",
+        f"The SQLite {version} of Eagleray's Python lacks its JSON functions, without which no report can be read.",
+        "Choose another Python (“Eagleray: Select Python”), one with SQLite 3.38 or newer for instance.",
     )

@@ -17,7 +17,12 @@ from urllib.parse import quote
 from attrs import frozen
 
 from eagleray.common.errors import cancelled, printable
-from eagleray.common.report_errors import damaged_report, not_a_report, reading_slow
+from eagleray.common.report_errors import (
+    damaged_report,
+    not_a_report,
+    reading_slow,
+    sqlite_without_json,
+)
 from eagleray.features.profiling.reading.limits import Limits
 
 # How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
@@ -122,6 +127,8 @@ def _errors(path: Path, limits: Limits) -> Iterator[None]:
             raise cancelled() from error
         if limits.are_reached():
             raise reading_slow(str(path), limits.limit_s) from error
+        if str(error).startswith("no such function: json"):
+            raise sqlite_without_json(sqlite3.sqlite_version) from error
         raise damaged_report(str(path), str(error)) from error
 
 
