@@ -142,14 +142,23 @@ sys.exit(3)
 """
 
 
+FAILS_ONCE = """#!/bin/sh
+if [ "$1" = launch ] && mkdir "{tried}" 2>/dev/null; then exit 1; fi
+exec "{nsys}" "$@"
+"""
+
+
 def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Path) -> None:
-    """What Ray would start, without Ray."""
+    """What Ray would start, without Ray; nsys fails at first, as it may on a busy node."""
     worker = tmp_path / "ray" / "_private" / "workers" / "default_worker.py"
     worker.parent.mkdir(parents=True)
     worker.write_text(WORKER)
     reports = tmp_path / "reports"
     reports.mkdir()
-    profile = {"workers": ["A"], "nsys": real_nsys(), "trace": "osrt", "reports": str(reports)}
+    nsys = tmp_path / "nsys"
+    nsys.write_text(FAILS_ONCE.format(tried=tmp_path / "tried", nsys=real_nsys()))
+    nsys.chmod(0o755)
+    profile = {"workers": ["A"], "nsys": str(nsys), "trace": "osrt", "reports": str(reports)}
     env = Run(tmp_path, profile=profile).env(EAGLERAY_PROFILE=wish("A", "m", "A", "a-1"))
     words = [sys.executable, "-u", str(worker), "--node-id=ab", 'it\'s "one" word']
     ended = subprocess.run(

@@ -32,6 +32,8 @@ SOCKET = "EAGLERAY_NSYS_SOCKET"
 # So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
 BEGIN_S = 45.0
 GO_S = 90.0
+# On a node where many begin at once nsys may end with an error, and does not the next time.
+TRIES = 2
 
 # What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
 for_gate: dict[str, Any] = {}
@@ -94,20 +96,24 @@ def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) ->
         return
     said = f"Nsight profiling enabled for worker '{name}' (matched pattern '{known['pattern']}')"
     folder = node_reports.folder_for(profile.reports, session_dir(worker_words()), settings.run)
-    private = private_folder()
-    session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
-    words = nsys_words.to_stand_by(profile, session)
-    told = {
-        "known": {**known, "nsys": nsys, "options": words},
-        "reports": folder,
-        "profile": settings.values["profile"],
-        "nsys": nsys,
-        "session": session,
-        "said": said,
-    }
-    address = _start_watcher(private, told)
     sys.stderr.write(f"{said}\n")
-    _go_on(settings, known, _run_under([nsys, *words], address))
+    why = ""
+    for _ in range(TRIES):
+        private = private_folder()
+        session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
+        words = nsys_words.to_stand_by(profile, session)
+        told = {
+            "known": {**known, "nsys": nsys, "options": words},
+            "reports": folder,
+            "profile": settings.values["profile"],
+            "nsys": nsys,
+            "session": session,
+            "said": said,
+        }
+        why, has_ended = _run_under([nsys, *words], _start_watcher(private, told))
+        if not has_ended:
+            break
+    _go_on(settings, known, why)
 
 
 def _adopt(
@@ -149,14 +155,14 @@ def _go_on(settings: Settings, known: dict[str, Any], why: str) -> None:
         node_reports.write_json(path, {**known, **shown})
 
 
-def _run_under(nsys: list[str], address: str) -> str:
-    """Does not return when the worker has begun under nsys; else the answer is why it has not."""
+def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
+    """Does not return when the worker has begun under nsys; else why it has not, and whether nsys has ended itself."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
         watcher.connect(address)
         try:
             front = subprocess.Popen([*nsys, *own_command()], env={**os.environ, SOCKET: address})
         except OSError as error:
-            return f"nsys cannot be started: {error.strerror}"
+            return f"nsys cannot be started: {error.strerror}", False
         worker = _started(watcher, front)
         if worker:
             # Who ends this process means the worker.
@@ -168,8 +174,8 @@ def _run_under(nsys: list[str], address: str) -> str:
     if front.poll() is None:
         front.kill()
         front.wait()
-        return f"nsys did not start the worker within {BEGIN_S:g} s"
-    return f"nsys ended with {front.returncode} and says why in the worker's log"
+        return f"nsys did not start the worker within {BEGIN_S:g} s", False
+    return f"nsys ended with {front.returncode} and says why in the worker's log", True
 
 
 def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
