@@ -134,7 +134,7 @@ async def test_a_log_that_cannot_be_followed_says_so_and_ends(editor: Editor) ->
     await editor.ask("followLog", follow_id="f1", cluster=CLUSTER, worker_id=WORKER, stream="out")
     await until(lambda: editor.last("logText") is not None)
     last = editor.last("logText")
-    assert last["ended"] and "No paused or held worker" in last["text"]
+    assert last["ended"] and "No worker is called" in last["text"]
 
 
 async def test_following_ends_with_the_editor(editor: Editor) -> None:

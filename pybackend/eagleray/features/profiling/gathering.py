@@ -178,7 +178,8 @@ def _is_on(folder: Path, one: Whole) -> bool:
     """Whether the report lies on the file system of the folder, where it takes no room a second time."""
     there = one.source.file(one.entry.source)
     try:
-        return there is not None and there.lstat().st_dev == folder.stat().st_dev
+        # The folders are compared, since the layers of a container's file system give files devices of their own.
+        return there is not None and there.parent.stat().st_dev == folder.stat().st_dev
     except OSError:
         return False
 
