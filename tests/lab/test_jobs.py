@@ -97,6 +97,7 @@ def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop:
     assert sessions == {slurm_job.ray.session, ray_site.session}
 
 
+@pytest.mark.ends_job
 def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
     """It keeps its id, and so does its cluster; this ends the job."""
     before = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
@@ -124,6 +125,7 @@ def guarded_job(site: Site, slurm_job: Job) -> Iterator[Job]:
         yield job
 
 
+@pytest.mark.ends_job
 async def test_a_token_goes_through_the_job(guarded_job: Job, laptop: Eagleray) -> None:
     async with laptop.sidecar() as client:
         await client.initialize()
