@@ -32,8 +32,10 @@ SOCKET = "EAGLERAY_NSYS_SOCKET"
 # So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
 BEGIN_S = 45.0
 GO_S = 90.0
-# On a node where many begin at once nsys may end with an error, and does not the next time.
-TRIES = 2
+# Of several that begin at once on a node nsys ends every tenth with an error of its own (`sem_open`, 2022.4), which
+# is well at the next try or the one after: they come apart by their pids.
+TRIES = 4
+APART_S = 0.05
 
 # What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
 for_gate: dict[str, Any] = {}
@@ -113,6 +115,7 @@ def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) ->
         why, has_ended = _run_under([nsys, *words], _start_watcher(private, told))
         if not has_ended:
             break
+        time.sleep(APART_S * (1 + os.getpid() % 8))
     _go_on(settings, known, why)
 
 
