@@ -46,7 +46,7 @@ async function story({ stage, server, browser, window, driver, test }) {
     await window.openPanel();
     await attach(window);
     await window.standsAt(after);
-    await window.page.context().close();
+    await window.close();
     await until(() => call.now() === undefined, "it still waits", 1000);
   });
 
@@ -65,8 +65,8 @@ async function story({ stage, server, browser, window, driver, test }) {
     await second.standsAt(after);
     await bare.seesNot(bare.toolbar(), "the session of the first window");
     await until(() => call.now() === undefined, "it still waits", 1000);
-    await bare.page.context().close();
-    await second.page.context().close();
+    await bare.close();
+    await second.close();
   });
 
   await test("in an untrusted workspace nothing of it is executed", async () => {
@@ -90,7 +90,7 @@ async function story({ stage, server, browser, window, driver, test }) {
     );
     await untrusted.shot("untrusted");
     await until(() => !fs.existsSync(trap.sprung), "the trap was not sprung", 1000);
-    await page.context().close();
+    await untrusted.close();
     writeSettings(server.folders, stage.settings);
   });
 
@@ -116,7 +116,7 @@ async function story({ stage, server, browser, window, driver, test }) {
     );
     await usual.shot("difference");
     await disconnect(usual, differing);
-    await usual.page.context().close();
+    await usual.close();
     fs.writeFileSync(steps, text);
   });
 
@@ -145,7 +145,7 @@ async function story({ stage, server, browser, window, driver, test }) {
       await disconnect(one, calls[rank - 1]);
     }
     writeSettings(server.folders, stage.settings);
-    await both[1].page.context().close();
+    await both[1].close();
     [usual] = both;
   });
 

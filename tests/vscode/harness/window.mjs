@@ -21,6 +21,12 @@ export class Window {
     await this.sees(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
   }
 
+  /** As a person leaves it: one that is only torn away may leave its extension host behind. */
+  async close() {
+    await this.page.goto("about:blank");
+    await this.page.context().close();
+  }
+
   /** Keeps a picture. */
   async shot(name) {
     this.shots += 1;
