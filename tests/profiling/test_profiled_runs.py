@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from attrs import evolve
+from eagleray.clients.commands import Commands
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import profiling as profiling_module
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.routes.spec import RouteSpec
 
 from tests.profiling.reports import RUN, put
 
@@ -48,19 +51,31 @@ class Gates:
         return self.count
 
 
+async def nobody(*asked: object, **more: object) -> NoReturn:
+    raise AssertionError(f"nobody is to be asked {asked}")
+
+
+class Opens:
+    async def open_socket(self, routes: list[RouteSpec], host: str, port: int) -> NoReturn:
+        await nobody(host, port)
+
+
+def profiling(known: Known, gates: Gates) -> Profiling:
+    """On this machine alone: no cluster is asked and no command is run elsewhere."""
+    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], gates)
+    return Profiling(known, gates, gathers, nobody)
+
+
 async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
 
-    def profiling(run: ProfiledRun | None, gates: Gates) -> Profiling:
-        return Profiling(Known(run), gates, None, None)  # type: ignore[arg-type]
-
     gates = Gates(2)
-    assert await profiling(run, gates).record("r", ["w1"], 3.0) == 2
-    assert await profiling(run, gates).stop("r", []) == 2
+    assert await profiling(Known(run), gates).record("r", ["w1"], 3.0) == 2
+    assert await profiling(Known(run), gates).stop("r", []) == 2
     assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
     for made, code in (
-        (profiling(run, Gates(0)), "nobody-records"),
-        (profiling(None, gates), "not-profiled"),
+        (profiling(Known(run), Gates(0)), "nobody-records"),
+        (profiling(Known(None), gates), "not-profiled"),
     ):
         with pytest.raises(EaglerayError) as raised:
             await made.record("r", [])
@@ -74,7 +89,7 @@ async def test_what_a_keeper_gathers_is_followed_and_given_up_when_it_does_not_c
     monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
     known = Known(evolve(run, seen=Profiled("/o", "writing", expected=1)))
-    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    made = profiling(known, Gates(0))
     told: list[int] = []
 
     def tell(seen: Profiled) -> None:
@@ -99,7 +114,7 @@ async def test_what_is_gathered_right_behind_a_stop_is_waited_for(
         Profiled("/o", "idle", expected=1, gathered=1),
     ]
     known = Known(ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, steps[0]))
-    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    made = profiling(known, Gates(0))
 
     def tell(_: Profiled) -> None:
         assert known.run is not None
@@ -119,8 +134,7 @@ async def test_what_a_keeper_has_left_that_ended_itself_is_gathered(tmp_path: Pa
     seen = Profiled("/o", "writing", expected=1)
     run = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, True, seen)
     known = Finished(run)
-    gathers = Gathers(None, None, None, Gates(0))  # type: ignore[arg-type]
-    made = Profiling(known, Gates(0), gathers, None)  # type: ignore[arg-type]
+    made = profiling(known, Gates(0))
 
     def tell(_: Profiled) -> None:
         known.run = evolve(run, is_kept=False)
@@ -136,6 +150,6 @@ async def test_an_end_that_was_put_off_for_want_of_room_is_told(
     monkeypatch.setattr(profiling_module, "GONE_S", 0.05)
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
     known = Finished(evolve(run, seen=Profiled("/o", "failed", "No room.")))
-    made = Profiling(known, Gates(0), None, None)  # type: ignore[arg-type]
+    made = profiling(known, Gates(0))
     with pytest.raises(EaglerayError, match="No room"):
         await made.gather("r", lambda seen: None, finish=True)

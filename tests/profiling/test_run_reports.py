@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import run_reports
 from eagleray.features.profiling.found import Looking
@@ -124,12 +125,12 @@ async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker
     assert [one.entry.source for one in look.reports] == [NAME]
 
 
-class Silent:
+class Silent(Dashboard):
     """A cluster of which nothing is heard, however often it is asked."""
 
     asked = 0
 
-    async def nodes(self) -> list[object]:
+    async def nodes(self) -> list[NodeRow]:
         self.asked += 1
         raise EaglerayError("cluster-unreachable", "nobody answers")
 
@@ -138,10 +139,10 @@ async def test_who_is_silent_makes_nobody_else_lose_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_reports, "GONE_S", 0.0)
-    there, silent = tmp_path / "there", Silent()
+    there, silent = tmp_path / "there", Silent("http://127.0.0.1:1")
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))
-    made = reports(there, tmp_path / "here", Nsys(), lambda: ("c", silent))  # type: ignore[arg-type, return-value]
+    made = reports(there, tmp_path / "here", Nsys(), lambda: ("c", silent))
     finishing = asyncio.create_task(made.finish())
     await until(lambda: silent.asked > 9 or finishing.done())
     assert not finishing.done()
@@ -149,6 +150,7 @@ async def test_who_is_silent_makes_nobody_else_lose_a_report(
     (there / STATUS).write_bytes(status("armed", reports=[NAME]))
     await finishing
     await made.close()
+    await silent.close()
     assert (tmp_path / "here" / NAME).read_bytes() == b"one"
 
 
