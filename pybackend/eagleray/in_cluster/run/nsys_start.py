@@ -97,26 +97,34 @@ def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) ->
         _go_on(settings, known, f"there is no nsys{where}")
         return
     said = f"Nsight profiling enabled for worker '{name}' (matched pattern '{known['pattern']}')"
-    folder = node_reports.folder_for(profile.reports, session_dir(worker_words()), settings.run)
     sys.stderr.write(f"{said}\n")
     why = ""
-    for _ in range(TRIES):
-        private = private_folder()
-        session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
-        words = nsys_words.to_stand_by(profile, session)
-        told = {
-            "known": {**known, "nsys": nsys, "options": words},
-            "reports": folder,
-            "profile": settings.values["profile"],
-            "nsys": nsys,
-            "session": session,
-            "said": said,
-        }
-        why, has_ended = _run_under([nsys, *words], _start_watcher(private, told))
+    for before in range(TRIES):
+        time.sleep(before * APART_S * (1 + os.getpid() % 8))
+        why, has_ended = _launched(settings, profile, {**known, "nsys": nsys}, said)
         if not has_ended:
             break
-        time.sleep(APART_S * (1 + os.getpid() % 8))
     _go_on(settings, known, why)
+
+
+def _launched(
+    settings: Settings, profile: Profile, known: dict[str, Any], said: str
+) -> tuple[str, bool]:
+    """One try, with a watcher and a session of its own; the answer is that of `_run_under`."""
+    private = private_folder()
+    session = f"eagleray-{os.path.basename(private).rpartition('-')[2].replace('_', 'x')}"
+    words = nsys_words.to_stand_by(profile, session)
+    told = {
+        "known": {**known, "options": words},
+        "reports": node_reports.folder_for(
+            profile.reports, session_dir(worker_words()), settings.run
+        ),
+        "profile": settings.values["profile"],
+        "nsys": known["nsys"],
+        "session": session,
+        "said": said,
+    }
+    return _run_under([known["nsys"], *words], _start_watcher(private, told))
 
 
 def _adopt(
