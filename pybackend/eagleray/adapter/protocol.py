@@ -281,7 +281,7 @@ class Answer:
     """What the person typed; None: cancelled.  Kept nowhere."""
 
     id: int
-    text: str | None
+    text: str | None = field(repr=False)
 
 
 def to_json(value: Any) -> dict[str, Any]:

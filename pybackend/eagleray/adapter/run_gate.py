@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
@@ -37,7 +37,7 @@ class Gate:
     """Where a gate is, and what it asks for."""
 
     run: str
-    secret: str
+    secret: str = field(repr=False)
     host: str
     port: int
     specs: Sequence[RouteSpec]

@@ -46,7 +46,7 @@ class RunRegister:
     """A run; `session` and `cluster` are handed back in `WorkerState`, where a worker does not know better."""
 
     run: str
-    secret: str
+    secret: str = field(repr=False)
     session: str = ""
     cluster: str = ""
     name: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 LIST = "eagleray/clusters/list"  # {} -> Clusters
 ADD = "eagleray/clusters/add"  # AddCluster (reporting; waits while a job is pending) -> Cluster
@@ -143,8 +143,8 @@ class AddCluster:
     `ssh://HOST/slurm://JOB`.  The rest only if the person gave it, see `Access`."""
 
     address: str
-    token: str | None = None
-    headers: dict[str, str] | None = None
+    token: str | None = field(default=None, repr=False)
+    headers: dict[str, str] | None = field(default=None, repr=False)
     ca_file: str | None = None
 
 
@@ -163,8 +163,8 @@ class Access:
     """
 
     cluster: str
-    token: str | None = None
-    headers: dict[str, str] | None = None
+    token: str | None = field(default=None, repr=False)
+    headers: dict[str, str] | None = field(default=None, repr=False)
     ca_file: str | None = None
 
 
@@ -214,4 +214,4 @@ class Answer:
     """What the person typed (for "confirm": yes or no), None if they closed the box.  Kept nowhere."""
 
     id: str
-    text: str | None
+    text: str | None = field(repr=False)
