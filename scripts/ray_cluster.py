@@ -14,6 +14,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import secrets
 import select
 import shutil
@@ -44,13 +45,21 @@ PORT_OPTIONS = (
 )
 
 
+# Linux gives ports from 32768 on to whoever asks for any, and the workers of Ray do; a port of these that is free
+# now can be lost before Ray's last server, that of its clients, takes it, and then all of Ray ends.
+OWN_PORTS = range(12000, 32000)
+
+
 def free_ports(count: int) -> list[int]:
-    """Ports that are free now; all are held until all are found, so that they differ."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+    """Ports that are free now and that nobody is given who asks for any port."""
+    found: list[int] = []
+    for port in random.sample(OWN_PORTS, len(OWN_PORTS)):
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            break
+    return found
 
 
 def environment(mark: str, options: argparse.Namespace) -> dict[str, str]:

@@ -143,6 +143,7 @@ class RayCluster:
             with contextlib.suppress(OSError):
                 rows = self.paused()
                 return rows if len(rows) >= count else []
+            assert self.folder.exists(), "Ray ended by itself; why stands on stderr."
             return []
 
         return wait_for(f"{count} paused workers", enough, patience_s=150, every_s=0.3)

@@ -17,6 +17,8 @@ import { setStage, shotsFolder } from "./harness/stage.mjs";
 import { until } from "./harness/until.mjs";
 
 const LIMIT_MS = 13 * 60_000;
+// Longer than a test may take, twice: an editor that tells nothing for so long hangs.
+const SILENCE_MS = 4.5 * 60_000;
 
 const { version, only } = options();
 const results = new Results();
@@ -89,16 +91,21 @@ async function listen(where) {
 /** Prints each test as it ends; the tests write one line of JSON per event. */
 async function follow(told) {
   let read = 0;
+  let heard = Date.now();
+  const isSilent = () => Date.now() - heard > SILENCE_MS;
   await until(
     () => {
       const lines = fs.readFileSync(told, "utf8").split("\n").slice(0, -1);
       for (const line of lines.slice(read)) results.take(JSON.parse(line));
+      if (lines.length > read) heard = Date.now();
       read = lines.length;
-      return results.ended || results.exitCode !== undefined;
+      return results.ended || results.exitCode !== undefined || isSilent();
     },
     "the tests in the extension host have ended",
     LIMIT_MS,
   );
-  if (!results.ended)
-    throw new Error(`the extension host ended with ${results.exitCode} before the tests had`);
+  if (results.ended) return;
+  if (results.exitCode === undefined)
+    throw new Error("no test ended for minutes: the editor hangs");
+  throw new Error(`the extension host ended with ${results.exitCode} before the tests had`);
 }

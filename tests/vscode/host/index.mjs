@@ -11,8 +11,15 @@ import { mapping } from "./mapping.mjs";
 
 /** VS Code calls this in the extension host. */
 export function run() {
-  // A test that fails on a slow machine is made once more by itself; the reporter says so.
-  const mocha = new Mocha({ ui: "bdd", timeout: 120_000, retries: 1, reporter: Reporter });
+  // A test that fails on a slow machine is made once more by itself; the reporter says so.  One that fails twice ends
+  // the run: what follows would mostly wait in vain, too.
+  const mocha = new Mocha({
+    ui: "bdd",
+    timeout: 120_000,
+    retries: 1,
+    bail: true,
+    reporter: Reporter,
+  });
   if (test.only) mocha.grep(new RegExp(test.only.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"));
   mocha.suite.emit("pre-require", globalThis, "", mocha);
   for (const suite of [around, attaching, many, leaving, mapping]) suite();
