@@ -14,7 +14,7 @@ import pytest
 from attrs import frozen
 from eagleray import __version__
 from eagleray.cli.main import main
-from eagleray.cli.printing import print_json
+from eagleray.cli.printing import print_json, step_now
 
 from tests.fakes.adapter import STOP, FakeAdapter, state
 from tests.fakes.dashboard import FakeDashboard
@@ -238,3 +238,17 @@ async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:
     )
     out, err = await process.communicate()
     assert (out, err) == (b"[", b"")
+
+
+@pytest.mark.parametrize(
+    ("said", "now"),
+    [
+        ("Check the network; it is tried again by itself.", "Check the network."),
+        ("It is asked again by itself; a busy head answers late.", "A busy head answers late."),
+        ("It is tried again by itself.", "Try again later."),
+        ("Write it; then a.b: c.", "Write it; then a.b: c."),
+        ("", ""),
+    ],
+)
+def test_a_command_that_ends_promises_nothing_that_only_a_window_does(said: str, now: str) -> None:
+    assert step_now(said) == now

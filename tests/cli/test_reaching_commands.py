@@ -67,6 +67,15 @@ async def test_no_slurm_here(own_home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "no `squeue` on this machine" in done.err
 
 
+async def test_slurm_that_fails_is_not_said_to_be_asked_again(squeue: Path, own_home: Path) -> None:
+    script = own_home / "bin" / "squeue"
+    script.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
+    done = await eagleray("slurm")
+    assert (done.code, done.out) == (1, "")
+    assert "Unable to contact slurm controller\nTry that command yourself" in done.err
+    assert "by itself" not in done.err
+
+
 async def test_no_host(own_home: Path) -> None:
     done = await eagleray("slurm", "--host", "-oProxyCommand=touch /tmp/owned")
     assert done.code == 2 or "is not the name of a host" in done.err

@@ -26,12 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top.error(wrong)
     # Imported late: `--help` and a wrong command line are answered at once.
     from eagleray.cli.commands import run
+    from eagleray.cli.printing import step_now
 
     _start_log(asked.verbose)
     try:
         return run(asked)
     except EaglerayError as error:
-        print(f"eagleray: {error.message}", error.next_step, sep="\n", file=sys.stderr)
+        print(f"eagleray: {error.message}", step_now(error.next_step), sep="\n", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # Whoever read our output has enough of it; the interpreter would complain once more at its end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -66,6 +67,15 @@ def duration(seconds: float) -> str:
     return f"{hours}{minutes % 60} min left"
 
 
+def step_now(next_step: str) -> str:
+    """The next step for whoever reads it when the command has ended: nothing is done again by itself then."""
+    if "by itself" not in next_step:
+        return next_step
+    parts = re.split(r"(?<=[.;])\s+", next_step)
+    kept = [part.rstrip(".;") for part in parts if "by itself" not in part]
+    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in kept) or "Try again later."
+
+
 def _left(reach: Reach) -> str:
     return duration(reach.time_left_s) if reach.time_left_s else ""
 
@@ -85,9 +95,9 @@ def print_clusters(every: AllKnown) -> None:
         way = ", ".join(filter(None, [reach.via and f"via {reach.via}", state, _left(reach)]))
         print(known.id, known.sentence, *([f"({way})"] if way else []), sep="  ")
         for problem in known.problems:
-            print(f"    {problem.message} {problem.next_step}".rstrip())
+            print(f"    {problem.message} {step_now(problem.next_step)}".rstrip())
     for hint in every.hints:
-        print(f"{hint.message} {hint.next_step}".rstrip(), file=sys.stderr)
+        print(f"{hint.message} {step_now(hint.next_step)}".rstrip(), file=sys.stderr)
 
 
 def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:

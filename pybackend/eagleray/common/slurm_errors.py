@@ -18,7 +18,7 @@ def slurm_failed(command: str, said: str) -> EaglerayError:
     return EaglerayError(
         "slurm-failed",
         f"SLURM's `{printable(command, 40)}` failed: {printable(said.strip() or 'no reason given')}",
-        "Try the command in a terminal; it is asked again by itself.",
+        "Try that command yourself in a terminal there; it is asked again by itself.",
     )
 
 
