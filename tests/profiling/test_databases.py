@@ -8,19 +8,22 @@ import gzip
 import hashlib
 import json
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.cluster_errors import cluster_unreachable
 from eagleray.common.profiled import Profiled
-from eagleray.features.profiling import databases
+from eagleray.features.profiling import databases, fetching, run_reports
+from eagleray.features.profiling.found import Looking
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.manifest import Entry
 from eagleray.features.profiling.reading import notes
 from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.profiling.run_reports import Home, RunReports
-from eagleray.features.profiling.sources import Source
+from eagleray.features.profiling.sources import Folder, Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.routes.spec import DIRECT
 
@@ -31,6 +34,12 @@ from tests.profiling.test_run_reports import Nsys, Opens
 
 REPORT = b"what only a newer nsys reads"
 SQLITE = b"SQLite format 3\0" + b"t" * 5000
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(run_reports, "SOON_S", 0.01)
 
 
 def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
@@ -122,6 +131,77 @@ async def test_reports_are_looked_for_between_databases(
     seen = await gathered(there, here)
     assert seen.gathered == 6 and len(list(here.glob("*.sqlite"))) == 5
     assert others == [False] * 2 + [True] * 3
+
+
+class Breaking(Folder):
+    """A node over a link that breaks so often within a database, and whose first answer says nothing of it."""
+
+    def __init__(self, path: Path, breaks: int) -> None:
+        super().__init__(path)
+        self.breaks = breaks
+        self.starts: list[int] = []
+        self._is_busy = True
+
+    def file(self, name: str) -> Path | None:
+        return None
+
+    async def small(self, name: str) -> bytes:
+        if name.endswith(".sqlite-gz.json") and self._is_busy:
+            self._is_busy = False
+            return b""
+        return await super().small(name)
+
+    async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        async for piece in super().pieces(name, start):
+            if name.endswith(".sqlite-gz"):
+                self.starts.append(start)
+                if self.breaks:
+                    self.breaks -= 1
+                    yield piece[:10]
+                    raise cluster_unreachable("node-1", "the connection was reset")
+            yield piece
+
+
+async def looked(
+    source: Source, made: databases.Databases, here: Path, looking: Looking
+) -> tuple[int, list[str]]:
+    """One look of who gathers: how many databases are waited for then, and why others are not."""
+    gathering = Gathering(RUN, here)
+    with gathering.held():
+        look = await looking.look([source])
+        await gathering.fetch(look.reports)
+        await made.fetch(look.databases, gathering.entries)
+        waited = made.missing(look.databases, gathering.entries)
+    return len(waited), [error.message for error in made.left_out]
+
+
+async def test_a_database_that_breaks_off_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_BATCH", 10)
+    there, here = tmp_path / "there", tmp_path / "here"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", SQLITE)
+    source, made, looking = Breaking(there, 2), databases.Databases(here), Looking()
+    answers = [await looked(source, made, here, looking) for _ in range(4)]
+    assert answers == [(0, []), (1, []), (1, []), (0, [])]
+    assert source.starts == [0, 10, 20]
+    assert (here / "p.sqlite").read_bytes() == SQLITE and not list(here.glob("*gz*"))
+
+
+async def test_nobody_waits_for_one_that_breaks_off_again_and_again_and_it_may_come_all_the_same(
+    tmp_path: Path,
+) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    put(there, "p.nsys-rep", REPORT)
+    packed(there, "p", SQLITE)
+    source, made, looking = Breaking(there, databases.TRIES), databases.Databases(here), Looking()
+    answers = [await looked(source, made, here, looking) for _ in range(databases.TRIES + 1)]
+    assert [waited for waited, _ in answers] == [0, 1, 1, 1, 0]
+    assert "p.nsys-rep is here without the database" in answers[-1][1][0]
+    assert "Nothing answers at node-1" in answers[-1][1][0]
+    assert await looked(source, made, here, looking) == (0, [])
+    assert (here / "p.sqlite").read_bytes() == SQLITE
 
 
 async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> None:

@@ -24,13 +24,17 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profile_errors import bad_report, database_left_out
-from eagleray.features.profiling.fetching import PART, fetch
+from eagleray.features.profiling.fetching import PART, Here, fetch
 from eagleray.features.profiling.file_names import DATABASE, REPORT
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source
 
 AT_ONCE = 2
 SOON_S = 5.0
+# What did not come is asked for again after so long, each time after twice as long, and others wait for so many tries.
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
+TRIES = 4
 # A database has about three times the size of its report: one of so many is there to fill a disk.
 _MOST_TIMES = 40
 _ALWAYS = 64 * 2**20
@@ -40,6 +44,10 @@ _PIECE = 2**20
 _BEGINS = b"SQLite format 3\0"
 
 Key = tuple[str, str, str]
+
+
+class _DidNotComeError(Exception):
+    """Of a database; the text says why."""
 
 
 @frozen
@@ -66,12 +74,24 @@ def packed_of(name: str, text: bytes, source: Source) -> Packed | None:
     return Packed(entry, of, unpacked, printable(entry.problem), source)
 
 
+@frozen
+class Failed:
+    """How often a database did not come, and from when on it is asked for again."""
+
+    tries: int = 0
+    again: float = 0.0
+
+
 class Databases:
-    """Used by one task at a time, while its `folder` is held by who gathers."""
+    """Used by one task at a time, while its `folder` is held by who gathers.
+
+    One whose node or link fails is asked for again, less and less often; nobody waits for it beyond a few tries.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._left_out: dict[Key, EaglerayError] = {}
+        self._failed: dict[Key, Failed] = {}
         self._here: dict[Key, int] = {}
 
     @property
@@ -80,14 +100,23 @@ class Databases:
 
     @property
     def left_out(self) -> list[EaglerayError]:
-        """Why some do not come, which is not tried again."""
+        """Why some do not come."""
         return list(self._left_out.values())
 
     def missing(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> list[Packed]:
-        """Those of reports that are here, which lie beside none of them yet."""
+        """Those of reports that are here, which lie beside none of them yet and are worth waiting for."""
+        return [one for one in self._absent(packed, reports) if one.of not in self._left_out]
+
+    def _absent(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> list[Packed]:
         here = {entry.key: self._folder / entry.file for entry in reports}
-        wanted = (one for one in packed if one.of in here and one.of not in self._left_out)
+        wanted = (one for one in packed if one.of in here)
         return [one for one in wanted if not database_beside(here[one.of]).exists()]
+
+    def _is_due(self, one: Packed) -> bool:
+        failed = self._failed.get(one.of)
+        if failed is None:
+            return one.of not in self._left_out
+        return time.monotonic() >= failed.again
 
     async def fetch(self, packed: Iterable[Packed], reports: Sequence[Entry]) -> None:
         """Fetches of what is missing as much as is had soon, so that reports which become whole need not wait.
@@ -95,7 +124,8 @@ class Databases:
         What breaks off on its way is gone on with the next time.
         """
         here = {entry.key: entry for entry in reports}
-        missing, until = self.missing(packed, reports), time.monotonic() + SOON_S
+        missing = [one for one in self._absent(packed, reports) if self._is_due(one)]
+        until = time.monotonic() + SOON_S
         for at in range(0, len(missing), AT_ONCE):
             some = missing[at : at + AT_ONCE]
             await gather_bounded(lambda one: self._one(one, here[one.of]), some, AT_ONCE)
@@ -111,19 +141,44 @@ class Databases:
 
         try:
             self._check(packed, report, database)
-            await fetch(packed.source, packed.entry, self._folder, name, tell)
+            await self._fetched(packed, name, tell)
             await _unpacked(self._folder / name, database, packed.unpacked)
             _not_older(database, self._folder / report.file)
+        except _DidNotComeError as error:
+            # What is here of it is gone on with.
+            self._failed_again(packed.of, database_left_out(report.file, str(error)))
+            return
         except EaglerayError as error:
-            if error.code == "report-unreachable":
-                return
-            self._left_out[packed.of] = database_left_out(report.file, error.message)
+            self._leave_out(packed.of, database_left_out(report.file, error.message))
         except OSError as error:
             why = error.strerror or str(error)
-            self._left_out[packed.of] = database_left_out(report.file, why)
+            self._leave_out(packed.of, database_left_out(report.file, why))
+        else:
+            self._failed.pop(packed.of, None)
+            self._left_out.pop(packed.of, None)
         for left in (name, name + PART):
             with contextlib.suppress(OSError):
                 (self._folder / left).unlink(missing_ok=True)
+
+    async def _fetched(self, packed: Packed, name: str, tell: Here) -> None:
+        """Raises _DidNotComeError for what its node or the way to it may do better the next time."""
+        try:
+            await fetch(packed.source, packed.entry, self._folder, name, tell)
+        except EaglerayError as error:
+            if error.code == "no-room":
+                raise
+            raise _DidNotComeError(error.message) from error
+
+    def _leave_out(self, key: Key, error: EaglerayError) -> None:
+        self._failed.pop(key, None)
+        self._left_out[key] = error
+
+    def _failed_again(self, key: Key, error: EaglerayError) -> None:
+        tries = self._failed.get(key, Failed()).tries + 1
+        pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(tries - 1, 30))
+        self._failed[key] = Failed(tries, time.monotonic() + pause_s)
+        if tries >= TRIES:
+            self._left_out[key] = error
 
     def _check(self, packed: Packed, report: Entry, database: Path) -> None:
         """Raises why it is not even begun with."""

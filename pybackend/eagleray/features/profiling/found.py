@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
@@ -55,7 +55,7 @@ class Looking:
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
-        self._packed: dict[tuple[str, str], Packed | None] = {}
+        self._packed: dict[tuple[str, str], Packed] = {}
 
     async def look(self, sources: Iterable[Source]) -> Look:
         """All that is there now.  A source that does not answer is no reason to leave the others."""
@@ -104,8 +104,13 @@ class Looking:
     async def _database(self, source: Source, name: str) -> Packed | None:
         key = (source.name, name)
         if key not in self._packed:
-            self._packed[key] = packed_of(name, await source.small(name), source)
-        return self._packed[key]
+            packed = packed_of(name, await source.small(name), source)
+            if packed is None:
+                # As with a report.
+                return None
+            self._packed[key] = packed
+        # Its node may be another source by now.
+        return evolve(self._packed[key], source=source)
 
     async def _status(
         self, source: Source, name: str
