@@ -41,6 +41,22 @@ def test_words(text: str, words: list[list[str]]) -> None:
         assert command.end == command.words[-1].end
 
 
+@pytest.mark.parametrize("opening", ["$(", "${", '"$(', "x=("])
+@pytest.mark.parametrize("closing", [")", "}", ')"', ""])
+def test_no_depth_is_too_deep(opening: str, closing: str) -> None:
+    text = f"a {opening * 5_000}x{closing * 5_000}"
+    assert next(word.raw for command in commands_of(text) for word in command.words) == "a"
+    assert expanded(text.partition(" ")[2], VALUES).text
+
+
+def test_what_follows_a_deep_word_is_read() -> None:
+    deep = "$(" * 5_000 + "x" + ")" * 5_000
+    assert [[w.raw for w in c.words] for c in commands_of(f"a {deep} b\nc")] == [
+        ["a", deep, "b"],
+        ["c"],
+    ]
+
+
 def test_what_stands_in_a_function() -> None:
     text = "f() { a; { b; }; c; }\nfunction g { d; }\ne"
     assert {c.words[0].raw: c.function for c in commands_of(text)} == {

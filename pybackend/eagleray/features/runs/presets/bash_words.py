@@ -34,6 +34,16 @@ class Command:
 
 
 @dataclass
+class _Group:
+    """What was opened by so many characters; `plain`: nothing begins in it.  `depth` are brackets open within."""
+
+    closing: str
+    opening: int
+    plain: bool = False
+    depth: int = 0
+
+
+@dataclass
 class _Reader:
     text: str
     at: int = 0
@@ -140,7 +150,7 @@ def end_of_word(text: str, at: int) -> int:
     while at < len(text):
         sign = text[at]
         if sign == "(" and text[at - 1 : at] == "=":
-            at = _end_of_group(text, at + 1, ")")
+            at = _end_of_group(text, at, _Group(")", 1))
         elif sign in " \t\r\n;&|()<>":
             return at
         else:
@@ -150,45 +160,60 @@ def end_of_word(text: str, at: int) -> int:
 
 def end_of_piece(text: str, at: int) -> int:
     """Where a quoted string, an expansion or a single character ends."""
+    group = _opened(text, at)
+    return _end_of_single(text, at) if group is None else _end_of_group(text, at, group)
+
+
+def _opened(text: str, at: int) -> _Group | None:
+    """What begins there and has further pieces in it."""
     sign = text[at]
-    if sign == "\\":
+    if sign == '"':
+        return _Group('"', 1)
+    if sign == "`":
+        return _Group("`", 1, plain=True)
+    if text.startswith("$'", at):
+        return _Group("'", 2, plain=True)
+    if text.startswith(("$(", "${"), at):
+        return _Group(")" if text[at + 1] == "(" else "}", 2)
+    return None
+
+
+def _end_of_single(text: str, at: int) -> int:
+    if text[at] == "\\":
         return min(at + 2, len(text))
-    if sign == "'":
+    if text[at] == "'":
         end = text.find("'", at + 1)
         return len(text) if end < 0 else end + 1
-    if sign == '"':
-        return _end_of_group(text, at + 1, '"')
-    if text.startswith("$'", at):
-        return _end_of_group(text, at + 2, "'", plain=True)
-    if text.startswith(("$(", "${"), at):
-        return _end_of_group(text, at + 2, ")" if text[at + 1] == "(" else "}")
-    if sign == "`":
-        return _end_of_group(text, at + 1, "`", plain=True)
     return at + 1
 
 
-def _end_of_group(text: str, at: int, closing: str, plain: bool = False) -> int:
-    """Just behind the `closing` that belongs to what was opened before `at`."""
-    depth = 0
-    while at < len(text):
-        sign = text[at]
-        if sign == closing and depth == 0:
-            return at + 1
-        if plain:
+def _end_of_group(text: str, at: int, group: _Group) -> int:
+    """Just behind what closes the group that begins at `at`; however deep others stand in it."""
+    at += group.opening
+    inside = [group]
+    while inside and at < len(text):
+        group, sign = inside[-1], text[at]
+        if sign == group.closing and group.depth == 0:
+            inside.pop()
+            at += 1
+        elif group.plain:
             at += 2 if sign == "\\" else 1
-        elif closing == '"' and sign == "'":
+        elif group.closing == '"' and sign == "'":
             at += 1
-        elif sign == "#" and closing == ")" and text[at - 1] in " \t\n":
+        elif sign == "#" and group.closing == ")" and text[at - 1] in " \t\n":
             at = _end_of_line(text, at)
-        elif sign in "({" and closing != '"':
-            depth += 1 if sign == {")": "(", "}": "{"}[closing] else 0
+        elif sign in "({" and group.closing != '"':
+            group.depth += 1 if sign == {")": "(", "}": "{"}[group.closing] else 0
             at += 1
-        elif sign == closing:
-            depth -= 1
+        elif sign == group.closing:
+            group.depth -= 1
             at += 1
+        elif inner := _opened(text, at):
+            inside.append(inner)
+            at += inner.opening
         else:
-            at = end_of_piece(text, at)
-    return at
+            at = _end_of_single(text, at)
+    return min(at, len(text))
 
 
 def _end_of_line(text: str, at: int) -> int:
