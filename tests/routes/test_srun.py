@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import os
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,11 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.in_cluster import bridge
+from eagleray.routes import srun_process
+from eagleray.routes.direct import Direct
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
+from eagleray.routes.srun_process import SrunProcess
 
 from tests.adapter.harness import PYTHONS
 from tests.fakes.echo import Echo
@@ -173,3 +179,30 @@ async def test_the_step_ends_when_nobody_needs_it(srun: FakeSrun) -> None:
         assert await echoed(routes, echo.port, b"z") == b"z"
         assert len(srun.calls) == 2
     await routes.close()
+
+
+# Both say who they are; one does not want to end, the other leaves somebody who keeps its output open.
+DEAF = "trap '' TERM; echo $$ > {pid}; {bridge}; while :; do sleep 1; done"
+LEAVES = "(setsid sleep 1000 & echo $! > {pid}); exec {bridge}"
+
+
+@pytest.mark.parametrize("script", [DEAF, LEAVES])
+async def test_a_step_that_does_not_end_is_not_waited_for_without_end(
+    folder: Path, srun: FakeSrun, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr(srun_process, "_END_S", 0.1)
+    pid, python = folder / "pid", folder / "python"
+    bridge = f'{sys.executable} "$@"'
+    python.write_text(f"#!/bin/sh\n{script.format(pid=pid, bridge=bridge)}\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("FAKE_SRUN_PYTHON", str(python))
+    process = SrunProcess(SPEC, lambda: None, lambda: None)
+    await process.start(Direct())
+    try:
+        await asyncio.wait_for(process.close(), LIMIT_S)
+        assert process.problem is not None and process.problem.code == "link-lost"
+        if script == DEAF:
+            await until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid.read_text()), signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import secrets
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost, port_refused, port_silent
 from eagleray.common.slurm_errors import no_srun
+from eagleray.common.waiting import is_set_within
 from eagleray.in_cluster import bridge
 from eagleray.in_cluster.bridge import (
     CLOSE,
@@ -29,6 +31,8 @@ from eagleray.in_cluster.bridge import (
 from eagleray.routes import srun_words
 from eagleray.routes.carried import Carrier
 from eagleray.routes.spec import RouteSpec
+
+log = logging.getLogger(__name__)
 
 # SLURM starts a step at once, or says every few seconds that it cannot.
 GREETING_S = 30.0
@@ -156,19 +160,26 @@ class SrunProcess(asyncio.SubprocessProtocol):
                 if not opening.answer.done():
                     opening.answer.set_exception(why)
             self._greeted.set()
-            self._kill()
+            self._signal(signal.SIGKILL)
 
     async def close(self) -> None:
-        """The bridge ends when its input does, and `srun` with it; what does not is killed."""
+        """The bridge ends when its input does, and `srun` with it; else it is told to, and then killed.
+
+        What it leaves behind with its output open, or what the kernel does not let die, is not waited for.
+        """
         if self._transport is None:
             return
         self.problem = self.problem or link_lost(self._spec.text)
         self._stdin.close()
-        try:
-            await asyncio.wait_for(self._ended.wait(), _END_S)
-        except asyncio.TimeoutError:
-            self._kill()
-            await self._ended.wait()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if await is_set_within(self._ended, _END_S) or self._has_exited:
+                break
+            self._signal(number)
+        if not await is_set_within(self._ended, 0 if self._has_exited else _END_S):
+            log.info("what %s has left behind is not waited for", self._spec.text)
+            self._transport.close()
+            if self._mux is not None:
+                self._mux.close()
 
     # --- what the process says -----------------------------------------------------------------
 
@@ -252,10 +263,14 @@ class SrunProcess(asyncio.SubprocessProtocol):
         assert isinstance(stdin, asyncio.WriteTransport)
         return stdin
 
-    def _kill(self) -> None:
-        if self._transport is not None and self._transport.get_returncode() is None:
+    @property
+    def _has_exited(self) -> bool:
+        return self._transport is None or self._transport.get_returncode() is not None
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._transport is not None and not self._has_exited:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+                os.killpg(self._transport.get_pid(), number)
 
 
 def _lost(spec: RouteSpec, words: str) -> EaglerayError:
