@@ -234,6 +234,7 @@ def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
     ("known", "expected"),
     [
         ({"class": "PolicyWorker", "host": "n1.site.example", "pid": 7}, "PolicyWorker.n1.7"),
+        ({"class": "m.A", "host": "n1", "pid": 7, "mark": "5f3c21ab"}, "A.n1.7-5f3c21ab"),
         ({"class": "f.<locals>.A:B/..", "host": "a b", "pid": 7}, "_.a_b.7"),
         ({"class": "make.<locals>.A:2", "host": "", "pid": 7}, f"A_2.{socket.gethostname().partition('.')[0]}.7"),
     ],
@@ -307,6 +308,14 @@ def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
     (tmp_path / "session_1").mkdir()
     (tmp_path / "session_1" / "dashboard_agent_listen_port_ab").write_text("52365")
     assert nsys_start.agent_port(str(tmp_path / "session_1"), "ab") == 52365
+
+
+def test_workers_of_containers_with_one_name_and_one_number_have_files_of_their_own() -> None:
+    said = {"module": "m", "class": "A", "name": "", "pattern": "*"}
+    words = [["--worker-id=5f3c21ab00"], ["--worker-id=aa3c21ab00"], [], []]
+    known = [nsys_start.known_of(settings(), said, one) for one in words]
+    stems = [node_reports.stem({**one, "host": "n", "pid": 7}) for one in known]
+    assert stems[:2] == ["A.n.7-5f3c21ab", "A.n.7-aa3c21ab"] and len(set(stems)) == 4
 
 
 def test_the_variable_has_nothing_that_ray_expands() -> None:

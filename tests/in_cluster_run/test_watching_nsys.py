@@ -81,6 +81,47 @@ def test_so_many_seconds_from_the_start_of_the_worker(
         assert one.gate.until("armed")["reports"] == [f"{one.stem}.nsys-rep"]
 
 
+def test_seconds_said_during_a_recording_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, when="always") as one:
+        one.begin()
+        one.gate.until("recording")
+        one.gate.say(op="record", seconds=0.1)
+        one.gate.until("writing")
+        shown = one.gate.until("armed")
+    assert (shown["reports"], shown["problem"]) == ([f"{one.stem}.nsys-rep"], "")
+
+
+def test_a_recording_without_seconds_takes_back_those_of_the_one_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch) as one:
+        one.begin()
+        one.gate.say(op="record", seconds=60)
+        one.gate.until("recording")
+        assert one.watcher._ends_at > 0
+        one.gate.say(op="record", seconds=0)
+        one.gate.until("recording")
+        assert one.watcher._ends_at == 0
+
+
+def test_seconds_do_not_end_what_a_framework_records_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, monkeypatch, is_adopted=True) as one:
+        one.begun.say(op="worker", pid=one.worker.pid)
+        assert one.begun.hear() == {"event": "go"}
+        one.gate.say(op="gate")
+        one.gate.until("recording")
+        one.gate.say(op="record", seconds=0.1)
+        assert "its framework records it" in one.gate.until("recording")["problem"]
+        assert one.watcher._ends_at == 0
+        (tmp_path / "theirs.nsys-rep").write_bytes(b"a whole report")
+        one.end_worker()
+        assert one.gate.until("ended")["reports"] == [f"{one.stem}.nsys-rep"]
+
+
 def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

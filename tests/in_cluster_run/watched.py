@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.in_cluster.run.nsys_watcher import Watcher
+from eagleray.in_cluster.run.nsys_watcher import watcher_for
 
 from tests.ray_cluster import PATIENCE_S
 
@@ -55,7 +55,7 @@ class Talk:
 class Watched:
     """A watcher in a thread, with a process that stands for the worker; `gate` hears what a gate hears."""
 
-    def __init__(self, folder: Path, profile: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, profile: dict[str, Any], is_adopted: bool = False) -> None:
         self.reports = folder / "reports"
         self.private = folder / "private"
         for one in (self.reports, self.private):
@@ -73,12 +73,15 @@ class Watched:
             "session": "eagleray-test",
             "said": SAID,
         }
+        if is_adopted:
+            output = str(folder / "theirs")
+            begin["adopted"] = {"front": self.front.pid, "output": output, "words": ["profile"]}
         address = self.private / "socket"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(address))
         listener.listen(4)
-        watcher = Watcher(begin, str(self.private), listener)
-        self.thread = threading.Thread(target=watcher.run, daemon=True)
+        self.watcher = watcher_for(begin, str(self.private), listener)
+        self.thread = threading.Thread(target=self.watcher.run, daemon=True)
         self.thread.start()
         self.starter, self.begun, self.gate = (Talk(address) for _ in range(3))
 
@@ -116,12 +119,13 @@ def watched(
     monkeypatch: pytest.MonkeyPatch,
     way: str = "whole",
     when: str = "on-demand",
+    is_adopted: bool = False,
     **profile: Any,
 ) -> Iterator[Watched]:
     """`way` is what the nsys of this watcher does, see `programs/fake_nsys.py`."""
     monkeypatch.setenv("FAKE_NSYS", way)
     monkeypatch.setenv("TMPDIR", str(folder))
-    one = Watched(folder, {"when": when, **profile})
+    one = Watched(folder, {"when": when, **profile}, is_adopted)
     try:
         yield one
     finally:

@@ -145,7 +145,10 @@ export interface ProfiledRuns {
   readonly runs: readonly ProfiledRun[];
 }
 
-/** Begins a recording of these workers, [] for all, for `seconds` unless that is 0. */
+/**
+ * Begins a recording of these workers, [] for all, for `seconds` unless that is 0; one that goes
+ * on ends so too.
+ */
 export interface Record {
   readonly run: string;
   readonly workers?: readonly string[];

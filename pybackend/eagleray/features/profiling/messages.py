@@ -162,7 +162,7 @@ class ProfiledRuns:
 
 @frozen
 class Record:
-    """Begins a recording of these workers, [] for all, for `seconds` unless that is 0."""
+    """Begins a recording of these workers, [] for all, for `seconds` unless that is 0; one that goes on ends so too."""
 
     run: str
     workers: list[str] = field(factory=list)

@@ -53,7 +53,8 @@ def stem(known: Mapping[str, Any]) -> str:
     """The beginning of all names that belong to one worker; it has no colon, which is no part of a name on Windows."""
     kind = str(known.get("class") or "worker").rpartition(".")[2]
     host = str(known.get("host") or socket.gethostname()).partition(".")[0]
-    return f"{plain(kind)}.{plain(host)}.{known.get('pid', os.getpid())}"
+    number = "-".join(str(one) for one in (known.get("pid", os.getpid()), known.get("mark")) if one)
+    return f"{plain(kind)}.{plain(host)}.{plain(number)}"
 
 
 def plain(text: str) -> str:

@@ -37,6 +37,11 @@ class AdoptedWatcher(Watcher):
         self._session.recording = Recording(path, self._words, in_ranges)
         self._tell()
 
+    def _cannot_time(self, recording: Recording) -> str:
+        is_theirs = recording.path.startswith(self._output)
+        theirs = "its framework records it until Stop is said" if is_theirs else ""
+        return super()._cannot_time(recording) or theirs
+
     def _look_at_living(self) -> None:
         super()._look_at_living()
         for path, size in self._theirs():

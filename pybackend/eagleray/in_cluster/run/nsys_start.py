@@ -14,11 +14,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 from . import node_reports, nsys_around, nsys_finding, nsys_words
 from .matching import rank_of
+from .nsys_folders import held, private_folder
 from .profile_settings import BY_FRAMEWORK, read_wish
 
 TYPE_CHECKING = False
@@ -69,10 +69,12 @@ def begin(settings: Settings) -> None:
 def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict[str, Any]:
     """What can be said of a worker before Ray has told it anything."""
     rank = rank_of(os.environ, wish["name"])
-    host = socket.gethostname()
+    host, worker_id = socket.gethostname(), option(words, "worker-id")
     return {
         "run": settings.run,
-        "worker_id": option(words, "worker-id"),
+        "worker_id": worker_id,
+        # Containers of one node may share its name and the folder of reports, and have numbers of their own.
+        "mark": worker_id[:8] or os.urandom(4).hex(),
         "actor_id": "",
         "pid": os.getpid(),
         "host": host,
@@ -213,12 +215,6 @@ def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
     return 0
 
 
-def private_folder() -> str:
-    """For the socket of a watcher, whose path has to be short."""
-    root = "/tmp"  # noqa: S108
-    return tempfile.mkdtemp(prefix="eagleray-nsys-", dir=root if os.access(root, os.W_OK) else None)
-
-
 def _start_watcher(folder: str, told: dict[str, Any]) -> str:
     """Starts it as a gate is started; returns the address of its socket, which is there already."""
     from .gate import spawn
@@ -226,12 +222,13 @@ def _start_watcher(folder: str, told: dict[str, Any]) -> str:
     with open(os.path.join(folder, "begin.json"), "w", encoding="utf-8") as stream:
         json.dump(told, stream)
     address = os.path.join(folder, "socket")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    with held(folder) as lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
         listener.listen(16)
+        passed = [listener.fileno(), lock]
         # An nsys of the framework's would record it, too, and show it among the worker's own calls.
         environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        spawn("nsys_watcher", [folder, str(listener.fileno())], [listener.fileno()], environ)
+        spawn("nsys_watcher", [folder, str(listener.fileno())], passed, environ)
     return address
 
 

@@ -16,10 +16,11 @@ import socket
 import sys
 import time
 
-from . import node_reports
+from . import node_processes, node_reports
 from .node_processes import Process
 from .nsys_calls import Nsys, Refused
 from .nsys_databases import Databases
+from .nsys_folders import remove_left
 from .nsys_session import Session, entry, placed
 from .nsys_talk import Caller, serve
 from .profile_settings import Profile
@@ -43,6 +44,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
+    remove_left(os.path.dirname(folder))
     try:
         with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
             begin = json.load(stream)
@@ -145,9 +147,7 @@ class Watcher:
 
     def _give_up(self) -> None:
         """Who has started nsys is the worker itself now, and says why."""
-        for pid in self._session.processes():
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        node_processes.kill(self._session.processes())
         self._is_over = True
 
     def _shown_state(self) -> str:
@@ -173,10 +173,12 @@ class Watcher:
     # --- recording -------------------------------------------------------------------------------
 
     def _record(self, seconds: float, in_ranges: bool = False) -> None:
+        """The later word says when it ends: one that goes on does so after these seconds, or without any when told."""
         if self._session.recording is not None:
-            if self._session.recording.in_ranges:
-                self._problem = "it is recorded where the program itself says so"
-                self._tell()
+            self._problem = self._cannot_time(self._session.recording)
+            if not self._problem:
+                self._end_after(seconds)
+            self._tell()
             return
         try:
             self._session.begin(self._next_path(), in_ranges)
@@ -185,8 +187,15 @@ class Watcher:
         else:
             self._problem = ""
             self._state = "armed" if in_ranges else "recording"
-            self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
+            self._end_after(seconds)
         self._tell()
+
+    def _end_after(self, seconds: float) -> None:
+        self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
+
+    def _cannot_time(self, recording: Recording) -> str:
+        """Why this one does not end after some seconds, "" if it can."""
+        return "it is recorded where the program itself says so" if recording.in_ranges else ""
 
     def _next_path(self) -> str:
         self._count += 1
@@ -203,7 +212,7 @@ class Watcher:
             self._session.end()
         except Refused as error:
             problem = str(error)
-            if not self._worker_lives():
+            if not self._worker.is_alive:
                 # It has ended meanwhile, and nsys writes the report for that.
                 return
             self._session.recording = None
@@ -227,20 +236,17 @@ class Watcher:
                 self._databases.make(recording.path, said)
         except OSError as error:
             problem = problem or f"what belongs to the report cannot be written: {error.strerror}"
-        if recording.in_ranges and lost and not self._worker_lives():
+        if recording.in_ranges and lost and not self._worker.is_alive:
             problem = "the program began no range in which to record (torch.cuda.profiler.start)"
         self._problem = problem
 
     # --- looking ---------------------------------------------------------------------------------
 
-    def _worker_lives(self) -> bool:
-        return self._worker.is_alive
-
     def _look(self) -> None:
         if not self._worker.pid:
             self._is_over = self._is_over or time.monotonic() > self._limit
             return
-        if self._worker_lives():
+        if self._worker.is_alive:
             self._limit = time.monotonic() + END_S
             self._look_at_living()
         else:
@@ -275,14 +281,10 @@ class Watcher:
         is_late = time.monotonic() > self._limit
         if working and not is_late:
             return
-        for pid in working:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        node_processes.kill(working)
         recording, self._session.recording = self._session.recording, None
         if recording is not None:
-            late = (
-                f"nsys was still at work {END_S:g} s after the worker had ended" if is_late else ""
-            )
+            late = f"nsys was at work {END_S:g} s after the worker had ended" if is_late else ""
             self._keep(recording, late)
         if self._databases.is_busy:
             self._databases.end_by(self._limit)
