@@ -16,6 +16,7 @@ from eagleray.clients.ray_jobs import JobState
 from eagleray.common.cluster_errors import answer_too_large
 from eagleray.common.errors import EaglerayError
 from eagleray.common.job_errors import job_refused, no_job
+from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.starters import ray_job, sbatch
 from eagleray.features.runs.starters.ray_job import RayJob
@@ -33,6 +34,7 @@ def output(tmp_path: Path) -> Output:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_job, "AGAIN_S", 0.0)
     monkeypatch.setattr(sbatch, "LOOK_S", 0.0)
+    monkeypatch.setattr(sbatch, "AGAIN", Backoff(0.0, 0.0))
 
 
 @define
@@ -147,12 +149,16 @@ async def test_a_job_of_a_cluster_that_was_started_anew(output: Output) -> None:
 Answer = Callable[[Sequence[str]], Ran]
 
 
+FORGOTTEN = "slurm_load_jobs error: Invalid job id specified"
+
+
 @define
 class FakeSlurm:
-    """Answers `scontrol` with one line after the other, and keeps the job's output file."""
+    """Answers `scontrol` with one line after the other, and keeps the job's output file: `files` after each line."""
 
-    states: list[str]
-    file: bytes = b""
+    states: list[str | None]
+    file: bytes | None = b""
+    files: list[bytes] = field(factory=list)
     submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
     ran: list[Sequence[str]] = field(factory=list)
     told: str = ""
@@ -164,14 +170,18 @@ class FakeSlurm:
             return self.submitted
         if "scontrol" in argv:
             state = self.states.pop(0)
-            return Ran(0, f"JobId=77 {state} StdOut=/o.log", "") if state else Ran(1, "", "lost")
+            self.file = self.files.pop(0) if self.files else self.file
+            said = FORGOTTEN if state is None else "Unable to contact slurm controller"
+            return Ran(0, f"JobId=77 {state} StdOut=/o.log", "") if state else Ran(1, "", said)
         if "test" in argv:
             return Ran(1, "", "")
         if "sed" in argv:
             return Ran(0, "", "")
+        if self.file is None:
+            return Ran(1, "eagleray-piece:", "No such file or directory")
         at = int(argv[4]) - 1
         piece = base64.b64encode(self.file[at : at + 3]).decode()
-        return Ran(0, f"Welcome to login!\neagleray-piece:{piece}", "")
+        return Ran(0, f"Welcome to login!\neagleray-piece: {len(self.file)}\n{piece}\n", "")
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
@@ -190,7 +200,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize(("states", "code"), ENDINGS)
 async def test_how_a_batch_job_ends(
-    output: Output, tmp_path: Path, states: list[str], code: int
+    output: Output, tmp_path: Path, states: list[str | None], code: int
 ) -> None:
     slurm = FakeSlurm(states, "größe\n".encode())
     starter = batch(slurm, output)
@@ -199,6 +209,55 @@ async def test_how_a_batch_job_ends(
     assert (slurm.told, "A=1" in str(slurm.ran)) == ("A=1\n", False)
     assert (await starter.ended()).code == code
     assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"
+
+
+def of_restarts(*restarts: int) -> list[str | None]:
+    last = len(restarts) - 1
+    words = ["COMPLETED" if at == last else "RUNNING" for at in range(len(restarts))]
+    return [
+        f"JobState={word} Restarts={one} ExitCode=0:0"
+        for word, one in zip(words, restarts, strict=True)
+    ]
+
+
+ANEW = sbatch._ANEW.decode()
+OUTPUTS: list[tuple[list[str | None], list[bytes], str]] = [
+    # It was put back into the queue; once it runs again SLURM empties its file, or appends to it.
+    (of_restarts(0, 1, 1, 1), [b"first", b"first", b"", b"second"], f"first{ANEW}second"),
+    (of_restarts(0, 1, 1), [b"first", b"fi", b"first again"], f"first{ANEW}first again"),
+    (of_restarts(0, 1, 1), [b"first", b"first", b"first more"], "first more"),
+    # Another login node sees less of it for a while.
+    (of_restarts(0, 0, 0), [b"first", b"fi", b"first more"], "first more"),
+    # The person has emptied it.
+    (of_restarts(*[0] * 99), [b"first", *[b""] * 97, b"more"], f"first{ANEW}more"),
+]
+
+
+@pytest.mark.parametrize(("states", "files", "said"), OUTPUTS)
+async def test_the_output_of_a_job_that_is_begun_anew(
+    output: Output, tmp_path: Path, states: list[str | None], files: list[bytes], said: str
+) -> None:
+    starter = batch(FakeSlurm(states, files=files), output)
+    await starter.start()
+    assert (await starter.ended()).code == 0
+    assert (tmp_path / "output.log").read_text() == f"Submitted batch job 77\n{said}"
+
+
+async def test_a_job_outlives_a_slurm_that_is_away_for_long(output: Output) -> None:
+    away: list[str | None] = [""] * 200
+    slurm = FakeSlurm(
+        ["JobState=RUNNING ExitCode=0:0", *away, "JobState=FAILED ExitCode=3:0"], None
+    )
+    starter = batch(slurm, output)
+    await starter.start()
+    assert (await starter.ended()).code == 3
+
+
+async def test_a_job_that_slurm_has_forgotten(output: Output) -> None:
+    starter = batch(FakeSlurm(["JobState=RUNNING ExitCode=0:0", *[None] * 99]), output)
+    await starter.start()
+    ending = await starter.ended()
+    assert (ending.code, "Invalid job id" in ending.note) == (None, True)
 
 
 REFUSALS = [

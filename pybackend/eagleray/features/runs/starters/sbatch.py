@@ -11,6 +11,7 @@ from eagleray.adapter.protocol import Ran
 from eagleray.clients import slurm_jobs
 from eagleray.clients.commands import Commands
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.retry import Backoff
 from eagleray.common.run_errors import (
     copy_not_there,
     far_lost,
@@ -25,9 +26,16 @@ from eagleray.features.runs.starters.starting import Ending, Started
 
 SUBMIT_S = 60.0
 LOOK_S = 1.0
-# Asked this often in vain, SLURM has forgotten the job.
-TRIES = 30
+AGAIN = Backoff(first_s=1.0, longest_s=30.0)
+# Said this often, SLURM has forgotten the job.
+TRIES = 5
+# A login node or SLURM itself may be away for long, while the job goes on.
+GIVE_UP_S = 24 * 3600.0
+# For so many looks another login node may see less of a file than was read already.
+STALE = 60
 _PIECE = 2**20
+_FORGOTTEN = "Invalid job id"
+_ANEW = b"\n(the job's output was begun anew)\n"
 
 # Behind it stands what a file holds; the start files of a shell may say something before.
 _MARK = "eagleray-piece:"
@@ -60,6 +68,9 @@ class Sbatch:
         self._job = job
         self._file = ""
         self._read = 0
+        self._restarts = ""
+        self._is_restarted = False
+        self._less = 0
 
     async def start(self) -> Started:
         if self._job:
@@ -96,22 +107,24 @@ class Sbatch:
         return said[-1] if said else "ALL"
 
     async def ended(self) -> Ending:
-        """A login node that does not answer for a while is asked again."""
-        failures = 0
+        """A login node or a SLURM that does not answer for a while is asked again."""
+        loop = asyncio.get_running_loop()
+        heard, failures, forgotten = loop.time(), 0, 0
         while True:
             try:
                 said = await self._show()
                 over = slurm_jobs.state_of([said["JobState"]]) == "over"
-                self._file = said.get("StdOut", self._file)
+                self._see(said)
                 await self._copy_output()
                 if over:
                     return _ending(said)
-                failures = 0
+                heard, failures, forgotten = loop.time(), 0, 0
             except EaglerayError as error:
                 failures += 1
-                if failures > TRIES:
+                forgotten += _FORGOTTEN in error.message
+                if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
                     return Ending(None, far_lost(error.message))
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(AGAIN.wait_s(failures) if failures else LOOK_S)
 
     async def stop(self, hurry: asyncio.Event) -> None:
         ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
@@ -127,19 +140,42 @@ class Sbatch:
             raise slurm_failed("scontrol", ran.stderr)
         return said
 
-    async def _copy_output(self) -> None:
-        while self._file and (piece := await self._piece()):
-            self._read += len(piece)
-            self._output.write(piece)
+    def _see(self, said: Mapping[str, str]) -> None:
+        file, restarts = said.get("StdOut", self._file), said.get("Restarts", "")
+        if file != self._file:
+            self._file, self._read = file, 0
+        self._is_restarted |= self._restarts not in ("", restarts)
+        self._restarts = restarts
 
-    async def _piece(self) -> bytes:
-        """What the file has more than was read; base64, since a letter may be cut in two."""
-        script = f'printf %s {_MARK}; tail -c "+$1" -- "$2" | head -c "$3" | base64'
+    async def _copy_output(self) -> None:
+        while self._file:
+            size, piece = await self._piece()
+            if self._is_anew(size):
+                self._read, self._less, self._is_restarted = 0, 0, False
+                self._output.write(_ANEW)
+            elif piece:
+                self._read += len(piece)
+                self._output.write(piece)
+            else:
+                return
+
+    def _is_anew(self, size: int) -> bool:
+        """Whether the file was emptied: SLURM does so where it starts a job again that was put back into its queue."""
+        self._less = self._less + 1 if size < self._read else 0
+        return self._less > (0 if self._is_restarted else STALE)
+
+    async def _piece(self) -> tuple[int, bytes]:
+        """How long the file is, and what it has more than was read; base64, since a letter may be cut in two."""
+        script = f'printf %s {_MARK}; wc -c < "$2" && tail -c "+$1" -- "$2" | head -c "$3" | base64'
         words = ["sh", "-c", script, "sh", str(self._read + 1), self._file, str(_PIECE)]
         ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
-        _, mark, text = ran.stdout.rpartition(_MARK)
+        _, mark, said = ran.stdout.rpartition(_MARK)
+        size, _, text = said.lstrip().partition("\n")
+        if not mark or not size.strip().isdecimal():
+            # It is there once the job has begun.
+            return self._read, b""
         try:
-            return base64.b64decode(text if mark else "")
+            return int(size), base64.b64decode(text)
         except ValueError as error:
             raise output_not_read(self._file, self._ssh) from error
 
