@@ -24,15 +24,15 @@ await browserRun("windows", story, {
   env: { EAGLERAY_REMIND_S: REMIND_S },
 });
 
-async function story({ stage, server, browser, window, driver, test }) {
+async function story({ stage, server, browser, window: usual, driver, test }) {
   const [after, atReturn] = ["after", "return"].map((mark) =>
     lineOf(path.join(stage.workspace, "policy.py"), mark),
   );
   const call = driver.call("p0", "train", 0);
   const open = async (folder) => {
     const page = await openPage(browser, server.url(folder));
-    const other = new Window(page, window.shotsFolder, window.prefix);
-    other.shots = window.shots + 10;
+    const other = new Window(page, usual.shotsFolder, usual.prefix);
+    other.shots = usual.shots + 10;
     await other.ready();
     return other;
   };
@@ -42,88 +42,32 @@ async function story({ stage, server, browser, window, driver, test }) {
     where.click(where.button("Disconnect"), () => left.now(), "the worker has run on");
   const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
 
-  await test("a closed window holds the worker", async () => {
-    await window.openPanel();
-    await attach(window);
-    await window.standsAt(after);
-    await window.close();
-    await until(() => call.now() === undefined, "it still waits", 1000);
-  });
-
-  await test("a window without a folder lists it as held and stands at its line", async () => {
-    const bare = await open("");
+  let bare;
+  await test("a window without a folder takes a worker over from another, and stands at its line", async () => {
+    await usual.openPanel();
+    await attach(usual);
+    await usual.standsAt(after);
+    bare = await open("");
     await bare.openPanel();
-    await bare.sees(bare.row(/p0.*held/), "the worker as held");
+    await bare.sees(bare.row(/p0.*attached/), "the worker as attached elsewhere");
     await attach(bare);
     await bare.standsAt(after);
     await bare.shot("no-folder");
-    // A second window takes it over; the first one's session ends and the worker does not notice.
-    const second = await open(stage.workspace);
-    await second.openPanel();
-    await second.sees(second.row(/p0.*attached/), "the worker as attached elsewhere");
-    await attach(second);
-    await second.standsAt(after);
-    await bare.seesNot(bare.toolbar(), "the session of the first window");
+    // The first one's session ends and the worker does not notice.
+    await usual.seesNot(usual.toolbar(), "the session of the first window");
     await until(() => call.now() === undefined, "it still waits", 1000);
+  });
+
+  await test("a closed window holds the worker", async () => {
     await bare.close();
-    await second.close();
-  });
-
-  await test("in an untrusted workspace nothing of it is executed", async () => {
-    const trap = layTrap(stage);
-    const { python: _, ...settings } = stage.settings;
-    delete settings["eagleray.python"];
-    writeSettings(server.folders, {
-      ...settings,
-      "security.workspace.trust.enabled": true,
-      "security.workspace.trust.startupPrompt": "never",
-    });
-    const page = await openPage(browser, server.url(trap.folder));
-    const untrusted = new Window(page, window.shotsFolder, window.prefix);
-    untrusted.shots = 30;
-    await untrusted.ready();
-    await untrusted.sees(page.getByText("Restricted Mode"), "that the workspace is not trusted");
-    await untrusted.openPanel();
-    await untrusted.sees(
-      untrusted.row(/p0.*held/),
-      "the worker as held, though the workspace is not trusted",
-    );
-    await untrusted.shot("untrusted");
-    await until(() => !fs.existsSync(trap.sprung), "the trap was not sprung", 1000);
-    await untrusted.close();
-    writeSettings(server.folders, stage.settings);
-  });
-
-  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
-    const steps = path.join(stage.workspace, "steps.py");
-    const text = fs.readFileSync(steps, "utf8");
-    fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
-    const differing = driver.call("p2", "train_in_library", 0);
-    const usual = await open(stage.workspace);
     await usual.openPanel();
-    await attach(usual, "p2");
-    await usual.standsAt(lineOf(steps, "advances"));
-    const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
-    await usual.answer(
-      "another version of steps.py",
-      "Show Difference",
-      () => tab.first().isVisible(),
-      "that the files differ",
-    );
-    await usual.sees(
-      usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
-      "what differs",
-    );
-    await usual.shot("difference");
-    await disconnect(usual, differing);
-    await usual.close();
-    fs.writeFileSync(steps, text);
+    await usual.sees(usual.row(/p0.*held/), "the worker as held");
+    await until(() => call.now() === undefined, "it still waits", 1000);
   });
 
-  let usual;
   await test("of two windows that attach by themselves one does", async () => {
     writeSettings(server.folders, { ...stage.settings, "eagleray.autoAttach": "first" });
-    const both = [await open(stage.workspace), await open(stage.workspace)];
+    const both = [usual, await open(stage.workspace)];
     for (const one of both) {
       await one.openPanel();
       await one.sees(one.row(/p0.*held/), "the worker that was left on purpose");
@@ -146,7 +90,30 @@ async function story({ stage, server, browser, window, driver, test }) {
     }
     writeSettings(server.folders, stage.settings);
     await both[1].close();
-    [usual] = both;
+  });
+
+  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
+    const steps = path.join(stage.workspace, "steps.py");
+    const text = fs.readFileSync(steps, "utf8");
+    fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
+    const differing = driver.call("p2", "train_in_library", 0);
+    await usual.openPanel();
+    await attach(usual, "p2");
+    await usual.standsAt(lineOf(steps, "advances"));
+    const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
+    await usual.answer(
+      "another version of steps.py",
+      "Show Difference",
+      () => tab.first().isVisible(),
+      "that the files differ",
+    );
+    await usual.sees(
+      usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
+      "what differs",
+    );
+    await usual.shot("difference");
+    await disconnect(usual, differing);
+    fs.writeFileSync(steps, text);
   });
 
   await test("one is reminded of what is held for long, and can let it run on", async () => {
@@ -196,6 +163,34 @@ async function story({ stage, server, browser, window, driver, test }) {
     await attach(usual, "p1");
     await usual.standsAt(after);
     await disconnect(usual, next);
+  });
+
+  await test("in an untrusted workspace nothing of it is executed", async () => {
+    driver.call("p2", "train", 0);
+    await usual.openPanel();
+    await attach(usual, "p2");
+    await usual.standsAt(after);
+    await usual.close();
+    const trap = layTrap(stage);
+    const settings = { ...stage.settings };
+    delete settings["eagleray.python"];
+    writeSettings(server.folders, {
+      ...settings,
+      "security.workspace.trust.enabled": true,
+      "security.workspace.trust.startupPrompt": "never",
+    });
+    const untrusted = await open(trap.folder);
+    await untrusted.sees(
+      untrusted.page.getByText("Restricted Mode"),
+      "that the workspace is not trusted",
+    );
+    await untrusted.openPanel();
+    await untrusted.sees(
+      untrusted.row(/p2.*held/),
+      "the worker as held, though the workspace is not trusted",
+    );
+    await untrusted.shot("untrusted");
+    await until(() => !fs.existsSync(trap.sprung), "the trap was not sprung", 1000);
   });
 }
 

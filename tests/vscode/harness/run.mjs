@@ -6,7 +6,11 @@ import { ROOT, startDriver } from "./ray.mjs";
 import { options, Results } from "./results.mjs";
 import { start } from "./server.mjs";
 import { setStage, shotsFolder } from "./stage.mjs";
+import { within } from "./until.mjs";
 import { Window } from "./window.mjs";
+
+/** Each wait of a test has its own limit; this ends one that hangs in something else. */
+const TEST_MS = 5 * 60_000;
 
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a
@@ -42,7 +46,7 @@ export async function browserRun(name, story, more = {}) {
     const test = async (title, work) => {
       const since = Date.now();
       try {
-        await work();
+        await within(work(), TEST_MS, title);
       } catch (error) {
         results.failed(title, `${error.stack}\n${await lastSeen(browser, shots, name)}`);
         throw new Ended();

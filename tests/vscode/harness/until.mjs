@@ -20,3 +20,16 @@ export async function until(condition, what, limitMs = 90_000, everyMs = 100) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
+
+/** What `work` comes to, or an error where it takes longer; it may go on then, and nobody hears of it. */
+export async function within(work, limitMs, what) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no end in ${limitMs / 1000} s`)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -16,6 +16,12 @@ export class Window {
     this.prefix = prefix;
   }
 
+  /** Another story goes on in this window, with pictures of its own. */
+  begin(prefix) {
+    this.prefix = prefix;
+    this.shots = 0;
+  }
+
   /** Waits until the workbench is drawn. */
   async ready() {
     await this.sees(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
@@ -226,12 +232,12 @@ export class Window {
 
   /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
   stoppedLines() {
-    return this.linesWith(this.page.locator(".debug-top-stack-frame-line"));
+    return this.linesWith(".debug-top-stack-frame-line");
   }
 
   /** The lines of the editor that have a breakpoint in the gutter. */
   breakpointLines() {
-    return this.linesWith(this.page.locator(".monaco-editor .codicon-debug-breakpoint"));
+    return this.linesWith(".monaco-editor .codicon-debug-breakpoint");
   }
 
   /** Makes one click in the gutter; the mouse stays nowhere, since the hint below it looks like a breakpoint. */
@@ -253,16 +259,18 @@ export class Window {
     );
   }
 
-  async linesWith(locator) {
-    const marks = await boxes(locator);
-    const lines = [];
-    for (const number of await this.page.locator(".margin-view-overlays .line-numbers").all()) {
-      const own = await number.boundingBox({ timeout: 1000 });
-      if (own && marks.some((mark) => Math.abs(mark.y - own.y) < 6)) {
-        lines.push(Number(await number.textContent({ timeout: 1000 })));
-      }
-    }
-    return lines;
+  /** Asked in the page at once: as a question for each line it kept a processor busy while something is waited for. */
+  linesWith(selector) {
+    return this.page.evaluate((marked) => {
+      const boxes = (which) =>
+        [...document.querySelectorAll(which)]
+          .map((one) => ({ one, box: one.getBoundingClientRect() }))
+          .filter(({ box }) => box.width > 0 && box.height > 0);
+      const marks = boxes(marked);
+      return boxes(".margin-view-overlays .line-numbers")
+        .filter(({ box }) => marks.some((mark) => Math.abs(mark.box.y - box.y) < 6))
+        .map(({ one }) => Number(one.textContent));
+    }, selector);
   }
 
   /** Whether the editor looks at a stop in that line. */
@@ -313,13 +321,4 @@ export class Window {
       async () => (await any.count()) === 0,
     );
   }
-}
-
-async function boxes(locator) {
-  const found = [];
-  for (const one of await locator.all()) {
-    const box = await one.boundingBox({ timeout: 1000 });
-    if (box) found.push(box);
-  }
-  return found;
 }

@@ -1,15 +1,10 @@
-/**
- * A person without a mouse: everything is done by keys, and the focus is followed as a screen reader would.
- *
- *     node tests/vscode/keyboard.mjs [--vscode 1.139|1.105]
- */
+/** A person without a mouse: everything is done by keys, and the focus is followed as a screen reader would. */
 
 import * as path from "node:path";
-import { lineOf } from "./harness/ray.mjs";
-import { browserRun } from "./harness/run.mjs";
-import { until } from "./harness/until.mjs";
+import { lineOf } from "../harness/ray.mjs";
+import { until } from "../harness/until.mjs";
 
-await browserRun("keyboard", async ({ stage, window, driver, test }) => {
+export async function withKeyboard({ stage, window, driver, test }) {
   const { page } = window;
   const policy = path.join(stage.workspace, "policy.py");
   const line = (mark) => lineOf(policy, mark);
@@ -160,4 +155,4 @@ await browserRun("keyboard", async ({ stage, window, driver, test }) => {
     }
     throw new Error(`the menu has no ${entry}`);
   }
-});
+}

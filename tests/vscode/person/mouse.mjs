@@ -1,15 +1,10 @@
-/**
- * A person with a mouse, in a real VS Code on a real training program: from the icon to the last worker.
- *
- *     node tests/vscode/mouse.mjs [--vscode 1.139|1.105] [--only WORDS]
- */
+/** A person with a mouse, in a real VS Code on a real training program: from the icon to the last worker. */
 
 import * as path from "node:path";
-import { lineOf } from "./harness/ray.mjs";
-import { browserRun } from "./harness/run.mjs";
-import { until } from "./harness/until.mjs";
+import { lineOf } from "../harness/ray.mjs";
+import { until } from "../harness/until.mjs";
 
-await browserRun("mouse", async ({ stage, window, driver, test }) => {
+export async function withMouse({ stage, window, driver, test }) {
   const { page } = window;
   const policy = path.join(stage.workspace, "policy.py");
   const line = (mark) => lineOf(policy, mark);
@@ -135,4 +130,4 @@ await browserRun("mouse", async ({ stage, window, driver, test }) => {
   function sessionRow(name) {
     return page.locator(".debug-call-stack .monaco-list-row", { hasText: name }).first();
   }
-});
+}
