@@ -86,11 +86,17 @@ async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
     assert not carried.ended.is_set()
 
 
+@pytest.fixture
+def _one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is tried beside the first attempt, as where a connection is made at once: a busy machine needs longer."""
+    monkeypatch.setattr("eagleray.routes.ssh_trying._PACES", ((float("inf"), 600.0),))
+
+
+@pytest.mark.usefixtures("_one_attempt")
 async def test_a_short_cut_leaves_the_old_connection(
-    master: SshMaster, sshd: SshServer, wire: Wire, monkeypatch: pytest.MonkeyPatch, echo: Echo
+    master: SshMaster, sshd: SshServer, wire: Wire, echo: Echo
 ) -> None:
     """It answers before a new one is ready, which is then not needed."""
-    monkeypatch.setattr("eagleray.routes.ssh_trying._PACES", ((float("inf"), 600.0),))
     stream = await opened(master, "127.0.0.1", echo.port)
     wire.cut()
     await until(lambda: in_state(master, "degraded"), "the silence is seen")
@@ -131,6 +137,7 @@ async def test_a_killed_ssh_is_replaced_and_its_streams_are_lost(
     assert not masters.person.asked
 
 
+@pytest.mark.usefixtures("_one_attempt")
 async def test_a_control_socket_that_somebody_removed(
     master: SshMaster, sshd: SshServer, masters: Masters, echo: Echo
 ) -> None:
