@@ -135,7 +135,7 @@ def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
     finally:
         terminal.interrupt_hard()
     assert "2 reports in" in terminal.words(), terminal.words()
-    assert row(tmp_path, run)["state"] == "stopped"
+    assert row(run)["state"] == "stopped"
     rows = sorted(gathered(tmp_path, run), key=lambda one: str(one["started_utc"]))
     here = tmp_path / "eagleray-profiles" / run
     assert [calls_in(here / one["file"], "fsync", tmp_path) for one in rows] == [7, 9]

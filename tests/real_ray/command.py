@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.asked import ask
 from tests.dap_client import DapClient
 from tests.ray_cluster import REPOSITORY, wait_for
 
@@ -42,7 +43,9 @@ class Command:
         return json.loads(done.stdout)
 
     def paused(self) -> list[Row]:
-        rows: list[Row] = self.json("paused")
+        done = ask(self.env, "paused", "--json")
+        assert done.returncode == 0, f"eagleray paused failed: {done.stderr}\n{done.stdout}"
+        rows: list[Row] = json.loads(done.stdout)
         return rows
 
     def wait_row(self, name: str, **wanted: Any) -> Row:
@@ -52,7 +55,7 @@ class Command:
         def found() -> Row | None:
             # The dashboard of a busy machine refuses now and then; what it said last is shown in the end.
             nonlocal said
-            done = self.run("paused", "--json")
+            done = ask(self.env, "paused", "--json")
             said = done.stdout + done.stderr
             rows: list[Row] = json.loads(done.stdout) if done.returncode == 0 else []
             for row in rows:

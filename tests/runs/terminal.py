@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.asked import ask
 from tests.ray_cluster import REPOSITORY, wait_for
 
 START = REPOSITORY / "pybackend" / "eagleray_start.py"
@@ -75,10 +76,12 @@ def eagleray(folder: Path, *arguments: str) -> str:
     return terminal.output()
 
 
-def listed(folder: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(eagleray(folder, "runs", "--json"))
+def listed() -> list[dict[str, Any]]:
+    done = ask(os.environ, "runs", "--json")
+    assert done.returncode == 0, done.stderr
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows
 
 
-def row(folder: Path, run: str) -> dict[str, Any]:
-    return next(one for one in listed(folder) if one["id"] == run)
+def row(run: str) -> dict[str, Any]:
+    return next(one for one in listed() if one["id"] == run)

@@ -62,7 +62,7 @@ def test_a_worker_that_dies_while_it_starts(joined: Path, tmp_path: Path) -> Non
         assert terminal.code() == code == 0, terminal.words()
         said = of_program(terminal.output().splitlines())
         assert said[-1] == of_program(printed)[-1]
-        shown = row(tmp_path, terminal.run_id())
+        shown = row(terminal.run_id())
         assert shown["state"] == "ended"
         assert [one for one in shown["workers"] if one["state"] in ("waiting", "stopped")] == []
     finally:

@@ -38,7 +38,7 @@ def test_words_reach_a_job_as_they_were_typed(
         "cwd": str(tmp_path),
         "given": "a, b=c",
     }
-    assert row(tmp_path, terminal.run_id())["state"] == "ended"
+    assert row(terminal.run_id())["state"] == "ended"
 
 
 def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) 
     terminal.wait_output("waits")
     terminal.interrupt()
     assert terminal.code() == 130
-    assert row(tmp_path, terminal.run_id())["state"] == "stopped"
+    assert row(terminal.run_id())["state"] == "stopped"
 
 
 def test_a_job_whose_keeper_died_is_taken_over(
@@ -61,12 +61,12 @@ def test_a_job_whose_keeper_died_is_taken_over(
     os.kill(state["keeper"]["pid"], signal.SIGKILL)
     os.kill(first.process.pid, signal.SIGKILL)
     first.code()
-    assert row(tmp_path, run)["state"] == "unwatched"
+    assert row(run)["state"] == "unwatched"
     second = Terminal(tmp_path, "runs", "follow", run)
     second.wait_output('"argv"')
     second.interrupt()
     assert second.code() == 130
-    assert row(tmp_path, run)["state"] == "stopped"
+    assert row(run)["state"] == "stopped"
 
 
 def test_a_program_that_the_head_does_not_have(

@@ -24,7 +24,7 @@ def test_words_reach_the_program_as_they_were_typed(own_home: Path, tmp_path: Pa
     assert terminal.code() == 5, terminal.words()
     said = json.loads(terminal.output())
     assert said == {"argv": ["code", "5", *ODD], "cwd": str(tmp_path), "given": "from the shell"}
-    shown = row(tmp_path, terminal.run_id())
+    shown = row(terminal.run_id())
     assert (shown["state"], shown["code"]) == ("failed", 5)
 
 
@@ -43,14 +43,14 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     terminal.interrupt()
     assert terminal.code() == 7, terminal.words()
     assert terminal.output().endswith("interrupted\n")
-    assert row(tmp_path, terminal.run_id())["state"] == "stopped"
+    assert row(terminal.run_id())["state"] == "stopped"
 
 
 def test_control_c_once_more_makes_haste(own_home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "deaf")
     terminal.wait_output("deaf")
     terminal.interrupt()
-    wait_for("the stop", lambda: row(tmp_path, terminal.run_id())["state"] == "stopping")
+    wait_for("the stop", lambda: row(terminal.run_id())["state"] == "stopping")
     terminal.interrupt()
     assert terminal.code() == 128 + signal.SIGTERM
 
@@ -79,15 +79,15 @@ def test_a_run_outlives_its_terminal_and_is_followed_by_another(
 def test_the_program_goes_on_when_its_keeper_dies(own_home: Path, tmp_path: Path) -> None:
     command = ("run", "--detach", "--", sys.executable, str(PLAIN), "wait")
     run = eagleray(tmp_path, *command).strip()
-    wait_for("its start", lambda: row(tmp_path, run)["state"] == "running")
+    wait_for("its start", lambda: row(run)["state"] == "running")
     state = json.loads((own_home / "runs" / run / "state.json").read_text())
     os.kill(state["keeper"]["pid"], signal.SIGKILL)
-    wait_for("unwatched", lambda: row(tmp_path, run)["state"] == "unwatched")
+    wait_for("unwatched", lambda: row(run)["state"] == "unwatched")
     log = own_home / "runs" / run / "output.log"
     before = log.stat().st_size
     wait_for("more output", lambda: log.stat().st_size > before)
     eagleray(tmp_path, "runs", "stop", run)
-    wait_for("the end", lambda: row(tmp_path, run)["state"] == "stopped")
+    wait_for("the end", lambda: row(run)["state"] == "stopped")
     assert log.read_text().endswith("interrupted\n")
 
 
@@ -99,7 +99,7 @@ def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) ->
     assert again.code() == 0, again.words()
     assert again.output() == output
     eagleray(tmp_path, "runs", "forget", again.run_id())
-    assert len(listed(tmp_path)) == 1
+    assert len(listed()) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_cannot_be_started_says_why(
     terminal = Terminal(tmp_path, "run", "--", *command)
     assert terminal.code() == 1
     assert "cannot be started" in terminal.words()
-    assert row(tmp_path, terminal.run_id())["state"] == "failed"
+    assert row(terminal.run_id())["state"] == "failed"
 
 
 def test_the_secret_is_nobodys_business(own_home: Path, tmp_path: Path) -> None:

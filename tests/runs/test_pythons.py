@@ -28,15 +28,12 @@ print("Python", *value, flush=True)
 def test_it_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
     program = tmp_path / "main.py"
     program.write_text(PROGRAM)
-    # What lists the runs writes beside what the run itself writes.
-    beside = tmp_path / "beside"
-    beside.mkdir()
     terminal = Terminal(tmp_path, "run", "--break", f"{program}:4", "--", python, str(program))
     command = Command(dict(os.environ))
     try:
         run = terminal.run_id()
-        wait_for("the stop", lambda: row(beside, run)["state"] == "stopped_at")
-        shown = row(beside, run)
+        wait_for("the stop", lambda: row(run)["state"] == "stopped_at")
+        shown = row(run)
         (worker,) = [one for one in shown["workers"] if one["state"] == "stopped"]
         with command.editor(worker["worker_id"]) as (client, _):
             frame = stand(client)
@@ -63,7 +60,7 @@ async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path)
         log = own_home / "runs" / started["id"] / "output.log"
         size = log.stat().st_size if log.exists() else 0
         wait_for("more output", lambda: log.exists() and log.stat().st_size > size)
-        (shown,) = listed(tmp_path)
+        (shown,) = listed()
         assert (shown["id"], shown["state"]) == (started["id"], "running")
         terminal = Terminal(tmp_path, "runs", "stop", started["id"])
         assert terminal.code() == 0, terminal.words()
@@ -79,7 +76,7 @@ async def test_a_cluster_that_takes_no_job_is_said(own_home: Path, tmp_path: Pat
             terminal = Terminal(tmp_path, *words)
             assert terminal.code() != 0
             assert "did not take the job" in terminal.words() + terminal.output()
-            (shown,) = listed(tmp_path)
+            (shown,) = listed()
             assert shown["state"] == "failed"
 
         await asyncio.to_thread(refused)

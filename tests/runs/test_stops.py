@@ -45,7 +45,7 @@ def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> Non
     try:
         held = command.wait_row("Policy", state="held")
         assert held["location"]["line"] == line
-        shown = row(tmp_path, terminal.run_id())
+        shown = row(terminal.run_id())
         assert shown["state"] == "stopped_at"
         assert [one["state"] for one in shown["lines"]] == ["verified"]
         with command.editor(held["worker_id"]) as (client, _):
@@ -76,6 +76,6 @@ def test_a_file_that_nobody_imports_is_said(joined: Path, tmp_path: Path) -> Non
     try:
         assert terminal.code() == 0, terminal.words()
         assert f"No process of the run imported {nobody}" in terminal.words()
-        wait_for("the end", lambda: row(tmp_path, terminal.run_id())["state"] == "ended")
+        wait_for("the end", lambda: row(terminal.run_id())["state"] == "ended")
     finally:
         terminal.interrupt_hard()

@@ -37,4 +37,4 @@ def test_a_copy_of_the_script_is_run(own_home: Path, tmp_path: Path, newline: st
     assert (said["cwd"], said["env"]["EAGLERAY_SCRIPT"]) == (str(folder), str(script))
     assert script.read_bytes() == before
     assert before.replace(b"\r\n", b"\n") == (SCRIPTS / "verl_plain.sh").read_bytes()
-    assert row(folder, terminal.run_id())["preset"] == "verl"
+    assert row(terminal.run_id())["preset"] == "verl"
