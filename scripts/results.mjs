@@ -45,3 +45,13 @@ export function readClosingLine(output) {
     skipped: [...output.matchAll(/^ *skipped:? (.*)$/gm)].map(([, name]) => name),
   };
 }
+
+/** The end of an output; what stands before it was printed as it came, and is not said twice. */
+export function lastLines(output, count = 400) {
+  const lines = output.trimEnd().split("\n");
+  const left = lines.length - count;
+  if (left <= 0) return lines.join("\n");
+  return [`(${left} lines before these stand above, where they were printed)`]
+    .concat(lines.slice(-count))
+    .join("\n");
+}

@@ -79,15 +79,13 @@ export const suites = [
   pytest("proofs", ["python", "proofs"], "proofs", { minutes: 10 }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
-  editor("mouse", NEWEST),
-  editor("mouse", OLDEST),
+  editor("person", NEWEST),
+  editor("person", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     minutes: 10,
     real: true,
   }),
-  editor("keyboard", NEWEST),
-  editor("keyboard", OLDEST),
   // The lab mostly waits: for links that are cut, connections that are given up.
   pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15 }),
   pytest("lab Ray", ["python", "lab", "nsys"], "lab_ray", { lane: "lab", minutes: 15 }),
@@ -126,7 +124,7 @@ function pytest(name, needed, marks, { lane = "common", minutes, ignore = [], fo
     command: ({ junit, cacheFolder, lastFailed }) => [
       interpreter("dev"),
       [
-        ...["-m", "pytest", "-q", "--no-header", "--durations=5", "-m", marks],
+        ...["-m", "pytest", "-q", "--no-header", "--tb=short", "--durations=5", "-m", marks],
         ...["-o", `cache_dir=${cacheFolder}`, "--junitxml", junit],
         ...ignore.map((folder) => `--ignore=${folder}`),
         ...folders,

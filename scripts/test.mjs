@@ -9,7 +9,7 @@ import { interpreter } from "./environments.mjs";
 import { Lanes } from "./lanes.mjs";
 import { endMarked, Started } from "./leftovers.mjs";
 import { cache, out, root } from "./places.mjs";
-import { readClosingLine, readJunit } from "./results.mjs";
+import { lastLines, readClosingLine, readJunit } from "./results.mjs";
 import { endWithChildren, run } from "./run.mjs";
 import { needs, suites } from "./suites.mjs";
 
@@ -76,7 +76,7 @@ async function runSuite(suite) {
   let { results, output } = await attempt(suite);
   if (suite.real && results.failed.length > 0) {
     say(suite.name, `${results.failed.length} failed, run once more by itself`);
-    total.logs.push(`==== ${suite.name}, first try\n${output}`);
+    total.logs.push(`==== ${suite.name}, first try\n${lastLines(output)}`);
     const again = await attempt(suite, secondTry(suite, results));
     output = again.output;
     results = merged(suite, results, again.results);
@@ -84,7 +84,7 @@ async function runSuite(suite) {
   total.passed += results.passed.length;
   total.failed.push(...results.failed.map((name) => `${suite.name}: ${name}`));
   total.skipped.push(...results.skipped.map((name) => `${suite.name}: ${name}`));
-  if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${output}`);
+  if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${lastLines(output)}`);
   if (results.failed.length > 0 && suite.lane === "first") stopped = suite.name;
   say(
     suite.name,
@@ -156,12 +156,15 @@ async function endLeftovers() {
   await processes.end();
 }
 
+/** What failed stands before the logs and after them, for a reader to whom a long log came cut. */
 function close() {
+  const failed = total.failed.map((line) => `FAILED: ${line}`);
+  for (const line of failed) console.log(line);
   for (const text of total.logs) console.log(`\n${text}`);
   console.log("");
   for (const line of total.skipped) console.log(`skipped: ${line}`);
   for (const line of total.second) console.log(`passed at the second try: ${line}`);
-  for (const line of total.failed) console.log(`FAILED: ${line}`);
+  for (const line of failed) console.log(line);
   console.log(`took ${seconds(started)}`);
   console.log(`${total.passed} passed, ${total.failed.length} failed`);
   process.exit(total.failed.length === 0 && total.passed > 0 ? 0 : 1);

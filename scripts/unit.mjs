@@ -1,6 +1,6 @@
 // Bundles the TypeScript unit tests and runs them with node:test.
 // Arguments choose files by a part of their path; `--junit FILE` keeps the results.
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
 import { build } from "esbuild";
@@ -13,7 +13,10 @@ const words = process.argv.slice(2);
 const at = words.indexOf("--junit");
 const junit = at === -1 ? undefined : words.splice(at, 2)[1];
 
-const folder = join(out, "unit");
+// Two of these may run at once: `check` in one terminal, a test in another.
+mkdirSync(out, { recursive: true });
+const folder = mkdtempSync(join(out, "unit-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const vscode = join(root, "tests", "fakes", "vscode.ts");
 // tests/vscode runs inside the real editor and is started by its own scripts.
 const files = readdirSync(join(root, "tests"), { recursive: true })
@@ -21,7 +24,6 @@ const files = readdirSync(join(root, "tests"), { recursive: true })
   .map((file) => join(root, "tests", file))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
 
-rmSync(folder, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: files.map((file) => relative(root, file)),

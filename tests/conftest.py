@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Fixtures that the tests of several folders use.
-pytest_plugins = ["tests.fakes.surroundings", "tests.shared_clusters"]
+pytest_plugins = ["tests.fakes.surroundings", "tests.shared_clusters", "tests.repeated_errors"]
 
 # Who is told to end ends what its tests have started, and says which of them it was.
 signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { readClosingLine, readJunit } from "../../scripts/results.mjs";
+import { lastLines, readClosingLine, readJunit } from "../../scripts/results.mjs";
 
 const PYTEST = `<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
 <testcase classname="tests.a.test_a" name="test_one" time="0.1" />
@@ -55,4 +55,9 @@ test("what a script printed: the last closing line, and the names of what failed
     failed: ["two"],
     skipped: ["three: no fork"],
   });
+});
+
+test("of a long output the end is shown, with how much is left out", () => {
+  assert.equal(lastLines("one\ntwo\n", 2), "one\ntwo");
+  assert.match(lastLines("one\ntwo\nthree\nfour\n", 2), /^\(2 lines .*\)\nthree\nfour$/);
 });
