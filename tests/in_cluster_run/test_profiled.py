@@ -111,6 +111,11 @@ def test_a_family_of_which_some_are_recorded_again_and_again(
         assert entry["size"] == report.stat().st_size and entry["problem"] == ""
         assert entry["actor_id"] and entry["pid"] == policy["pid"] and ":" not in report.name
     assert of_workers["Rollout"]["reports"] == []
+    lists = [json.loads(p.read_text()) for p in (tmp_path / "reports").glob("*.classes.json")]
+    of_creators = [["PolicyWorker", "Controller"], ["Rollout"], ["PolicyWorker", "RewardWorker"]]
+    assert sorted(one["classes"] for one in lists) == sorted(
+        [f"__main__:{name}" for name in names] for names in of_creators
+    )
 
 
 @pytest.mark.parametrize(

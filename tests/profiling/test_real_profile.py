@@ -68,6 +68,10 @@ def test_a_program_that_ends_by_itself(
     assert {row["name"] or row["class"] for row in rows} == {"PolicyWorker", "inner-1"}
     assert all(row["run"] == run and row["pid"] and row["nsys_version"] for row in rows)
     assert all(row["started_utc"].startswith("20") for row in rows)
+    state = json.loads((joined / "runs" / run / "state.json").read_text())
+    # Rollout is one that does not fit, and RewardWorker one that a worker has created.
+    seen = state["profile"]["classes"]
+    assert {"__main__:PolicyWorker", "__main__:Rollout", "__main__:RewardWorker"} <= set(seen)
     for one in rows:
         report = tmp_path / "eagleray-profiles" / run / one["file"]
         read = asyncio.run(Reports(lambda: tmp_path).read(str(report)))

@@ -44,6 +44,11 @@ def test_the_sentence(actors: list[ActorRow], expected: str) -> None:
     assert sentence(["*policy*", "x"], actors) == expected
 
 
+def test_a_module_that_the_run_itself_has_told() -> None:
+    assert sentence(["pkg.*"], [actor("Learner")]) != ""
+    assert sentence(["pkg.*"], [actor("Learner")], ["pkg.mod:Learner"]) == ""
+
+
 class Reports:
     """Those of a run, whose workers come and go as the test says."""
 

@@ -181,7 +181,10 @@ export interface Gathered {
   readonly reports: readonly string[];
 }
 
-/** Asks which classes of the actors of a cluster fit shell patterns. */
+/**
+ * Asks which classes of the actors of a cluster and of the last runs fit shell patterns; "" is no
+ * cluster.
+ */
 export interface WorkersOf {
   readonly cluster: string;
   readonly patterns: readonly string[];

@@ -68,14 +68,16 @@ async def _gather(parts: Parts, run: str) -> int:
 
 
 async def _preview(parts: Parts, cluster: str, patterns: tuple[str, ...]) -> None:
-    """Which classes of the cluster fit; a cluster that is only about to be used need not have any."""
-    if not cluster or cluster.startswith("ssh://"):
-        return
+    """Which classes of the cluster and of earlier runs fit; a program that is new need not have any."""
+    cluster = "" if cluster.startswith("ssh://") else cluster
     try:
         seen = await parts.profiling.preview(cluster, patterns)
     except EaglerayError as error:
         _say(str(error))
         return
+    if not cluster:
+        # Other programs have other classes, which is nothing to be told of.
+        seen = [one for one in seen if one.matched_by]
     for line in preview_lines(seen, patterns):
         _say(line)
 
@@ -84,16 +86,18 @@ def preview_lines(seen: list[SeenClass], patterns: tuple[str, ...]) -> list[str]
     """The classes that fit, and how many do not."""
     fitting = [one for one in seen if one.matched_by]
     lines = [
-        f"{printable(one.name, 100)} fits {printable(one.matched_by, 60)} ({one.running} live now)"
+        f"{printable(one.name, 100)} fits {printable(one.matched_by, 60)} "
+        f"({f'{one.running} live now' if one.running else 'seen before'})"
         for one in fitting
     ]
     others = len(seen) - len(fitting)
     if seen and not fitting:
-        lines.append(f"None of the {others} classes that the cluster has seen fits.")
+        lines.append(f"None of the {others} classes that were seen fits.")
         if any("." in one for one in patterns):
             # Its table of actors names classes alone.
             lines.append(
-                "Of which module they are Ray does not say; one that fits by it is recorded."
+                "Of which module a class is Ray does not say, only an earlier profile; "
+                "one that fits by it is recorded."
             )
     return lines
 

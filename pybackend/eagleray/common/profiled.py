@@ -37,7 +37,7 @@ class ProfiledWorker:
 class Profiled:
     """`folder` is where the reports come to; `sentence` says what is done, or what went wrong.
 
-    `files` are the reports that are here, as paths.  `done_bytes` of `bytes` were fetched, of `expected` reports `gathered` are here, whole and compared.
+    `files` are the reports that are here, as paths, `classes` those of the actors of the run, as `module:Class`.  `done_bytes` of `bytes` were fetched, of `expected` reports `gathered` are here, whole and compared.
     """
 
     folder: str
@@ -49,3 +49,4 @@ class Profiled:
     done_bytes: int = 0
     workers: tuple[ProfiledWorker, ...] = ()
     files: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()

@@ -8,6 +8,8 @@ from collections.abc import Collection
 REPORT = ".nsys-rep"
 ENTRY = ".nsys-rep.json"
 STATUS = ".worker.json"
+# Of which classes a process of the run has created actors.
+CLASSES = ".classes.json"
 # What a node has made of a report for those whose nsys cannot read it, packed.
 DATABASE = ".sqlite-gz"
 # What file systems of every kind take: a colon is none of them, and scp sees a host before it.

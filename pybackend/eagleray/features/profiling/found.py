@@ -12,13 +12,14 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profiled import OVER, ProfiledWorker, WorkerPhase
 from eagleray.features.profiling.databases import Packed, packed_of
-from eagleray.features.profiling.file_names import DATABASE, ENTRY, STATUS, is_taken
+from eagleray.features.profiling.file_names import CLASSES, DATABASE, ENTRY, STATUS, is_taken
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source
 
 AT_ONCE = 8
 # Of a folder with more than that the rest is somebody's mistake.
 _MOST = 20_000
+_MOST_CLASSES = 500
 _PHASES: dict[str, WorkerPhase] = {
     "armed": "armed",
     "recording": "recording",
@@ -47,6 +48,7 @@ class Look:
     failures: tuple[EaglerayError, ...] = ()
     agents: dict[str, int] = field(factory=dict)
     databases: tuple[Packed, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 class Looking:
@@ -56,6 +58,7 @@ class Looking:
         self._entries: dict[tuple[str, str], Entry] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
         self._packed: dict[tuple[str, str], Packed] = {}
+        self._classes: dict[tuple[str, str], tuple[str, ...]] = {}
 
     async def look(self, sources: Iterable[Source]) -> Look:
         """All that is there now.  A source that does not answer is no reason to leave the others."""
@@ -66,6 +69,7 @@ class Looking:
             tuple(failure for one in looks for failure in one.failures),
             {node: port for one in looks for node, port in one.agents.items()},
             tuple(packed for one in looks for packed in one.databases),
+            each_once(name for one in looks for name in one.classes),
         )
 
     async def _one(self, source: Source) -> Look:
@@ -80,6 +84,8 @@ class Looking:
             whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
             made = [name for name in names if name.endswith(f"{DATABASE}.json")]
             packed = await gather_bounded(lambda name: self._database(source, name), made, AT_ONCE)
+            lists = [name for name in names if name.endswith(CLASSES)]
+            classes = await gather_bounded(lambda name: self._listed(source, name), lists, AT_ONCE)
         except EaglerayError as error:
             return Look(failures=(error,))
         there = set(names)
@@ -89,6 +95,7 @@ class Looking:
             (),
             {node: port for _, ports in told for node, port in ports.items()},
             tuple(one for one in packed if one is not None),
+            tuple(name for one in classes for name in one),
         )
 
     async def _entry(self, source: Source, name: str) -> Entry | None:
@@ -111,6 +118,13 @@ class Looking:
             self._packed[key] = packed
         # Its node may be another source by now.
         return evolve(self._packed[key], source=source)
+
+    async def _listed(self, source: Source, name: str) -> tuple[str, ...]:
+        """One of such a name never changes; what could not be read says nothing, and is read again."""
+        key = (source.name, name)
+        if classes := self._classes.get(key) or classes_of(await source.small(name)):
+            self._classes[key] = classes
+        return classes
 
     async def _status(
         self, source: Source, name: str
@@ -151,6 +165,22 @@ def worker_of(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, 
     )
     known = isinstance(port, int) and 0 < port < 2**16
     return worker, {_text(said, "node_id"): port} if known and isinstance(port, int) else {}
+
+
+def classes_of(text: bytes) -> tuple[str, ...]:
+    """The classes that such a file names, as `module:Class`; none for nonsense."""
+    try:
+        said = json.loads(text)["classes"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()
+    words = said if isinstance(said, list) else []
+    plain = (printable(one, 300) for one in words[:_MOST_CLASSES] if isinstance(one, str))
+    return each_once(one for one in plain if all(one.partition(":")))
+
+
+def each_once(names: Iterable[str]) -> tuple[str, ...]:
+    """As many as anybody looks through, in the order in which they were seen."""
+    return tuple(dict.fromkeys(names))[:_MOST_CLASSES]
 
 
 def _text(said: dict[str, Any], key: str) -> str:

@@ -202,7 +202,7 @@ class Gathered:
 
 @frozen
 class WorkersOf:
-    """Asks which classes of the actors of a cluster fit shell patterns."""
+    """Asks which classes of the actors of a cluster and of the last runs fit shell patterns; "" is no cluster."""
 
     cluster: str
     patterns: list[str]

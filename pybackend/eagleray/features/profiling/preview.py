@@ -1,4 +1,4 @@
-"""Which classes of workers fit patterns, told by the actors that live in a cluster or did lately."""
+"""Which classes of workers fit patterns, told by the actors that live in a cluster or did lately, and by earlier runs."""
 
 from __future__ import annotations
 
@@ -20,19 +20,45 @@ class SeenClass:
     matched_by: str
 
 
-def preview(actors: Iterable[ActorRow], patterns: Sequence[str]) -> list[SeenClass]:
-    """Each class once, those that fit first.  An actor whose own name fits, and not its class, is said by that name."""
+def preview(
+    actors: Iterable[ActorRow], patterns: Sequence[str], known: Sequence[str] = ()
+) -> list[SeenClass]:
+    """Each class once, those that fit first, by what of it fits: its class, its class with the module, or its name.
+
+    Ray says nothing of modules; `known` are classes of runs, as `module:Class`.  An actor of a class that is known
+    of one module is taken for that.
+    """
+    modules: dict[str, list[str]] = {}
+    for one in dict.fromkeys(known):
+        module, _, class_name = one.partition(":")
+        modules.setdefault(class_name, []).append(module)
     counts: dict[tuple[str, str], int] = {}
     for actor in actors:
-        by_class = matching(patterns, actor.class_name)
-        by_name = matching(patterns, actor.name) if actor.name and not by_class else ""
-        key = (actor.name if by_name else actor.class_name, by_class or by_name)
+        (module,) = found if len(found := modules.get(actor.class_name, [])) == 1 else ("",)
+        key = _fitting(patterns, module, actor.class_name, actor.name)
         counts[key] = counts.get(key, 0) + (actor.state != "DEAD")
-    found = [SeenClass(printable(name, 200), n, fits) for (name, fits), n in counts.items() if name]
-    return sorted(found, key=lambda one: (not one.matched_by, -one.running, one.name))
+    for class_name, found in modules.items():
+        for module in found:
+            counts.setdefault(_fitting(patterns, module, class_name), 0)
+    seen = [SeenClass(printable(name, 200), n, fits) for (name, fits), n in counts.items() if name]
+    return sorted(seen, key=lambda one: (not one.matched_by, -one.running, one.name))
 
 
-def matching(patterns: Sequence[str], name: str) -> str:
-    """The first pattern that fits `name` or the end of a name with dots; "" if none does."""
-    names = (name, name.rpartition(".")[2])
-    return next((one for one in patterns if any(fnmatchcase(name, one) for name in names)), "")
+def _fitting(
+    patterns: Sequence[str], module: str, class_name: str, actor: str = ""
+) -> tuple[str, str]:
+    """By what it is said, and the pattern that fits that or ""; the names are those by which a run means a worker."""
+    short = class_name.rpartition(".")[2]
+    ways: list[tuple[str, tuple[str, ...]]] = [(class_name, (short, class_name))]
+    if module:
+        whole = f"{module}.{class_name}"
+        ways.append((whole, (f"{module}.{short}", whole)))
+    if actor:
+        ways.append((actor, (actor,)))
+    fitting = ((said, pattern) for said, names in ways if (pattern := _first(patterns, names)))
+    return next(fitting, (class_name, ""))
+
+
+def _first(patterns: Sequence[str], names: Sequence[str]) -> str:
+    fits = (one for one in patterns if any(fnmatchcase(name, one) for name in names))
+    return next(fits, "")

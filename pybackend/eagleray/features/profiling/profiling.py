@@ -19,6 +19,8 @@ from eagleray.features.profiling.preview import SeenClass, preview
 from eagleray.features.profiling.run_reports import GONE_S, HEARD_S, RunReports
 
 LOOK_S = 0.3
+# What was seen by earlier ones may be of programs that nobody has any more.
+RECENT_RUNS = 10
 
 Report = Callable[[Profiled], None]
 
@@ -108,8 +110,11 @@ class Profiling:
         return await self._gathered(found, report)
 
     async def preview(self, cluster: str, patterns: Sequence[str]) -> list[SeenClass]:
-        """The classes of a cluster, and which of them patterns fit."""
-        return preview(await (await self._dashboard(cluster)).all_actors(), patterns)
+        """The classes of a cluster and of the last runs, and which of them patterns fit; "" is no cluster."""
+        actors = await (await self._dashboard(cluster)).all_actors() if cluster else []
+        recent = (await asyncio.to_thread(self._runs.listed))[:RECENT_RUNS]
+        known = [name for one in recent if one.seen for name in one.seen.classes]
+        return preview(actors, patterns, known)
 
     async def _followed(self, run: str, report: Report, *, until_over: bool) -> Profiled:
         """Its keeper gathers; we look until it has all that is whole, or what is missing does not come."""

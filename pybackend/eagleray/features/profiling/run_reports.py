@@ -16,7 +16,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import OVER, Phase, Profiled, ProfiledWorker
 from eagleray.features.profiling.databases import Databases
-from eagleray.features.profiling.found import Look, Looking
+from eagleray.features.profiling.found import Look, Looking, each_once
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.sources import Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
@@ -96,6 +96,7 @@ class RunReports:
             done_bytes=self._gathering.done_bytes,
             files=tuple(str(self._gathering.folder / entry.file) for entry in here),
             workers=tuple(_with_files(one, files) for one in self._look.workers),
+            classes=self._look.classes,
         )
 
     async def run(self) -> None:
@@ -279,4 +280,5 @@ def _joined(before: Look, now: Look) -> Look:
         workers=(*now.workers, *kept),
         reports=(*now.reports, *reports),
         databases=(*now.databases, *databases),
+        classes=each_once([*before.classes, *now.classes]),
     )

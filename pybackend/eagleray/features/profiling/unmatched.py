@@ -63,15 +63,18 @@ class Unmatched:
             home = self._home()
             try:
                 actors = await home[1].all_actors() if home else []
-                self._sentence = sentence(self._patterns, actors)
+                self._sentence = sentence(self._patterns, actors, self._reports.seen.classes)
             except EaglerayError as error:
                 log.info("%s", error)
             await asyncio.sleep(ASK_AGAIN_S if self._sentence else ASK_S)
 
 
-def sentence(patterns: Sequence[str], actors: Sequence[ActorRow]) -> str:
+def sentence(
+    patterns: Sequence[str], actors: Sequence[ActorRow], classes: Sequence[str] = ()
+) -> str:
     """ "No worker fits *policy*; seen were Learner and Rollout.", "" where one does or none was seen."""
-    seen = preview([one for one in actors if not one.name.startswith(_OF_RAY)], patterns)
+    others = [one for one in actors if not one.name.startswith(_OF_RAY)]
+    seen = preview(others, patterns, classes)
     if not (patterns and seen) or any(one.matched_by for one in seen):
         return ""
     names = [one.name for one in seen]

@@ -7,6 +7,7 @@ from .matching import meant, names_of
 from .places import functions_of
 from .profile_creating import Wishes, with_wish
 from .runtime_env import extended, needs_extending
+from .seen_classes import SeenClasses
 from .settings import VARIABLE
 from .trouble import harmless
 
@@ -27,22 +28,35 @@ class Creations:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._wishes = Wishes(settings)
+        self._seen = SeenClasses(settings)
         self._plain: tuple[Any, str] | None = None
         self._wanted: dict[Any, bool] = {}
 
     def extend_actors(self, module: ModuleType) -> None:
         kind = module.ActorClass
-        kind._remote = self._creating(kind._remote, self._of_class)
+        kind._remote = self._creating(kind._remote, self._of_class, self._note)
 
     def extend_functions(self, module: ModuleType) -> None:
         kind = module.RemoteFunction
         kind._remote = self._creating(kind._remote, self._of_function)
 
-    def _creating(self, create: Callable[..., Any], options_of: Callable[..., Any]) -> Any:
+    def _creating(
+        self,
+        create: Callable[..., Any],
+        options_of: Callable[..., Any],
+        created: Callable[[Any], object] = lambda made: None,
+    ) -> Any:
         def _remote(made: Any, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-            return create(made, args, kwargs, **(options_of(made, options) or options))
+            handle = create(made, args, kwargs, **(options_of(made, options) or options))
+            created(made)
+            return handle
 
         return _remote
+
+    @harmless
+    def _note(self, made: Any) -> None:
+        known = made.__ray_metadata__
+        self._seen.note(known.modified_class.__module__, known.class_name)
 
     @harmless
     def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:

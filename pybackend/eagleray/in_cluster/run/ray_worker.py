@@ -32,6 +32,12 @@ def started_cluster() -> bool:
     return node is not None and bool(node.is_head())
 
 
+def session_dir() -> str:
+    """The folder of its cluster's session on this node; "" while it is in none."""
+    node = getattr(global_worker(), "node", None)
+    return str(node.get_session_dir_path()) if node is not None else ""
+
+
 def facts() -> dict[str, Any]:
     """Who this is for Ray."""
     worker = global_worker()

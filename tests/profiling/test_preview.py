@@ -1,0 +1,116 @@
+"""Which classes fit patterns, as far as Ray and earlier runs tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.clients.commands import Commands
+from eagleray.clients.ray_values import ActorRow, RuntimeEnv
+from eagleray.common.profiled import Profiled
+from eagleray.features.profiling.found import Looking, classes_of
+from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.preview import preview
+from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.profiling.sources import Folder
+
+from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody
+
+
+def actor(class_name: str, name: str = "", state: str = "ALIVE") -> ActorRow:
+    return ActorRow("a", class_name, name, "", state, "01", "n", 7, 0, "", RuntimeEnv())
+
+
+def fitting(
+    actors: list[ActorRow], patterns: list[str], known: list[str]
+) -> list[tuple[str, int, str]]:
+    return [(one.name, one.running, one.matched_by) for one in preview(actors, patterns, known)]
+
+
+@pytest.mark.parametrize(
+    ("known", "pattern", "expected"),
+    [
+        # Ray alone knows no module.
+        ([], "pkg.*", [("Learner", 2, "")]),
+        ([], "Learn*", [("Learner", 2, "Learn*")]),
+        (["pkg.mod:Learner"], "pkg.*", [("pkg.mod.Learner", 2, "pkg.*")]),
+        (["pkg.mod:Learner"], "pkg.mod.Learner", [("pkg.mod.Learner", 2, "pkg.mod.Learner")]),
+        # Who fits by its class is said by that.
+        (["pkg.mod:Learner"], "*Learner", [("Learner", 2, "*Learner")]),
+        (["pkg.mod:Learner"], "other.*", [("Learner", 2, "")]),
+        # Of which of two modules it is, nobody knows.
+        (["a:Learner", "b:Learner"], "a.*", [("a.Learner", 0, "a.*"), ("Learner", 2, "")]),
+        # One that was seen before, and does not live.
+        (["pkg.mod:Old"], "pkg.*", [("pkg.mod.Old", 0, "pkg.*"), ("Learner", 2, "")]),
+        (["pkg.mod:Old"], "x", [("Learner", 2, ""), ("Old", 0, "")]),
+        (["m:Outer.Inner"], "m.Inner", [("m.Outer.Inner", 0, "m.Inner"), ("Learner", 2, "")]),
+    ],
+)
+def test_a_module_that_an_earlier_run_has_told(
+    known: list[str], pattern: str, expected: list[tuple[str, int, str]]
+) -> None:
+    assert fitting([actor("Learner"), actor("Learner")], [pattern], known) == expected
+
+
+def test_the_end_of_an_actors_own_name_is_no_name() -> None:
+    """As in the worker: a run would not mean it."""
+    assert fitting([actor("L", "judge.policy")], ["policy"], []) == [("L", 1, "")]
+    assert fitting([actor("L", "judge.policy")], ["judge*"], []) == [("judge.policy", 1, "judge*")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"classes": ["m:A", "n:B", "m:A"]}', ("m:A", "n:B")),
+        (b'{"classes": ["no module", ":A", "m:", 3, null, "m\\u001b[1m:A"]}', ("m [1m:A",)),
+        (b'{"classes": {"m:A": 1}}', ()),
+        (b'["m:A"]', ()),
+        (b"[" * 100_000, ()),
+        (b"", ()),
+    ],
+)
+def test_what_a_node_says_of_classes(text: bytes, expected: tuple[str, ...]) -> None:
+    assert classes_of(text) == expected
+
+
+async def test_a_list_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+    reads: list[str] = []
+
+    class Counted(Folder):
+        async def small(self, name: str) -> bytes:
+            reads.append(name)
+            return await super().small(name)
+
+    looking, source = Looking(), Counted(tmp_path)
+    (tmp_path / "n.7.1.classes.json").write_text('{"classes": ["m:A"]}')
+    for _ in range(2):
+        assert (await looking.look([source])).classes == ("m:A",)
+    (tmp_path / "n.7.1.classes.json").rename(tmp_path / "n.7.2.classes.json")
+    (tmp_path / "n.7.2.classes.json").write_text('{"classes": ["m:A", "m:B"]}')
+    assert (await looking.look([source])).classes == ("m:A", "m:B")
+    assert reads == ["n.7.1.classes.json", "n.7.2.classes.json"]
+
+
+class Cluster:
+    async def all_actors(self) -> list[ActorRow]:
+        return [actor("Learner")]
+
+
+async def test_the_last_runs_are_remembered_with_and_without_a_cluster() -> None:
+    class Several(Known):
+        def listed(self) -> list[ProfiledRun]:
+            lists = [("m:Learner",), (), ("n:Old",)] + [()] * 10 + [("n:Older",)]
+            seen = [Profiled("/o", classes=one) for one in lists]
+            return [ProfiledRun("r", Path(), Path(), "", True, False, one) for one in seen]
+
+    async def dashboard(cluster: str) -> Any:
+        assert cluster == "here:8265"
+        return Cluster()
+
+    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], Gates(0))
+    made = Profiling(Several(None), Gates(0), gathers, dashboard)
+    with_cluster = await made.preview("here:8265", ["m.*"])
+    assert [(one.name, one.running) for one in with_cluster] == [("m.Learner", 1), ("Old", 0)]
+    without = await made.preview("", ["n.*"])
+    assert [(one.name, one.matched_by) for one in without] == [("n.Old", "n.*"), ("Learner", "")]
