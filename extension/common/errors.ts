@@ -67,6 +67,25 @@ export function noCluster(): EaglerayError {
   );
 }
 
+/** Of `total` things that were to be done these could not be; a reason that all of them have is said once. */
+export function someFailed(
+  failed: readonly (readonly [name: string, error: EaglerayError])[],
+  total: number,
+): EaglerayError {
+  const errors = failed.map(([, error]) => error);
+  const [first] = errors;
+  const isOne = failed.length === total && new Set(errors.map((one) => one.sentence)).size === 1;
+  if (first !== undefined && isOne) {
+    return first;
+  }
+  return new EaglerayError(
+    "some-failed",
+    `${failed.length} of ${total} failed.`,
+    failed.map(([name, { sentence }]) => `${name}: ${sentence}`).join(" "),
+    errors.map(({ code, detail }) => `${code} ${detail}`.trim()).join("\n"),
+  );
+}
+
 /** Whether `error` only says that the person changed their mind. */
 export function isCancellation(error: unknown): boolean {
   return error instanceof EaglerayError && error.code === "cancelled";

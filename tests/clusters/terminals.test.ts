@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Row } from "../../extension/common/rows";
 import { register } from "../../extension/features/clusters";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
-import { nodeOf } from "../../extension/features/clusters/terminals";
+import { nodesOf } from "../../extension/features/clusters/terminals";
 import { type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
@@ -30,7 +30,7 @@ const ROWS: readonly (readonly [string, Row | undefined, TerminalRef | undefined
 
 for (const [name, row, node] of ROWS) {
   test(`the node of ${name}`, () => {
-    assert.deepEqual(nodeOf(row === undefined ? [] : [row]), node);
+    assert.deepEqual(nodesOf(row === undefined ? [] : [row]), node === undefined ? [] : [node]);
   });
 }
 

@@ -139,6 +139,7 @@ const RUN = profiledRun().run;
 const ROW = { row: "runWorker", run: aRun(), worker: runWorker() };
 
 test("“Record Now” and “Stop Recording” are for the workers of the rows", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   fake.sidecar.on(RECORD, () => ({ workers: 1 }));
   fake.sidecar.on(STOP, () => ({ workers: 1 }));
@@ -154,13 +155,39 @@ test("without a row it is the only profiled run, and without one it is said", as
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   await editor.run("eagleray.recordNow");
   assert.deepEqual(fake.sidecar.sentTo(RECORD), [{ run: RUN, workers: [] }]);
-  fake.sidecar.on(LIST, () => ({ runs: [] }));
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "ended", ended: 1 })] }));
   await editor.run("eagleray.recordNow");
   assert.equal(fake.sidecar.sentTo(RECORD).length, 1);
-  assert.equal(editor.asked.at(-1)?.text, "No run is profiled.");
+  assert.equal(editor.asked.at(-1)?.text, "There is no such run that is profiled.");
+});
+
+test("who has no nsys is told so, and nobody else is recorded instead", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
+  const stranger = { ...ROW, worker: runWorker({ worker_id: "f00d" }) };
+  await editor.run("eagleray.recordNow", stranger);
+  assert.deepEqual(fake.sidecar.sentTo(RECORD), []);
+  assert.match(editor.asked.at(-1)?.text ?? "", /^nsys is not with .*“Profile Workers…”/);
+});
+
+test("“Finish and Gather” asks once for all that are selected", async () => {
+  const runs = [aRun({ name: "one.py" }), aRun({ id: "other", name: "other.py" })];
+  fake.sidecar.on(RUNS, () => ({ runs }));
+  fake.sidecar.on(LIST, () => ({ runs: runs.map(({ id }) => profiledRun({ run: id })) }));
+  editor.answer = ({ buttons }) => buttons[0];
+  const rows = runs.map((run) => ({ row: "run", run }));
+  await editor.run("eagleray.finishAndGather", rows[0], rows);
+  const [asked] = editor.asked;
+  assert.equal(asked?.text, "Finish 2 runs?");
+  assert.match(String(asked.options["detail"]), /:\none\.py\nother\.py$/);
+  assert.deepEqual(
+    fake.sidecar.sentTo(GATHER),
+    runs.map(({ id }) => ({ run: id, finish: true })),
+  );
 });
 
 test("“Finish and Gather” asks first, “Gather Reports” does not", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   fake.sidecar.on(GATHER, () => ({ folder: "/w/out", reports: [] }));
   const row = { row: "run", run: aRun() };

@@ -58,6 +58,17 @@ test("the error log is the other stream; a slash in a name makes no folder", asy
   assert.equal(editor.documents[0].text, "(nothing was written yet)\n");
 });
 
+test("the logs of all workers that are selected open, and are followed", async () => {
+  fake.sidecar.on(OPEN_LOG, () => logText());
+  await editor.run("eagleray.openLog", second, [first, second]);
+  assert.deepEqual(
+    editor.documents.map(({ uri }) => uri.path),
+    ["/a∕b b stdout.log", "/policy_0 0badcafe stdout.log"],
+  );
+  await editor.run("eagleray.followLog", second, [first, second]);
+  assert.equal(fake.sidecar.sentTo(FOLLOW_LOG).length, 2);
+});
+
 test("a log that cannot be had is an error message and no document", async () => {
   fake.sidecar.on(OPEN_LOG, () => {
     throw new EaglerayError("no-log", "There is no log file of policy_0.", "Its node is gone.");

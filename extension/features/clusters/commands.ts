@@ -4,15 +4,17 @@ import * as vscode from "vscode";
 
 import { hasOwnRoute } from "../../common/cluster_rows";
 import { clusterIdOf, type Row } from "../../common/rows";
-import { plain } from "../../common/texts";
+import { withEach } from "../../common/several";
+import { count, plain } from "../../common/texts";
 import type { Store } from "../../common/readable";
+import { isConfirmed } from "../../confirming";
 import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Access } from "./access";
 import { askFor } from "./access_boxes";
 import { Adding } from "./adding";
 import { Connecting } from "./connecting";
-import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type JobHost } from "./messages";
+import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type Job, type JobHost } from "./messages";
 import { jobWords } from "./model";
 import { openTerminal } from "./terminals";
 
@@ -30,69 +32,82 @@ export class ClusterCommands {
     this.adding = new Adding(parts, this.connecting);
   }
 
-  /** Without a row of a job (palette, key) it is the list of all that can be added. */
+  /** Without a row of a job (palette, key) it is the list of all that can be added; the cluster that was added last. */
   async connectJob(rows: readonly Row[]): Promise<Cluster | undefined> {
-    const [row] = rows;
-    if (row?.row !== "job") {
+    const jobs = rows.flatMap((row) => (row.row === "job" ? [row.job] : []));
+    if (jobs.length === 0) {
       return this.adding.add(undefined);
     }
-    const { label } = jobWords(row.job);
-    const title = `Connecting to job ${plain(row.job.job)} (${label})`;
-    return this.connecting.connect(row.job.address, title);
+    let added: Cluster | undefined;
+    await withEach(jobs, jobName, async (job) => {
+      const title = `Connecting to job ${plain(job.job)} (${jobWords(job).label})`;
+      added = (await this.connecting.connect(job.address, title)) ?? added;
+    });
+    return added;
   }
 
   async forgetHost(rows: readonly Row[]): Promise<void> {
-    const { hosts } = this.parts.clusters.value;
-    const [row] = rows;
-    const host = row?.row === "jobHost" ? row.host : await pickHost(hosts);
-    if (host !== undefined) {
-      await this.parts.sidecar.request(FORGET_HOST, { host: host.host });
-    }
+    const named = rows.flatMap((row) => (row.row === "jobHost" ? [row.host] : []));
+    const hosts = named.length > 0 ? named : await pickHost(this.parts.clusters.value.hosts);
+    await withEach(
+      hosts,
+      ({ host }) => host,
+      ({ host }) => this.parts.sidecar.request(FORGET_HOST, { host }),
+    );
   }
 
+  /** Several at once are named before they go. */
   async remove(rows: readonly Row[]): Promise<void> {
     const added = this.parts.clusters.value.clusters.filter((one) => one.origin === "added");
-    const cluster = await clusterOf(rows, added, "Remove which cluster?");
-    if (cluster !== undefined) {
-      await this.parts.sidecar.request(REMOVE, { cluster: cluster.id });
-      await this.access.forget(cluster.id);
+    const clusters = await clustersOf(rows, added, "Remove which cluster?");
+    const title = `Remove ${words(clusters)}?`;
+    if (clusters.length < 2 || (await isConfirmed(title, namesText(clusters), "Remove"))) {
+      await withEach(clusters, nameOf, async ({ id }) => {
+        await this.parts.sidecar.request(REMOVE, { cluster: id });
+        await this.access.forget(id);
+      });
     }
   }
 
   async reconnect(rows: readonly Row[]): Promise<void> {
     const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
-    const cluster = await clusterOf(rows, routed, "Reconnect to which cluster?");
-    if (cluster !== undefined) {
-      await this.parts.sidecar.request(RECONNECT, { cluster: cluster.id });
-    }
+    const clusters = await clustersOf(rows, routed, "Reconnect to which cluster?");
+    await withEach(clusters, nameOf, ({ id }) =>
+      this.parts.sidecar.request(RECONNECT, { cluster: id }),
+    );
   }
 
   /** A dialog shows its text as it is, lines and all. */
   async showMessage(rows: readonly Row[]): Promise<void> {
     const routed = this.parts.clusters.value.clusters.filter(hasOwnRoute);
-    const cluster = await clusterOf(rows, routed, "The last ssh message of which cluster?");
-    if (cluster === undefined) {
+    const clusters = await clustersOf(rows, routed, "The last ssh message of which cluster?");
+    if (clusters.length === 0) {
       return;
     }
     const logs = "Show Logs";
-    const detail = routeMessage(cluster);
-    const title = `The last message on the way to ${plain(cluster.name)}`;
+    const detail = messagesText(clusters);
+    const title = `The last message on the way to ${words(clusters)}`;
     const answer = await vscode.window.showInformationMessage(title, { modal: true, detail }, logs);
     if (answer === logs) {
       this.parts.log.show();
     }
   }
 
+  /** What is given for several clusters at once is asked for once, and given to each. */
   async give(wanted: "token" | "headers" | "ca_file", rows: readonly Row[]): Promise<void> {
     const { clusters } = this.parts.clusters.value;
-    const cluster = await clusterOf(rows, clusters, "Of which cluster?");
-    if (cluster === undefined) {
+    const chosen = await clustersOf(rows, clusters, "Of which cluster?");
+    if (chosen.length === 0) {
       return;
     }
-    const { headers } = await this.access.of(cluster.id);
-    const given = await askFor(wanted, cluster.name, headers);
-    if (given !== undefined) {
-      await this.access.set(cluster.id, given);
+    const kept = await Promise.all(chosen.map(({ id }) => this.access.of(id)));
+    const names = new Set(kept.flatMap(({ headers }) => Object.keys(headers)));
+    const change = await askFor(wanted, words(chosen), [...names]);
+    if (change !== undefined) {
+      await withEach(chosen, nameOf, async ({ id }) => {
+        const { headers } = await this.access.of(id);
+        await this.access.set(id, change(headers));
+      });
     }
   }
 
@@ -111,32 +126,63 @@ export class ClusterCommands {
   }
 }
 
+function jobName({ job }: Job): string {
+  return `job ${job}`;
+}
+
+function nameOf({ name }: Cluster): string {
+  return name;
+}
+
+/** The name of the only one, else how many there are. */
+function words(clusters: readonly Cluster[]): string {
+  const [first] = clusters;
+  return first !== undefined && clusters.length === 1
+    ? plain(first.name)
+    : count(clusters.length, "cluster");
+}
+
+function namesText(clusters: readonly Cluster[]): string {
+  return clusters.map(({ name }) => plain(name)).join("\n");
+}
+
+/** The words of one way, or of several below the names of their clusters. */
+function messagesText(clusters: readonly Cluster[]): string {
+  const texts = clusters.map((one) => (clusters.length === 1 ? routeMessage(one) : titled(one)));
+  return texts.join("\n\n");
+}
+
+function titled(cluster: Cluster): string {
+  return `${plain(cluster.name)}\n${routeMessage(cluster)}`;
+}
+
 function routeMessage({ route }: Cluster): string {
   const said = (route?.message ?? "").split(/\r?\n/).map((line) => plain(line, 500));
   const text = said.filter((line) => line !== "").join("\n");
   return [route?.sentence ?? "", text === "" ? "Nothing was said." : text].join("\n\n").trim();
 }
 
-async function pickHost(hosts: readonly JobHost[]): Promise<JobHost | undefined> {
+async function pickHost(hosts: readonly JobHost[]): Promise<JobHost[]> {
   const items = hosts.map((host) => ({ label: plain(host.host), host }));
   const title = "Stop looking for jobs on which host?";
-  return (await pickOf(items, title, "Jobs are looked for on no other host."))?.host;
+  const picked = await pickOf(items, title, "Jobs are looked for on no other host.");
+  return picked === undefined ? [] : [picked.host];
 }
 
-/** The cluster of the row, or the one that the person picks. */
-async function clusterOf(
+/** Those of the rows that are among `clusters`, each once, else the one that the person picks. */
+async function clustersOf(
   rows: readonly Row[],
   clusters: readonly Cluster[],
   title: string,
-): Promise<Cluster | undefined> {
-  const [row] = rows;
-  const id = clusterIdOf(row);
-  const known = clusters.find((cluster) => cluster.id === id);
-  if (known !== undefined) {
-    return known;
+): Promise<Cluster[]> {
+  const ids = new Set(rows.map(clusterIdOf));
+  const named = clusters.filter(({ id }) => ids.has(id));
+  if (named.length > 0) {
+    return named;
   }
   const items = clusters.map((cluster) => ({ label: plain(cluster.name), cluster }));
-  return (await pickOf(items, title, "There is no such cluster."))?.cluster;
+  const picked = await pickOf(items, title, "There is no such cluster.");
+  return picked === undefined ? [] : [picked.cluster];
 }
 
 async function pickOf<T extends vscode.QuickPickItem>(

@@ -56,11 +56,12 @@ export class Connecting {
         if (wanted === undefined) {
           throw error;
         }
-        const more = await askFor(wanted, address, given.headers ?? {}, sentence);
-        if (more === undefined) {
+        const headers = given.headers ?? {};
+        const change = await askFor(wanted, address, Object.keys(headers), sentence);
+        if (change === undefined) {
           return undefined;
         }
-        given = { ...given, ...more };
+        given = { ...given, ...change(headers) };
       }
     }
   }

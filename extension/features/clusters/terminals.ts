@@ -4,15 +4,21 @@ import * as vscode from "vscode";
 
 import { noCluster } from "../../common/errors";
 import type { Row } from "../../common/rows";
+import { withEach } from "../../common/several";
 import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { TERMINAL, type TerminalRef } from "./messages";
 
-/** The node that rows stand for: that of a worker, of a group that runs on one node, or a cluster's head. */
-export function nodeOf(rows: readonly Row[]): TerminalRef | undefined {
-  const [row] = rows;
-  switch (row?.row) {
+/** The nodes that rows stand for, each once. */
+export function nodesOf(rows: readonly Row[]): TerminalRef[] {
+  const nodes = rows.map(nodeOf).filter((node) => node !== undefined);
+  return [...new Map(nodes.map((node) => [nodeName(node), node])).values()];
+}
+
+/** That of a worker, of a group that runs on one node, or a cluster's head. */
+function nodeOf(row: Row): TerminalRef | undefined {
+  switch (row.row) {
     case "cluster":
     case "empty":
       return { cluster: row.cluster.id, node_id: "" };
@@ -38,10 +44,13 @@ export async function openTerminal(parts: Parts, rows: readonly Row[]): Promise<
     void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
     return;
   }
-  const node = nodeOf(rows) ?? (await chooseHead(parts));
-  if (node === undefined) {
-    return;
-  }
+  const named = nodesOf(rows);
+  await withEach(named.length > 0 ? named : await chooseHead(parts), nodeName, (node) =>
+    openOn(parts, node),
+  );
+}
+
+async function openOn(parts: Parts, node: TerminalRef): Promise<void> {
   const { title, argv, env } = await longWork("Opening a terminal", (options) =>
     parts.sidecar.request(TERMINAL, node, options),
   );
@@ -51,7 +60,7 @@ export async function openTerminal(parts: Parts, rows: readonly Row[]): Promise<
   vscode.window.createTerminal(options).show();
 }
 
-async function chooseHead(parts: Parts): Promise<TerminalRef | undefined> {
+async function chooseHead(parts: Parts): Promise<TerminalRef[]> {
   const { clusters } = parts.clusters.value;
   const items = clusters.map(({ id, name }) => ({ label: plain(name), id }));
   if (items.length === 0) {
@@ -59,5 +68,9 @@ async function chooseHead(parts: Parts): Promise<TerminalRef | undefined> {
   }
   const title = "A terminal on the head node of which cluster?";
   const picked = await vscode.window.showQuickPick(items, { title });
-  return picked && { cluster: picked.id, node_id: "" };
+  return picked === undefined ? [] : [{ cluster: picked.id, node_id: "" }];
+}
+
+function nodeName({ cluster, node_id }: TerminalRef): string {
+  return `${cluster} ${node_id}`.trim();
 }

@@ -3,30 +3,39 @@
 import * as vscode from "vscode";
 
 import type { Row } from "../../common/rows";
+import { isLive } from "../../common/run_states";
+import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
+import { isConfirmed } from "../../confirming";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
-import { LIST as RUNS } from "../runs/messages";
+import { LIST as RUNS, type Run } from "../runs/messages";
 import { noReportSentence } from "./gathered_model";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { openOneOf } from "./opening";
 import { reportsOf, targetsOf, type Target } from "./targets_model";
 
-export async function record(parts: Parts, rows: readonly Row[]): Promise<void> {
-  for (const target of await targets(parts, rows, "Record which run?")) {
+/** How long the status bar says what was asked for. */
+const SAID_MS = 5000;
+
+/** `isMeant`: it was called on the rows, and not with whatever is selected somewhere. */
+export async function record(parts: Parts, rows: readonly Row[], isMeant: boolean): Promise<void> {
+  const chosen = await recordable(parts, rows, isMeant, "Record which run?");
+  let workers = 0;
+  await withEach(chosen.targets, chosen.nameOf, async (target) => {
     const asked = await longWork("Starting a recording", (options) =>
       parts.sidecar.request(RECORD, target, options),
     );
-    vscode.window.setStatusBarMessage(`${count(asked.workers, "worker")} asked to record`, 5000);
-  }
+    workers += asked.workers;
+    vscode.window.setStatusBarMessage(`${count(workers, "worker")} asked to record`, SAID_MS);
+  });
 }
 
-export async function stop(parts: Parts, rows: readonly Row[]): Promise<void> {
-  for (const target of await targets(parts, rows, "Stop recording which run?")) {
-    await longWork("Ending the recording", (options) =>
-      parts.sidecar.request(STOP, target, options),
-    );
-  }
+export async function stop(parts: Parts, rows: readonly Row[], isMeant: boolean): Promise<void> {
+  const chosen = await recordable(parts, rows, isMeant, "Stop recording which run?");
+  await withEach(chosen.targets, chosen.nameOf, (target) =>
+    longWork("Ending the recording", (options) => parts.sidecar.request(STOP, target, options)),
+  );
 }
 
 export function finish(parts: Parts, rows: readonly Row[]): Promise<void> {
@@ -39,20 +48,27 @@ export function gather(parts: Parts, rows: readonly Row[]): Promise<void> {
 
 /** What becomes of it is told by the list of profiled runs, as that of a gathering nobody asked for is. */
 async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Promise<void> {
-  for (const { run } of await targets(parts, rows, "The reports of which run?")) {
-    if (!finish || (await isConfirmed())) {
-      await longWork(finish ? "Finishing and gathering" : "Gathering reports", (options) =>
-        parts.sidecar.request(GATHER, { run, finish }, options),
-      );
-    }
+  const fits = finish ? isLive : (): boolean => true;
+  const { targets: chosen, nameOf } = await targets(parts, rows, "The reports of which run?", fits);
+  if (chosen.length === 0 || (finish && !(await isFinishing(chosen.map(nameOf))))) {
+    return;
   }
+  await withEach(chosen, nameOf, ({ run }) =>
+    longWork(finish ? "Finishing and gathering" : "Gathering reports", (options) =>
+      parts.sidecar.request(GATHER, { run, finish }, options),
+    ),
+  );
 }
 
-async function isConfirmed(): Promise<boolean> {
-  const yes = "Finish and Gather";
-  const detail = "Its recordings end, their reports are fetched, and then the program is ended.";
-  const options = { modal: true, detail };
-  return (await vscode.window.showWarningMessage("Finish this run?", options, yes)) === yes;
+/** One question for all of them. */
+function isFinishing(names: readonly string[]): Promise<boolean> {
+  const [first = ""] = names;
+  const isOne = names.length === 1;
+  const detail = isOne
+    ? "Its recordings end, their reports are fetched, and then the program is ended."
+    : `Their recordings end, the reports are fetched, and then the programs are ended:\n${names.join("\n")}`;
+  const question = `Finish ${isOne ? first : count(names.length, "run")}?`;
+  return isConfirmed(question, detail, "Finish and Gather");
 }
 
 /** Without a row a file that the person chooses. */
@@ -67,24 +83,49 @@ export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
   }
 }
 
-/** Those of the rows; without any the only profiled run, else the one that the person picks. */
-async function targets(parts: Parts, rows: readonly Row[], title: string): Promise<Target[]> {
+interface Chosen {
+  readonly targets: readonly Target[];
+  readonly nameOf: (target: Target) => string;
+}
+
+/** Who was pointed at and has no nsys is told so, and nobody else is recorded instead. */
+async function recordable(
+  parts: Parts,
+  rows: readonly Row[],
+  isMeant: boolean,
+  title: string,
+): Promise<Chosen> {
+  if (isMeant && targetsOf(rows, await parts.sidecar.request(LIST, {})).length === 0) {
+    const how = "Start their program with “Profile Workers…”, naming them in its patterns.";
+    void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
+    return { targets: [], nameOf: () => "" };
+  }
+  return await targets(parts, rows, title, isLive);
+}
+
+/** Those of the rows; without any the only profiled run that fits, else the one that the person picks. */
+async function targets(
+  parts: Parts,
+  rows: readonly Row[],
+  title: string,
+  fits: (run: Run) => boolean,
+): Promise<Chosen> {
   const profiled = await parts.sidecar.request(LIST, {});
+  const { runs } = await parts.sidecar.request(RUNS, {});
+  const nameOf = ({ run }: Target): string => plain(runs.find(({ id }) => id === run)?.name ?? run);
   const named = targetsOf(rows, profiled);
   if (named.length > 0) {
-    return named;
+    return { targets: named, nameOf };
   }
-  const { runs } = await parts.sidecar.request(RUNS, {});
-  const items = profiled.runs.map(({ run }) => {
-    const known = runs.find(({ id }) => id === run);
-    return { label: plain(known?.name ?? run), description: plain(known?.command ?? ""), run };
-  });
+  const items = runs
+    .filter((run) => fits(run) && profiled.runs.some((one) => one.run === run.id))
+    .map(({ id, name, command }) => ({ label: plain(name), description: plain(command), id }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage("No run is profiled.");
+    void vscode.window.showInformationMessage("There is no such run that is profiled.");
   }
   const picked =
     items.length < 2
       ? items[0]
       : await vscode.window.showQuickPick(items, { title, matchOnDescription: true });
-  return picked === undefined ? [] : [{ run: picked.run, workers: [] }];
+  return { targets: picked === undefined ? [] : [{ run: picked.id, workers: [] }], nameOf };
 }

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
+import { isRow } from "../../common/rows";
 import { COMMANDS, EDITORS } from "../../contributions";
 import { setContextKey } from "../../context_keys";
 import type { Parts } from "../../parts";
@@ -19,8 +20,16 @@ export function register(parts: Parts): Disposable[] {
       }),
     ),
     ...registerCommands(parts, () => import("./commands.js"), [
-      [COMMANDS.recordNow, "starting a recording", (to, rows) => to.record(parts, rows)],
-      [COMMANDS.stopRecording, "ending a recording", (to, rows) => to.stop(parts, rows)],
+      [
+        COMMANDS.recordNow,
+        "starting a recording",
+        (to, rows, [row]) => to.record(parts, rows, isRow(row)),
+      ],
+      [
+        COMMANDS.stopRecording,
+        "ending a recording",
+        (to, rows, [row]) => to.stop(parts, rows, isRow(row)),
+      ],
       [COMMANDS.finishAndGather, "gathering reports", (to, rows) => to.finish(parts, rows)],
       [COMMANDS.gatherReports, "gathering reports", (to, rows) => to.gather(parts, rows)],
       [COMMANDS.openReport, "opening a report", (to, rows) => to.open(parts, rows)],

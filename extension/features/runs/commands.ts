@@ -3,18 +3,21 @@
 import * as vscode from "vscode";
 
 import type { Row } from "../../common/rows";
-import { plain } from "../../common/texts";
+import { isLive } from "../../common/run_states";
+import { withEach } from "../../common/several";
+import { count, plain } from "../../common/texts";
+import { isConfirmed } from "../../confirming";
 import type { Parts } from "../../parts";
 import { Guided } from "./guided";
 import { launch } from "./launch";
 import { FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
-import { isLive, workerName } from "./model";
+import { workerName } from "./model";
 import type { Output } from "./output";
 import { managePresets } from "./presets";
 import { NEW_PROFILE } from "./profile_model";
 import { draftOf, emptyDraft, noProgram } from "./programs";
 import type { ReviewTexts } from "./review_texts";
-import { isConfirmed, Starting } from "./starting";
+import { Starting } from "./starting";
 import type { Stops } from "./stops";
 import type { RunsStore } from "./store";
 import { isOfThisWindow } from "./surroundings";
@@ -71,39 +74,46 @@ export class RunCommands {
     return last === undefined ? await this.run(args) : await this.starting.again(last);
   }
 
+  /** The id of the run that was started last. */
   async restart(rows: readonly Row[]): Promise<string | undefined> {
-    const run = await this.oneOf(rows, (one) => one.can_restart, "Restart which run?");
-    return run && (await this.starting.again(run));
+    const runs = await this.allOf(rows, (one) => one.can_restart, "Restart which run?");
+    let last: string | undefined;
+    await withEach(runs, nameOf, async (run) => {
+      last = (await this.starting.again(run)) ?? last;
+    });
+    return last;
   }
 
+  /** One question for all that ask. */
   async stop(rows: readonly Row[]): Promise<void> {
-    const run = await this.oneOf(rows, isLive, "Stop which run?");
-    const asks = run !== undefined && run.confirm_stop !== "";
-    const title = `Stop ${run?.name ?? ""}?`;
-    if (run === undefined || (asks && !(await isConfirmed(title, run.confirm_stop, "Stop")))) {
-      return;
+    const runs = await this.allOf(rows, isLive, "Stop which run?");
+    const asking = runs.map((run) => run.confirm_stop).filter((text) => text !== "");
+    const title = `Stop ${words(runs)}?`;
+    if (asking.length === 0 || (await isConfirmed(title, asking.join("\n"), "Stop"))) {
+      await withEach(runs, nameOf, ({ id, confirm_stop }) =>
+        this.parts.sidecar.request(STOP, { id, confirmed: confirm_stop !== "" }),
+      );
     }
-    await this.parts.sidecar.request(STOP, { id: run.id, confirmed: asks });
   }
 
   async showOutput(rows: readonly Row[]): Promise<void> {
-    const run = await this.oneOf(rows, () => true, "The output of which run?");
-    if (run !== undefined) {
-      await this.output.show(run.id, false);
-    }
+    const runs = await this.allOf(rows, () => true, "The output of which run?");
+    await withEach(runs, nameOf, ({ id }) => this.output.show(id, false));
   }
 
   async copy(rows: readonly Row[]): Promise<void> {
-    const run = await this.oneOf(rows, () => true, "The command of which run?");
-    if (run !== undefined) {
-      await vscode.env.clipboard.writeText(run.command);
+    const runs = await this.allOf(rows, () => true, "The command of which run?");
+    if (runs.length > 0) {
+      await vscode.env.clipboard.writeText(runs.map(({ command }) => command).join("\n"));
     }
   }
 
+  /** Several at once are named before they go. */
   async forget(rows: readonly Row[]): Promise<void> {
-    const run = await this.oneOf(rows, (one) => !isLive(one), "Forget which run?");
-    if (run !== undefined) {
-      await this.parts.sidecar.request(FORGET, { id: run.id });
+    const runs = await this.allOf(rows, (one) => !isLive(one), "Forget which run?");
+    const names = runs.map((run) => plain(run.name)).join("\n");
+    if (runs.length < 2 || (await isConfirmed(`Forget ${words(runs)}?`, names, "Forget"))) {
+      await withEach(runs, nameOf, ({ id }) => this.parts.sidecar.request(FORGET, { id }));
     }
   }
 
@@ -122,49 +132,63 @@ export class RunCommands {
   }
 
   async pause(rows: readonly Row[]): Promise<void> {
-    const [row] = rows;
-    const given = row?.row === "runWorker" ? { run: row.run, worker: row.worker } : undefined;
-    const picked = given ?? (await pickWorker(await this.store.now()));
-    if (picked !== undefined) {
-      const { run, worker } = picked;
-      const { cluster, worker_id } = worker;
-      await this.stops.wanting({ cluster, worker: worker_id }, () =>
-        this.parts.sidecar.request(PAUSE, { run: run.id, worker_id }),
-      );
-    }
+    const given = rows.flatMap((row) => (row.row === "runWorker" ? [row] : []));
+    const workers = given.length > 0 ? given : await pickWorker(await this.store.now());
+    await withEach(
+      workers,
+      ({ worker }) => workerName(worker),
+      ({ run, worker: { cluster, worker_id } }) =>
+        this.stops.wanting({ cluster, worker: worker_id }, () =>
+          this.parts.sidecar.request(PAUSE, { run: run.id, worker_id }),
+        ),
+    );
   }
 
-  /** The run of the row as it is now; without one the only run that fits, else the one that the person picks. */
-  private async oneOf(
+  /**
+   * The run of the row that was clicked or is selected, as it is now; of several those that fit.  Without a row the
+   * only run that fits, else the one that the person picks.
+   */
+  private async allOf(
     rows: readonly Row[],
     fits: (run: Run) => boolean,
     title: string,
-  ): Promise<Run | undefined> {
-    const [row] = rows;
-    const id = row !== undefined && "run" in row ? row.run.id : undefined;
-    const named = this.store.runs.value.runs.find((run) => run.id === id);
-    if (named !== undefined) {
+  ): Promise<readonly Run[]> {
+    const ids = new Set(rows.map((row) => ("run" in row ? row.run.id : undefined)));
+    const named = this.store.runs.value.runs.filter((run) => ids.has(run.id));
+    if (named.length === 1) {
       return named;
     }
-    const fitting = (await this.store.now()).filter(fits);
+    const fitting = (named.length > 0 ? named : await this.store.now()).filter(fits);
     if (fitting.length === 0) {
       void vscode.window.showInformationMessage("There is no such run.");
     }
-    if (fitting.length < 2) {
-      return fitting[0];
+    if (fitting.length < 2 || named.length > 0) {
+      return fitting;
     }
     const items = fitting.map((run) => ({
       label: plain(run.name),
       description: plain(run.command),
       run,
     }));
-    return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.run;
+    const options = { title, matchOnDescription: true };
+    const picked = await vscode.window.showQuickPick(items, options);
+    return picked === undefined ? [] : [picked.run];
   }
+}
+
+function nameOf({ name }: Run): string {
+  return name;
+}
+
+/** The name of the only one, else how many there are. */
+function words(runs: readonly Run[]): string {
+  const [first] = runs;
+  return first !== undefined && runs.length === 1 ? first.name : count(runs.length, "run");
 }
 
 async function pickWorker(
   runs: readonly Run[],
-): Promise<{ run: Run; worker: RunWorker } | undefined> {
+): Promise<readonly { readonly run: Run; readonly worker: RunWorker }[]> {
   const items = runs
     .filter(isLive)
     .flatMap((run) => run.workers.map((worker) => ({ run, worker })))
@@ -177,7 +201,8 @@ async function pickWorker(
     }));
   if (items.length === 0) {
     void vscode.window.showInformationMessage("No worker of a run is running.");
-    return undefined;
+    return [];
   }
-  return await vscode.window.showQuickPick(items, { title: "Pause which worker?" });
+  const picked = await vscode.window.showQuickPick(items, { title: "Pause which worker?" });
+  return picked === undefined ? [] : [picked];
 }

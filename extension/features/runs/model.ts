@@ -2,6 +2,7 @@
 
 import { duration } from "../../common/durations";
 import { dotted, lines, said, type RowTexts } from "../../common/row_texts";
+import { isLive } from "../../common/run_states";
 import type { RunLineRow, RunRow, RunsRow, RunWorkerRow } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
@@ -47,11 +48,6 @@ const WORKER_LOOKS: Readonly<Record<RunWorker["state"], Look>> = {
 
 /** Who stands at a line comes first. */
 const ORDER: readonly RunWorker["state"][] = ["stopped", "waiting", "running", "free"];
-
-/** Whether the program of a run goes on. */
-export function isLive({ state }: Run): boolean {
-  return state !== "stopped" && state !== "ended" && state !== "failed";
-}
 
 /** Runs; below each what became of its breakpoints where that is worth a word, and its workers. */
 export function runsRows({ runs }: RunsView, row?: RunsRow): readonly RunsRow[] {

@@ -2,7 +2,9 @@
 
 import * as vscode from "vscode";
 
+import { isLive } from "../../common/run_states";
 import { plain } from "../../common/texts";
+import { isConfirmed } from "../../confirming";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
@@ -10,7 +12,6 @@ import { windowName } from "../../window_name";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
-import { isLive } from "./model";
 import type { Output } from "./output";
 import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython } from "./surroundings";
@@ -102,10 +103,4 @@ export class Starting {
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
     }
   }
-}
-
-/** A dialog shows `detail`, an exact command, as it is. */
-export async function isConfirmed(question: string, detail: string, yes: string): Promise<boolean> {
-  const options = { modal: true, detail };
-  return (await vscode.window.showWarningMessage(plain(question), options, yes)) === yes;
 }

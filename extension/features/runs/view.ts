@@ -2,10 +2,11 @@
 
 import { Disposables, type Disposable } from "../../common/disposables";
 import type { RunsRow } from "../../common/rows";
+import { isLive } from "../../common/run_states";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { isLive, runsRows, runsTexts, type RunsView } from "./model";
+import { runsRows, runsTexts, type RunsView } from "./model";
 import type { RunsStore } from "./store";
 
 /** How long runs have gone on is drawn anew this often. */

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { noCluster } from "../../common/errors";
 import { workersOf, type Row, type WorkerName } from "../../common/rows";
+import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Followers } from "./following";
@@ -21,21 +22,22 @@ export class LogCommands {
   ) {}
 
   async open(rows: readonly Row[], stream: Stream): Promise<void> {
-    const worker = await this.oneOf(rows);
-    if (worker === undefined) {
-      return;
-    }
-    const { cluster, worker_id } = worker;
-    const params = { cluster, worker_id, stream, lines: LINES };
-    const log = await this.parts.sidecar.request(OPEN_LOG, params);
-    await this.documents.show(logTitle(worker, stream), logDocument(log, LINES), "end");
+    const workers = await this.chosen(rows);
+    // A tab that is only looked into gives way to the next one.
+    const preview = workers.length === 1;
+    await withEach(workers, nameOf, async (worker) => {
+      const { cluster, worker_id } = worker;
+      const params = { cluster, worker_id, stream, lines: LINES };
+      const log = await this.parts.sidecar.request(OPEN_LOG, params);
+      const text = logDocument(log, LINES);
+      await this.documents.show(logTitle(worker, stream), text, { at: "end", preview });
+    });
   }
 
   async follow(rows: readonly Row[]): Promise<void> {
-    const worker = await this.oneOf(rows);
-    if (worker !== undefined) {
-      await this.followers.follow(worker, "out");
-    }
+    await withEach(await this.chosen(rows), nameOf, (worker) =>
+      this.followers.follow(worker, "out"),
+    );
   }
 
   async stopFollowing(rows: readonly Row[]): Promise<void> {
@@ -88,7 +90,8 @@ export class LogCommands {
     );
     const title = `Search ${plain(search.pattern, 40).replaceAll("/", "∕")}`;
     const { text, links } = matchesText(search, scope.where, found);
-    await this.documents.show(title, text, "start", linksTo(cluster, found.lines, links));
+    const shown = { links: linksTo(cluster, found.lines, links) };
+    await this.documents.show(title, text, shown);
   }
 
   /** Which logs to search: those of the rows' workers, else all of a cluster. */
@@ -109,25 +112,30 @@ export class LogCommands {
     return cluster && { cluster: cluster.id, worker_ids: [], where: plain(cluster.name) };
   }
 
-  /** The worker of the row; called without one, the person picks. */
-  private async oneOf(rows: readonly Row[]): Promise<WorkerName | undefined> {
-    const [given] = workersOf(rows);
-    if (given !== undefined) {
-      return given;
+  /** The workers of the rows; called with a group, or with nothing, the person picks one. */
+  private async chosen(rows: readonly Row[]): Promise<readonly WorkerName[]> {
+    const named = rows.filter(({ row }) => row === "worker" || row === "anyWorker");
+    if (named.length > 0) {
+      return workersOf(named);
     }
+    const grouped = workersOf(rows);
     const paused = this.parts.paused.value.groups.flatMap((group) => group.workers);
-    const items = paused.map((worker) => ({
+    const items = (grouped.length > 0 ? grouped : paused).map((worker) => ({
       label: plain(worker.name),
       description: plain(worker.worker_id.slice(0, 8)),
       worker,
     }));
     if (items.length === 0) {
       void vscode.window.showInformationMessage("Choose a worker in the panel Eagleray first.");
-      return undefined;
+      return [];
     }
-    return (await vscode.window.showQuickPick(items, { title: "The log of which worker?" }))
-      ?.worker;
+    const picked = await vscode.window.showQuickPick(items, { title: "The log of which worker?" });
+    return picked === undefined ? [] : [picked.worker];
   }
+}
+
+function nameOf({ name }: WorkerName): string {
+  return name;
 }
 
 interface Scope {

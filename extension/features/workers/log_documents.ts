@@ -15,6 +15,13 @@ function lineUri(title: string, log: OpenLog, line: number): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${title}.log`, query, fragment: `L${line}` });
 }
 
+/** How a document is shown: from which end, in a tab that the next one may take, and what in it can be clicked. */
+interface Shown {
+  readonly at?: "start" | "end";
+  readonly preview?: boolean;
+  readonly links?: readonly vscode.DocumentLink[];
+}
+
 /** Owns the texts and links of the documents that are open. */
 export class LogDocuments
   implements Disposable, vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider
@@ -41,15 +48,14 @@ export class LogDocuments
   async show(
     title: string,
     text: string,
-    at: "start" | "end",
-    links: readonly vscode.DocumentLink[] = [],
+    { at = "start", preview = true, links = [] }: Shown,
   ): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}.log` });
     this.texts.set(uri.toString(), text);
     this.links.set(uri.toString(), links);
     this.changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
-    const editor = await vscode.window.showTextDocument(document, { preview: true });
+    const editor = await vscode.window.showTextDocument(document, { preview });
     if (at === "end") {
       const end = document.lineAt(document.lineCount - 1).range;
       editor.revealRange(end, vscode.TextEditorRevealType.Default);

@@ -1,0 +1,97 @@
+// Commands of the view Runs with several rows selected: all of them are meant.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Row } from "../../extension/common/rows";
+import { register } from "../../extension/features/runs";
+import {
+  CHANGED,
+  FOLLOW,
+  FORGET,
+  PAUSE,
+  RESTART,
+  STOP,
+  type Run,
+} from "../../extension/features/runs/messages";
+import { type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
+import { editor } from "../fakes/vscode";
+import { aRun, runWorker } from "./samples";
+
+const ENDED = { state: "ended", ended: 1 } as const;
+const RUNS: readonly Run[] = [
+  aRun({ id: "1", confirm_stop: "Cancel job 5?" }),
+  aRun({ id: "2" }),
+  aRun({ id: "3", name: "c", ...ENDED }),
+  aRun({ id: "4", name: "d", command: "python d.py", ...ENDED }),
+];
+const ROWS = RUNS.map((run): Row => ({ row: "run", run }));
+
+let fake: FakeParts;
+
+registeredForEach(register, (made) => {
+  fake = made;
+  fake.sidecar.on(FOLLOW, ({ id }) => ({ title: id, argv: ["eagleray", id], env: {} }));
+  fake.sidecar.on(RESTART, ({ id }) => ({ id: `${id} again` }));
+  fake.sidecar.notify(CHANGED, { runs: RUNS });
+});
+
+function run(command: string, rows: readonly Row[] = ROWS): Promise<unknown> {
+  return editor.run(command, rows[0], rows);
+}
+
+test("Stop ends those that go on, after one question for those that ask", async () => {
+  await run("eagleray.stopRun");
+  assert.deepEqual(
+    [editor.asked[0]?.text, editor.asked[0]?.options["detail"]],
+    ["Stop 2 runs?", "Cancel job 5?"],
+  );
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+  editor.answer = () => "Stop";
+  await run("eagleray.stopRun");
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [
+    { id: "1", confirmed: true },
+    { id: "2", confirmed: false },
+  ]);
+});
+
+test("Forget names those that are over before they go", async () => {
+  await run("eagleray.forgetRun");
+  assert.deepEqual(
+    [editor.asked[0]?.text, editor.asked[0]?.options["detail"]],
+    ["Forget 2 runs?", "c\nd"],
+  );
+  editor.answer = () => "Forget";
+  await run("eagleray.forgetRun");
+  assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
+});
+
+test("where none of several can be stopped it is said, and no other run is", async () => {
+  await run("eagleray.stopRun", ROWS.slice(2));
+  assert.equal(editor.asked[0]?.text, "There is no such run.");
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+});
+
+test("outputs, commands and restarts are those of all", async () => {
+  await run("eagleray.showRunOutput", ROWS.slice(2));
+  assert.equal(editor.terminals.length, 2);
+  await run("eagleray.copyRunCommand", ROWS.slice(2));
+  assert.equal(editor.clipboard, "python train.py --steps 3\npython d.py");
+  assert.equal(await run("eagleray.restartRun", ROWS.slice(2)), "4 again");
+  assert.deepEqual(
+    fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
+    ["3", "4"],
+  );
+});
+
+test("all workers that are selected are paused", async () => {
+  const live = aRun({ id: "1" });
+  const rows = ["beef", "cafe"].map((worker_id): Row => {
+    return { row: "runWorker", run: live, worker: runWorker({ worker_id }) };
+  });
+  await run("eagleray.pauseWorker", rows);
+  assert.deepEqual(fake.sidecar.sentTo(PAUSE), [
+    { run: "1", worker_id: "beef" },
+    { run: "1", worker_id: "cafe" },
+  ]);
+});
