@@ -45,8 +45,8 @@ def plain(what: str, **env: str) -> tuple[int, list[str], str]:
 
 
 def of_program(lines: list[str]) -> list[str]:
-    """Without what Ray prints among them, at any time, of its other processes: `(raylet) A worker died…`."""
-    return [line for line in lines if not re.match(r"(\x1b\[\d+m)?\(raylet", line)]
+    """Without what Ray prints among them, at any time, of its other processes: `(raylet) A worker died…`, empty lines."""
+    return [line for line in lines if line and not re.match(r"(\x1b\[\d+m)?\(raylet", line)]
 
 
 def in_run(folder: Path, what: str, line: str, **env: str) -> Terminal:
