@@ -139,6 +139,31 @@ def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
     assert one.written(".worker.json")["reports"] == [report.name]
 
 
+def test_a_report_that_cannot_be_read_is_tried_ever_more_rarely_until_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try is a run of nsys on the node."""
+    now = [100.0]
+    monkeypatch.setattr(nsys_session.time, "monotonic", lambda: now[0])
+    report, growing = tmp_path / "a.nsys-rep", nsys_session.Growing()
+    report.touch()
+    assert [growing.may_be_whole(str(report)) for _ in range(2)] == [False, False]
+    report.write_bytes(b"some")
+
+    def tries(looks: int) -> list[int]:
+        found = []
+        for look in range(looks):
+            now[0] += 0.25
+            if growing.may_be_whole(str(report)):
+                found.append(look)
+        return found
+
+    assert tries(40) == [1, 2, 4, 8, 16, 32]
+    assert len(tries(4000)) < 40
+    report.write_bytes(b"some more")
+    assert tries(3) == [1, 2]
+
+
 def test_a_program_that_never_begins_its_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

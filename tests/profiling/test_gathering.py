@@ -189,6 +189,19 @@ async def test_links_and_pipes_in_a_shared_folder_are_not_followed(tmp_path: Pat
     _, failures = await gathered(tmp_path / "here", Folder(there))
     assert [failure.code for failure in failures] == ["report-unreachable"]
     assert not (tmp_path / "here/p.nsys-rep").exists()
+    (there / "p.nsys-rep").unlink()
+    os.mkfifo(there / "p.nsys-rep")
+    _, failures = await gathered(tmp_path / "here", Folder(there))
+    assert [failure.code for failure in failures] == ["bad-report"]
+    assert not list((tmp_path / "here").glob("p.nsys-rep*"))
+
+
+async def test_a_report_that_was_removed_here_comes_again_under_its_name(tmp_path: Path) -> None:
+    put(tmp_path / "there", "p.nsys-rep", b"one")
+    for _ in range(2):
+        await gathered(tmp_path / "here", Folder(tmp_path / "there"))
+        assert set(listed(tmp_path / "here")) == {"p.nsys-rep"}
+        (tmp_path / "here" / "p.nsys-rep").unlink()
 
 
 @pytest.mark.parametrize("size", [10, 400_000])

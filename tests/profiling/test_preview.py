@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from eagleray.clients.commands import Commands
 from eagleray.clients.ray_values import ActorRow, RuntimeEnv
+from eagleray.common.cluster_errors import dashboard_failed
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.found import Looking, classes_of
 from eagleray.features.profiling.gathers import Gathers
@@ -90,6 +91,19 @@ async def test_a_list_that_was_read_is_not_read_again(tmp_path: Path) -> None:
     (tmp_path / "n.7.2.classes.json").write_text('{"classes": ["m:A", "m:B"]}')
     assert (await looking.look([source])).classes == ("m:A", "m:B")
     assert reads == ["n.7.1.classes.json", "n.7.2.classes.json"]
+
+
+async def test_a_list_that_is_gone_hides_nothing_else(tmp_path: Path) -> None:
+    class Replacing(Folder):
+        async def small(self, name: str) -> bytes:
+            if name == "n.7.1.classes.json":
+                raise dashboard_failed("node-1", 500)
+            return await super().small(name)
+
+    for number in (1, 2):
+        (tmp_path / f"n.7.{number}.classes.json").write_text('{"classes": ["m:A"]}')
+    look = await Looking().look([Replacing(tmp_path)])
+    assert (look.classes, look.failures) == (("m:A",), ())
 
 
 class Cluster:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -48,14 +49,19 @@ async def fetch(source: Source, entry: Entry, folder: Path, name: str, tell: Her
 
 
 def is_same(file: Path, entry: Entry) -> bool:
-    """Whether the file is the report, by its size and its hash."""
+    """Whether the file is the report, by its size and its hash; nothing but a file is one, and none is waited for."""
     try:
-        with file.open("rb") as opened:
-            if os.fstat(opened.fileno()).st_size != entry.size:
-                return False
-            return _hash(opened.fileno()) == entry.sha256
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        known = os.fstat(fd)
+        is_report = stat.S_ISREG(known.st_mode) and known.st_size == entry.size
+        return is_report and _hash(fd) == entry.sha256
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
 
 
 def _hash(fd: int) -> str:

@@ -122,9 +122,16 @@ class Looking:
     async def _listed(self, source: Source, name: str) -> tuple[str, ...]:
         """One of such a name never changes; what could not be read says nothing, and is read again."""
         key = (source.name, name)
-        if classes := self._classes.get(key) or classes_of(await source.small(name)):
+        if key not in self._classes:
+            try:
+                classes = classes_of(await source.small(name))
+            except EaglerayError:
+                # A longer one has taken its place meanwhile.
+                return ()
+            if not classes:
+                return ()
             self._classes[key] = classes
-        return classes
+        return self._classes[key]
 
     async def _status(
         self, source: Source, name: str

@@ -123,7 +123,8 @@ class Gathering:
 
     def _named(self, missing: Sequence[Whole]) -> list[tuple[Whole, str]]:
         """What each is called here: as before, if a part of it may be here."""
-        taken = {entry.file for entry in self.entries}
+        again = {one.entry.key for one in missing}
+        taken = {entry.file for entry in self.entries if entry.key not in again}
         found = []
         for one in sorted(missing, key=lambda one: one.entry.key):
             name = local(one.entry.source, taken)

@@ -22,7 +22,6 @@ class AdoptedWatcher(Watcher):
         self._output: str = adopted["output"]
         self._words: list[str] = adopted["words"]
         self._taken: set[str] = set()
-        self._sizes: dict[str, int] = {}
         # What lies there from an earlier worker of the same number is not this one's.
         self._taken.update(path for path, size in self._theirs() if size)
 
@@ -44,10 +43,10 @@ class AdoptedWatcher(Watcher):
 
     def _look_at_living(self) -> None:
         super()._look_at_living()
-        for path, size in self._theirs():
-            is_still = size > 0 and self._sizes.get(path) == size
-            self._sizes[path] = size
-            if path not in self._taken and is_still and not self._nsys.can_read(path, self._folder):
+        for path, _ in self._theirs():
+            if path in self._taken or not self._growing.may_be_whole(path):
+                continue
+            if not self._nsys.can_read(path, self._folder):
                 self._take_theirs(path)
                 self._tell()
 

@@ -8,6 +8,10 @@ import time
 from . import node_processes, node_reports, nsys_words
 from .nsys_calls import START_S, STOP_S, generated
 
+# Each look at a report is a run of nsys on a node that has other work.
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 30.0
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +62,30 @@ class Session:
     def processes(self) -> list[int]:
         """Those of nsys that hold what was recorded, also when the worker has ended."""
         return node_processes.having_word(f"--session-name={self.name}")
+
+
+class Growing:
+    """Reports that somebody else ends: which of them may be whole, as they have not grown since the look before.
+
+    One that could not be read then is tried ever more rarely.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._due: dict[str, tuple[float, float]] = {}
+
+    def may_be_whole(self, path: str) -> bool:
+        """Asked once in each look, by who then tries to read it."""
+        before, size = self._sizes.get(path), node_reports.size_of(path)
+        self._sizes[path] = size
+        if not size or size != before:
+            self._due.pop(path, None)
+            return False
+        due, pause_s = self._due.get(path, (0.0, FIRST_PAUSE_S))
+        if time.monotonic() < due:
+            return False
+        self._due[path] = (time.monotonic() + pause_s, min(2 * pause_s, LONGEST_PAUSE_S))
+        return True
 
 
 def placed(recording: Recording) -> str:

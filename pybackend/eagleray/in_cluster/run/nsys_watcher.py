@@ -21,7 +21,7 @@ from .node_processes import Process
 from .nsys_calls import Nsys, Refused
 from .nsys_databases import Databases
 from .nsys_folders import remove_left
-from .nsys_session import Session, entry, placed
+from .nsys_session import Growing, Session, entry, placed
 from .nsys_talk import Caller, serve
 from .profile_settings import Profile
 
@@ -88,7 +88,7 @@ class Watcher:
         self._ends_at = 0.0
         self._limit = time.monotonic() + BEGIN_S
         self._is_over = False
-        self._seen: tuple[str, int] = ("", 0)
+        self._growing = Growing()
         serve(listener, self._todo)
 
     def run(self) -> None:
@@ -263,10 +263,8 @@ class Watcher:
 
     def _look_for_range(self, recording: Recording) -> None:
         """A report that the program's own calls have ended is there once it no longer grows and can be read."""
-        seen = (recording.path, node_reports.size_of(recording.path))
-        is_still = seen == self._seen and seen[1] > 0
-        self._seen = seen
-        if is_still and not self._nsys.can_read(recording.path, self._folder):
+        path = recording.path
+        if self._growing.may_be_whole(path) and not self._nsys.can_read(path, self._folder):
             self._session.recording = None
             self._keep(recording)
             self._tell()
