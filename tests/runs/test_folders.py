@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import zipfile
@@ -13,11 +14,14 @@ import pytest
 from attrs import evolve
 from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package, zipped
+from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Records
+from eagleray.features.runs.seen import outdated
 from eagleray.features.runs.state import Process, RunState, SeenLine, SeenWorker
 
 PLAN = RunPlan(
@@ -53,10 +57,12 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 
 def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    lives = records.create(PLAN, RunState("running", 0.0))
+    ours = Process(os.getpid(), born(os.getpid()))
+    lives = records.create(PLAN, RunState("running", 0.0, host=host_name(), keeper=ours))
     over = [records.create(PLAN, ended(at)) for at in range(1, 6)]
-    records.prune(kept=3)
-    assert [one.record.id for one in records.listed()] == [over[4].id, over[3].id, lives.id]
+    gone = [one.record.id for one in outdated(records.listed(), kept=3)]
+    assert gone == [one.id for one in reversed(over[:3])]
+    assert lives.id not in gone
 
 
 def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:

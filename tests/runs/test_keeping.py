@@ -18,7 +18,7 @@ from eagleray.features.runs.making import with_copy
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
-from eagleray.features.runs.runs import seen
+from eagleray.features.runs.seen import seen
 from eagleray.features.runs.starters.starting import Ending, Started
 from eagleray.features.runs.state import RunState
 

@@ -20,6 +20,7 @@ from eagleray.features.profiling.unmatched import Unmatched
 from eagleray.features.runs.far_delivery import far_reports
 from eagleray.features.runs.home_cluster import HomeCluster
 from eagleray.features.runs.keeper import Keeper
+from eagleray.features.runs.keeping import TAKEN
 from eagleray.features.runs.making import Making
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
@@ -31,7 +32,7 @@ from eagleray.sidecar.parts import Parts, Settings, build
 
 
 def main(arguments: list[str]) -> int:
-    """Keeps the run of that id until it is over."""
+    """Keeps the run of that id until it is over; ends with `TAKEN` if another process does, or did."""
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -41,7 +42,11 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
-    asyncio.run(_keep(Records(runs()).find(arguments[0]), access))
+    record = Records(runs()).find(arguments[0])
+    # Held as long as we live, so that a run never has two keepers.
+    if record.lock() is None or record.state().is_over:
+        return TAKEN
+    asyncio.run(_keep(record, access))
     return 0
 
 

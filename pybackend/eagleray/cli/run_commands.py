@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import signal
 import sys
 from pathlib import Path
@@ -23,7 +22,7 @@ from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.records import Listed, Record, read
-from eagleray.features.runs.runs import seen
+from eagleray.features.runs.seen import is_elsewhere, seen
 from eagleray.features.runs.words import command_text, confirm_text
 from eagleray.sidecar.parts import Parts
 
@@ -160,7 +159,7 @@ def exit_code(one: Listed) -> int:
         seen = state.profile
         return 0 if seen is None or seen.gathered >= seen.expected else 1
     if state.code is None:
-        return 1 if state.phase == "failed" else 0
+        return 1 if state.phase in ("failed", "unwatched") else 0
     return state.code
 
 
@@ -204,7 +203,8 @@ class _Following:
         if now.state.note != self._note:
             self._note = now.state.note
             self._say_note()
-        return now.state.is_over
+        # Of one that goes on elsewhere nobody writes here what it prints.
+        return now.state.is_over or (now.state.phase == "unwatched" and is_elsewhere(now.state))
 
     def code(self) -> int:
         if self.left:
@@ -233,8 +233,12 @@ class _Following:
         self._stood = bool(stands)
 
     async def _stop(self) -> None:
-        with contextlib.suppress(EaglerayError):
+        try:
             await self._parts.runs.stop(self._record.id, confirmed=False)
+        except EaglerayError as error:
+            # It goes on; whoever has said Ctrl-C wants to leave all the same.
+            _say(str(error))
+            self.left = True
 
 
 async def _confirmed(question: str) -> bool:

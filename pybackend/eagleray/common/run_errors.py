@@ -198,6 +198,21 @@ def program_lost() -> str:
     return "The process that kept it is gone; how it ended is not known."
 
 
+def job_unkept(kind: str, job: str) -> str:
+    return (
+        f"The process that kept it has ended; {kind} {printable(job, 80)} may still be running."
+        " It is kept again once somebody follows or stops it."
+    )
+
+
+def program_unkept(pid: int) -> str:
+    return f"The process that kept it has ended; its program (process {pid}) goes on."
+
+
+def program_elsewhere(host: str) -> str:
+    return f"Nothing is heard of the process that kept it; its program may still be running on {printable(host, 80)}."
+
+
 def far_lost(why: str) -> str:
     return f"What became of it is not known: {printable(why)}"
 

@@ -10,7 +10,8 @@ from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import keeping
 from eagleray.features.runs.far_delivery import far_reports
 from eagleray.features.runs.records import Listed
-from eagleray.features.runs.runs import Runs, seen
+from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.seen import seen
 
 
 class OfRuns:

@@ -15,7 +15,7 @@ from eagleray.common.profiled import Profiled
 from eagleray.common.run_errors import far_lost
 from eagleray.features.runs.keeping import BEAT_S
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import Record
+from eagleray.features.runs.records import Record, read_keeper
 from eagleray.features.runs.starters.starting import Ending, Starter
 from eagleray.features.runs.state import Phase, RunState
 
@@ -62,6 +62,7 @@ class Keeper:
 
     With `reports` what was recorded is here before the program is ended, unless it is asked a second time.  Where
     that fails the program goes on, since its end may be that of the reports too; asked again it ends in any case.
+    Where another keeper has taken the run over, it gives way and writes nothing any more.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Keeper:
         self._reports = reports
         self._is_over = False
         self._went_on = False
+        self._is_lost = False
         self._skip = asyncio.Event()
         self._state = record.state()
         self._stop_asked = asyncio.Event()
@@ -103,7 +105,7 @@ class Keeper:
         try:
             self._starter = await self._start()
         except EaglerayError as error:
-            self._write(evolve(self._state, phase="failed", ended=self._now(), note=str(error)))
+            self._write(self._not_started(str(error)))
             return
         watching = asyncio.create_task(self._watching.run(), name="watching")
         ended = asyncio.create_task(self._starter.ended(), name="ended")
@@ -112,9 +114,11 @@ class Keeper:
         if self._reports is not None:
             tasks.append(asyncio.create_task(self._reports.run(), name="reports"))
         try:
-            while not ended.done():
+            while not ended.done() and not self._is_lost:
                 self._look()
                 await asyncio.wait([ended], timeout=LOOK_S)
+            if self._is_lost:
+                return
             await self._gather_rest()
             await self._end(_ending(ended))
         finally:
@@ -124,6 +128,12 @@ class Keeper:
             await self._watching.close()
             if self._reports is not None:
                 await self._reports.close()
+
+    def _not_started(self, why: str) -> RunState:
+        """A job that was to be taken over may go on, though it is not reached."""
+        if self._state.far_id:
+            return evolve(self._state, phase="unwatched", note=why)
+        return evolve(self._state, phase="failed", ended=self._now(), note=why)
 
     async def _start(self) -> Starter:
         starter = await self._make()
@@ -190,7 +200,8 @@ class Keeper:
             self.stop()
         if self._now() - self._beaten >= BEAT_S:
             self._beaten = self._now()
-            self._record.beat()
+            if not self._is_anothers():
+                self._record.beat()
         self._output.trim()
         state = self._with_reports(self._watching.update(self._state))
         if state.phase in ("running", "stopped_at"):
@@ -221,13 +232,26 @@ class Keeper:
         return state if self._reports is None else evolve(state, profile=self._reports.seen)
 
     def _write(self, state: RunState) -> None:
-        if state != self._state:
-            self._state = state
-            try:
-                self._record.write_state(state)
-            except OSError as error:
-                # A full disk must not end the keeping.
-                log.warning("the state cannot be written: %s", error)
+        if state == self._state or self._is_anothers():
+            return
+        self._state = state
+        try:
+            self._record.write_state(state)
+        except OSError as error:
+            # A full disk must not end the keeping.
+            log.warning("the state cannot be written: %s", error)
+
+    def _is_anothers(self) -> bool:
+        """Whether another keeper has taken the run over, of a machine that heard nothing of us for long.
+
+        It was asleep or cut off from the home that both share, or that has no locks.
+        """
+        if self._state.keeper is not None and not self._is_lost:
+            written = read_keeper(self._record)
+            self._is_lost = written is not None and written != self._state.keeper
+            if self._is_lost:
+                log.warning("the run is kept by another process now, %s", written)
+        return self._is_lost
 
 
 def _ending(ended: asyncio.Task[Ending]) -> Ending:

@@ -24,13 +24,16 @@ START_S = 30.0
 # A keeper says every half a minute that it lives; clocks of machines differ a little.
 BEAT_S = 30.0
 SILENT_S = 300.0
+# The exit code of a keeper whose run another one keeps.
+TAKEN = 3
 _LOOK_S = 0.02
 
 
 async def start(record: Record, access: Mapping[str, Any]) -> None:
     """Returns when a keeper has taken the run over; raises `keeper-not-started`.
 
-    A run elsewhere whose keeper died is taken over by a new one.  `access` is what its cluster asks for, which
+    A run elsewhere whose keeper died is taken over by a new one; where another one did so just before, the run is its.
+    `access` is what its cluster asks for, which
     the keeper reads from its standard input: it must stand in no file, no argument and no environment.
     """
     process = _spawned(record)
@@ -38,8 +41,8 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
     with contextlib.suppress(OSError), process.stdin as pipe:
         pipe.write(json.dumps(access).encode())
     deadline = time.monotonic() + START_S
-    while (keeper := record.state().keeper) is None or keeper.pid != process.pid:
-        if process.poll() is not None or time.monotonic() > deadline:
+    while not _has_taken(record, process):
+        if process.poll() not in (None, TAKEN) or time.monotonic() > deadline:
             # One that is only slow must not start the program after all.
             process.kill()
             said = _said(record).strip()
@@ -50,6 +53,14 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
             # It ends at once, or stops what it has just started.
             process.terminate()
             raise
+
+
+def _has_taken(record: Record, process: subprocess.Popen[bytes]) -> bool:
+    """Whether the run is kept by the process, or by the one that came before it."""
+    state = record.state()
+    if process.poll() == TAKEN:
+        return state.is_over or is_kept(record, state)
+    return state.keeper is not None and state.keeper.pid == process.pid
 
 
 def ask_to_stop(record: Record, state: RunState) -> None:

@@ -59,7 +59,7 @@ class Making:
         plan, taken_over = with_copy(record, record.plan()), record.state().far_id
         if taken_over:
             # It is followed from its beginning once more.
-            output.clear()
+            output.begin_anew()
         reader = await nsys.version_here() if plan.profile is not None else ""
         if plan.kind == "job":
             return await self._job(record, plan, output, taken_over, reader)

@@ -25,19 +25,23 @@ class Output:
     def __init__(self, path: Path, most: int = MOST) -> None:
         self._most = most
         self._cut = 0
+        self._is_anew = False
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def write(self, text: bytes) -> None:
         """What a full disk does not take is lost; the run is kept all the same."""
         try:
+            if text and self._is_anew:
+                self._is_anew = False
+                os.truncate(self.fd, 0)
             while text:
                 text = text[os.write(self.fd, text) :]
         except OSError as error:
             log.warning("%d bytes of what was printed are lost: %s", len(text), error)
 
-    def clear(self) -> None:
-        """Begins anew."""
-        os.truncate(self.fd, 0)
+    def begin_anew(self) -> None:
+        """What comes next takes the place of all that is there, which stays as long as nothing comes."""
+        self._is_anew = True
 
     def trim(self) -> None:
         """Gives the beginning back to the disk once there is too much; offsets stay what they were.

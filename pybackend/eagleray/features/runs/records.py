@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import logging
 import os
@@ -21,10 +22,7 @@ from eagleray.common.whole_file import replace_text
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs import state as states
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.state import RunState
-
-# The last runs, which can be started again; of those that live none is ever thrown away.
-KEPT = 30
+from eagleray.features.runs.state import Process, RunState
 
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, cattrs.BaseValidationError)
 
@@ -76,6 +74,21 @@ class Record:
         except OSError:
             return 0.0
 
+    def lock(self) -> int | None:
+        """What a keeper holds as long as it lives: the run is its own while the descriptor is open.  None: another's.
+
+        Where the file system has no locks everybody gets one; keepers then see by the state whose the run is.
+        """
+        fd = os.open(self.folder / "keeper.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        except OSError as error:
+            log.warning("%s cannot be locked: %s", self.folder, error)
+        return fd
+
     def secret(self) -> str:
         return (self.folder / "secret").read_text("ascii")
 
@@ -96,8 +109,7 @@ class Records:
         self._folder = folder
 
     def create(self, plan: RunPlan, state: RunState) -> Record:
-        """A new run with a secret of its own; old ones are thrown away."""
-        self.prune()
+        """A new run with a secret of its own."""
         run = secrets.token_hex(6)
         record = Record(run, self._folder / run)
         record.folder.mkdir(mode=0o700)
@@ -123,14 +135,18 @@ class Records:
         found = [one for record in self._all() if (one := read(record))]
         return sorted(found, key=lambda one: one.state.started, reverse=True)
 
-    def forget(self, record: Record) -> None:
+    def forget(self, record: Record, *, is_over: bool) -> bool:
+        """Whether it is thrown away: one that is not over belongs to who takes it over just now."""
+        lock = record.lock()
+        if lock is None and not is_over:
+            return False
+        # Who waits for the lock finds no run any more; an open file would keep the folder of a file server.
+        with contextlib.suppress(OSError):
+            (record.folder / "state.json").unlink()
+        if lock is not None:
+            os.close(lock)
         shutil.rmtree(record.folder, ignore_errors=True)
-
-    def prune(self, kept: int = KEPT) -> None:
-        """Throws away the oldest of those that are over."""
-        over = [one for one in self.listed() if one.state.is_over]
-        for one in over[max(0, kept - 1) :]:
-            self.forget(one.record)
+        return True
 
     def _all(self) -> list[Record]:
         names = (entry.name for entry in os.scandir(self._folder) if entry.is_dir())
@@ -143,6 +159,14 @@ def read(record: Record) -> Listed | None:
         return Listed(record, record.plan(), record.state())
     except _UNREADABLE as error:
         log.debug("%s is no run that can be read: %s", record.folder, error)
+        return None
+
+
+def read_keeper(record: Record) -> Process | None:
+    """Who keeps the run, as far as that can be read."""
+    try:
+        return record.state().keeper
+    except _UNREADABLE:
         return None
 
 

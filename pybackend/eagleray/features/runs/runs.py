@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import evolve
@@ -16,7 +15,6 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.paths import host_name
 from eagleray.common.run_errors import (
     needs_consent,
-    program_lost,
     runs_elsewhere,
     still_runs,
     stop_needs_consent,
@@ -24,6 +22,7 @@ from eagleray.common.run_errors import (
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
+from eagleray.features.runs.seen import outdated, seen
 from eagleray.features.runs.starters.local import STEPS, send
 from eagleray.features.runs.state import RunState
 from eagleray.features.runs.words import confirm_text
@@ -70,6 +69,8 @@ class Runs:
         if question and not confirmed:
             raise needs_consent(question)
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
+        for one in outdated(self._records.listed()):
+            self._records.forget(one.record, is_over=one.state.is_over)
         record = self._records.create(plan, state)
         try:
             await keeping.start(record, self._access(plan.cluster))
@@ -90,6 +91,10 @@ class Runs:
             raise stop_needs_consent(state.far_id)
         await self.adopt(record)
         state = record.state()
+        if state.is_over:
+            # It was, which was seen only now.
+            self.changed()
+            return
         if keeping.is_kept(record, state):
             keeping.ask_to_stop(record, state)
         elif state.host not in ("", host_name()):
@@ -99,7 +104,10 @@ class Runs:
         self.changed()
 
     async def adopt(self, record: Record) -> None:
-        """A job elsewhere whose keeper died gets a new one, which follows it from its beginning."""
+        """A job elsewhere whose keeper died gets a new one, which follows it from its beginning.
+
+        Of several who want that at once one starts it, and the others get the same.
+        """
         state = record.state()
         if state.far_id and not state.is_over and not keeping.is_kept(record, state):
             await keeping.start(record, self._access(state.cluster))
@@ -117,9 +125,9 @@ class Runs:
         """Throws a run away that is over, or that nobody keeps; raises `run-lives`."""
         record = self._records.find(written)
         now = seen(Listed(record, record.plan(), record.state())).state
-        if not now.is_over and now.phase != "unwatched":
+        lives = not now.is_over and now.phase != "unwatched"
+        if lives or not self._records.forget(record, is_over=now.is_over):
             raise still_runs(record.id)
-        self._records.forget(record)
         self.changed()
 
     async def set_breakpoints(self, workspace: str, breakpoints: Sequence[Breakpoint]) -> None:
@@ -158,19 +166,6 @@ class Runs:
             await asyncio.sleep(LOOK_S)
 
 
-def seen(one: Listed) -> Listed:
-    """A run as it is, also where its keeper died and wrote nothing any more."""
-    state = one.state
-    if state.is_over or keeping.is_kept(one.record, state):
-        return one
-    program = state.program
-    elsewhere = state.far_id or state.host != host_name()
-    if elsewhere or (program is not None and lives(program.pid, program.born)):
-        return evolve(one, state=evolve(state, phase="unwatched", workers=()))
-    over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
-    return evolve(one, state=evolve(over, workers=()))
-
-
 async def _stop_unkept(record: Record, state: RunState) -> None:
     program = state.program
     for number, limit_s in STEPS if program else ():
@@ -183,11 +178,3 @@ async def _stop_unkept(record: Record, state: RunState) -> None:
                 break
             await asyncio.sleep(_STEP_S)
     record.write_state(evolve(state, phase="stopped", ended=time.time()))
-
-
-def _last_sign(folder: Path) -> float:
-    """When a run that nobody kept was last heard of."""
-    try:
-        return max(path.stat().st_mtime for path in folder.iterdir())
-    except (OSError, ValueError):
-        return 0.0
