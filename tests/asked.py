@@ -1,4 +1,4 @@
-"""What the `eagleray` command lists, asked within this process: a process of its own costs most of a second of a core."""
+"""What the `eagleray` command answers, asked within this process: one of its own costs most of a second of a core."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ LIMIT_S = 100.0
 def ask(env: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """As a process with this environment would answer.
 
-    For questions alone, which are asked again and again while something is waited for: what starts processes or
-    reads a folder is run as a person runs it.
+    For what answers and ends, often asked again and again while something is waited for.  What goes on, starts
+    processes or looks at its folder is run as a person runs it.
     """
     out, err = io.StringIO(), io.StringIO()
     codes: list[int] = []

@@ -1,10 +1,11 @@
-"""The command as a process, with a cluster and an adapter that are faked: output, errors, exit codes."""
+"""The command, with a cluster and an adapter that are faked: output, errors, exit codes."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from eagleray import __version__
 from eagleray.cli.main import main
 from eagleray.cli.printing import print_json, step_now
 
+from tests.asked import ask
 from tests.fakes.adapter import STOP, FakeAdapter, state
 from tests.fakes.dashboard import FakeDashboard
 
@@ -36,18 +38,8 @@ class Done:
 
 
 async def eagleray(*arguments: str) -> Done:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(START),
-        "cli",
-        *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
+    done = await asyncio.to_thread(ask, os.environ, *arguments)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 async def test_paused_as_json(dashboard: FakeDashboard, fake_adapter: FakeAdapter) -> None:

@@ -60,6 +60,8 @@ await browserRun(
     await test("TorchTrainer: a click stands in the train function, with variables", async () => {
       await stand(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [/^rank/, /^loss/]);
       first = await rank.textContent();
+      await window.evaluates("model.module.in_features * 1000", "4000");
+      await window.evaluates("torch.distributed.get_backend()", "'gloo'");
       await window.shot("train-function");
       await window.click(button("Disconnect"), gone, "the session has ended");
     });
@@ -88,6 +90,7 @@ await browserRun(
       await window.openPanel();
       await window.sees(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
       await stand(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
+      await window.evaluates("int(action) in (0, 1)", "True");
       await window.shot("library");
     });
 
@@ -99,6 +102,7 @@ await browserRun(
         effectMs: 60_000,
       });
       await standing(environment, "stands: env", [/^reward/, /^observation/]);
+      await window.evaluates("self.steps * 1001", "3003");
       await window.shot("environment");
       await window.click(button("Disconnect"), gone, "the session has ended");
       await program.endsWell("trained: iteration 1");

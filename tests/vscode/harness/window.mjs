@@ -283,6 +283,25 @@ export class Window {
     return until(() => this.isAt(line), `the editor stands at line ${line}`, LIMIT_MS);
   }
 
+  /** Asks the debug console; the answer must not stand in the question, which is shown as well. */
+  async evaluates(expression, answer) {
+    const input = this.page.locator(".repl-input-wrapper .monaco-editor");
+    const said = this.page.locator(".repl .monaco-list-row", { hasText: answer });
+    await this.command("Debug Console: Focus on Debug Console View", () =>
+      input.first().isVisible(),
+    );
+    await this.gesture(
+      async () => {
+        await input.first().click();
+        await this.page.keyboard.type(expression);
+        await this.page.keyboard.press("Escape");
+        await this.page.keyboard.press("Enter");
+      },
+      () => said.first().isVisible(),
+      `the console answers ${answer}`,
+    );
+  }
+
   /** A message, while it is shown by itself or when the list of messages is open. */
   notification(words) {
     const items =

@@ -46,21 +46,7 @@ export async function withMouse({ stage, window, driver, test }) {
   });
 
   await test("the debug console evaluates", async () => {
-    const input = page.locator(".repl-input-wrapper .monaco-editor");
-    const answer = page.locator(".repl .monaco-list-row", { hasText: "3008" });
-    await window.command("Debug Console: Focus on Debug Console View", () =>
-      input.first().isVisible(),
-    );
-    await window.gesture(
-      async () => {
-        await input.first().click();
-        await page.keyboard.type("state['step'] * 376");
-        await page.keyboard.press("Escape");
-        await page.keyboard.press("Enter");
-      },
-      () => answer.first().isVisible(),
-      "the console answers",
-    );
+    await window.evaluates("state['step'] * 376", "3008");
     await window.shot("debug-console");
   });
 
