@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import io
 import shlex
 from collections.abc import Sequence
@@ -111,6 +112,22 @@ async def test_a_look_at_what_has_not_changed_is_one_command(tmp_path: Path) -> 
     login.asked.clear()
     await looking.look([source])
     assert [words[0] for words in login.asked] == ["list"]
+
+
+async def test_a_description_that_cannot_be_read_once_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, login = tmp_path / RUN, Login()
+    put(there, "p.nsys-rep", b"x")
+    source, looking = far(login, there), Looking()
+
+    def stale(*_: object) -> bytes:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(script, "read", stale)
+        assert (await looking.look([source])).reports == ()
+    assert [one.entry.source for one in (await looking.look([source])).reports] == ["p.nsys-rep"]
 
 
 async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ class FarFolder:
         kept = {name: one for name, one in self._small.items() if one[0] == described.get(name)}
         new = [name for name in described if name not in kept]
         texts = await self._files.small(new) if new else {}
-        self._small = kept | {name: (described[name], text) for name, text in texts.items()}
+        # What could not be read this time is asked for again.
+        self._small = kept | {name: (described[name], text) for name, text in texts.items() if text}
         return [file.name for file in there]
 
     async def small(self, name: str) -> bytes:
