@@ -12,11 +12,12 @@ from eagleray.clients.commands import Commands
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import profiling as profiling_module
+from eagleray.features.profiling import run_reports
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.routes.spec import RouteSpec
 
-from tests.profiling.reports import RUN, put
+from tests.profiling.reports import RUN, put, status
 
 
 class Known:
@@ -153,3 +154,53 @@ async def test_an_end_that_was_put_off_for_want_of_room_is_told(
     made = profiling(known, Gates(0))
     with pytest.raises(EaglerayError, match="No room"):
         await made.gather("r", lambda seen: None, finish=True)
+
+
+async def test_a_program_without_a_keeper_is_ended_when_what_was_recorded_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
+    monkeypatch.setattr(run_reports, "HEARD_S", 0.0)
+    story: list[str] = []
+
+    class Ended(Known):
+        async def end(self, run: str) -> None:
+            story.append("end")
+            self.run = evolve(unkept, is_over=True)
+
+    class Records(Gates):
+        async def stop_recording(self, *asked: object) -> int:
+            story.append("stop recording")
+            put(tmp_path / "there", "p.nsys-rep", b"one")
+            (tmp_path / "there" / "p.worker.json").write_bytes(
+                status("armed", reports=["p.nsys-rep"])
+            )
+            return await super().stop_recording(*asked)
+
+    def tell(seen: Profiled) -> None:
+        if seen.gathered and "gathered" not in story:
+            story.append("gathered")
+
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "p.worker.json").write_bytes(status("recording"))
+    unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    seen = await profiling(Ended(unkept), Records(1)).gather(RUN, tell, finish=True)
+    assert (seen.gathered, story) == (1, ["stop recording", "gathered", "end"])
+
+
+async def test_what_a_new_keeper_gathers_is_left_to_it(tmp_path: Path) -> None:
+    """A job elsewhere whose keeper died gets one when it is to end."""
+    unkept = ProfiledRun(RUN, tmp_path / "there", tmp_path / "here", "", False, False, None)
+    by_keeper = Profiled("/o", "gathered", expected=7, gathered=7)
+
+    class Adopted(Known):
+        async def end(self, run: str) -> None:
+            self.run = evolve(unkept, is_kept=True)
+
+    known = Adopted(unkept)
+
+    def tell(seen: Profiled) -> None:
+        if known.run is not None and known.run.is_kept:
+            known.run = evolve(known.run, is_over=True, seen=by_keeper)
+
+    assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_keeper

@@ -22,7 +22,7 @@ LOOK_S = 0.3
 # What was seen by earlier ones may be of programs that nobody has any more.
 RECENT_RUNS = 10
 
-Report = Callable[[Profiled], None]
+Tell = Callable[[Profiled], None]
 
 
 @frozen
@@ -100,14 +100,19 @@ class Profiling:
             raise nobody_records(run)
         return asked
 
-    async def gather(self, written: str, report: Report, *, finish: bool = False) -> Profiled:
+    async def gather(self, written: str, tell: Tell, *, finish: bool = False) -> Profiled:
         """What is whole is here now, or what went wrong is raised; `finish` ends the program when it is."""
         found = self._find(written)
         if finish and not found.is_over:
+            if not found.is_kept:
+                # Nobody else ends the recordings of such a program before the program itself.
+                await self._gathered(found, tell, finish=True)
             await self._runs.end(found.run)
+            # One whose keeper died may have a new one by that.
+            found = self._find(written)
         if found.is_kept and not found.is_over:
-            return await self._followed(found.run, report, until_over=finish)
-        return await self._gathered(found, report)
+            return await self._followed(found.run, tell, until_over=finish)
+        return await self._gathered(found, tell)
 
     async def preview(self, cluster: str, patterns: Sequence[str]) -> list[SeenClass]:
         """The classes of a cluster and of the last runs, and which of them patterns fit; "" is no cluster."""
@@ -116,19 +121,19 @@ class Profiling:
         known = [name for one in recent if one.seen for name in one.seen.classes]
         return preview(actors, patterns, known)
 
-    async def _followed(self, run: str, report: Report, *, until_over: bool) -> Profiled:
+    async def _followed(self, run: str, tell: Tell, *, until_over: bool) -> Profiled:
         """Its keeper gathers; we look until it has all that is whole, or what is missing does not come."""
         loop = asyncio.get_running_loop()
         before, changed = None, loop.time()
         while True:
             found = self._find(run)
             seen = found.seen or Profiled(str(found.here))
-            report(seen)
+            tell(seen)
             if seen != before:
                 before, changed = seen, loop.time()
             if not (found.is_kept or found.is_over):
                 # Its keeper has ended; what it has left is had by ourselves.
-                return await self._gathered(found, report)
+                return await self._gathered(found, tell)
             quiet_s = loop.time() - changed
             is_stuck = quiet_s > GONE_S
             # Who has just asked for the end of a recording is told a little later that nsys writes.
@@ -141,7 +146,7 @@ class Profiling:
                 return _good(seen)
             await asyncio.sleep(LOOK_S)
 
-    async def _gathered(self, found: ProfiledRun, report: Report) -> Profiled:
+    async def _gathered(self, found: ProfiledRun, tell: Tell, *, finish: bool = False) -> Profiled:
         home: tuple[str, Dashboard] | None = None
         trouble: EaglerayError | None = None
         try:
@@ -151,8 +156,10 @@ class Profiling:
         reports = self._gathers.reports(
             found.run, found.there, found.here, lambda: home, found.far, found.cluster, found.seen
         )
-        telling = asyncio.create_task(_tell(reports, report))
+        telling = asyncio.create_task(_tell_of(reports, tell))
         try:
+            if finish:
+                await reports.finish()
             await reports.now()
         finally:
             telling.cancel()
@@ -162,7 +169,7 @@ class Profiling:
             # All that there is lies in a cluster that does not answer.
             raise trouble
         self._runs.gathered(found.run, reports.seen)
-        report(reports.seen)
+        tell(reports.seen)
         return reports.seen
 
     def _find(self, written: str) -> ProfiledRun:
@@ -172,9 +179,9 @@ class Profiling:
         return found
 
 
-async def _tell(reports: RunReports, report: Report) -> None:
+async def _tell_of(reports: RunReports, tell: Tell) -> None:
     while True:
-        report(reports.seen)
+        tell(reports.seen)
         await asyncio.sleep(LOOK_S)
 
 
