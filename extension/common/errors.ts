@@ -34,6 +34,15 @@ export function sidecarNotStarted(detail: string): EaglerayError {
   );
 }
 
+export function sidecarSilent(seconds: number, detail: string): EaglerayError {
+  return new EaglerayError(
+    "sidecar-silent",
+    `Eagleray’s sidecar did not answer within ${seconds} s.`,
+    "“Restart” tries again; “Select Python” takes another Python, should this one hang.",
+    detail,
+  );
+}
+
 export function noPython(detail: string): EaglerayError {
   return new EaglerayError(
     "no-python",

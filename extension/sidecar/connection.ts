@@ -24,8 +24,12 @@ export interface ChannelListener {
 
 /** What the connection needs of the world; tests give their own. */
 export interface World {
-  /** Starts the process; rejects with an error of the catalogue. */
-  open(methods: readonly string[], listener: ChannelListener): Promise<Channel>;
+  /** Starts the process; rejects with an error of the catalogue, and with anything once `ending` has given it up. */
+  open(
+    methods: readonly string[],
+    listener: ChannelListener,
+    ending: AbortSignal,
+  ): Promise<Channel>;
   after(ms: number, run: () => void): Disposable;
   now(): number;
   log(line: string): void;
@@ -52,6 +56,7 @@ export class SidecarConnection implements Sidecar, Disposable {
   private readonly backoff = new Backoff();
   private run: Run | undefined;
   private starting: Promise<Run> | undefined;
+  private ending = new AbortController();
   private restarting: Promise<void> | undefined;
   private retry: Disposable | undefined;
   private ended = false;
@@ -117,6 +122,8 @@ export class SidecarConnection implements Sidecar, Disposable {
 
   private async stop(): Promise<void> {
     this.retry?.dispose();
+    // One that hangs while it starts would be waited for in vain.
+    this.ending.abort();
     await this.starting?.catch(() => undefined);
     const run = this.run;
     this.run = undefined;
@@ -140,6 +147,8 @@ export class SidecarConnection implements Sidecar, Disposable {
     this.retry?.dispose();
     this.state.set("starting");
     const since = this.world.now();
+    this.ending = new AbortController();
+    const { signal } = this.ending;
     let lose: (why: string) => void = () => undefined;
     const lost = new Promise<never>((_, reject) => {
       lose = (why) => {
@@ -151,16 +160,17 @@ export class SidecarConnection implements Sidecar, Disposable {
     lost.catch(() => undefined);
     let channel: Channel | undefined;
     try {
-      channel = await this.world.open([...this.notifications.keys()], {
+      const listener: ChannelListener = {
         notified: (method, value) => {
           this.notified(method, value);
         },
         closed: (why) => {
           lose(why);
         },
-      });
+      };
+      channel = await this.world.open([...this.notifications.keys()], listener, signal);
     } catch (error) {
-      throw this.notOpened(error, since);
+      throw signal.aborted ? sidecarLost() : this.notOpened(error, since);
     }
     const run = { channel, since, lost };
     this.run = run;

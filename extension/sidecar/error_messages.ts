@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { asEaglerayError, isCancellation } from "../common/errors";
 import { plain } from "../common/texts";
+import { COMMANDS, type CommandId } from "../contributions";
 
 /** A further button of a message. */
 export interface Action {
@@ -12,6 +13,15 @@ export interface Action {
 }
 
 const SHOW_LOGS = "Show Logs";
+
+/** What helps against an error, by its code, whatever was being done. */
+const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
+  "sidecar-not-started": [command("Restart", COMMANDS.restart)],
+  "sidecar-silent": [
+    command("Restart", COMMANDS.restart),
+    command("Select Python", COMMANDS.selectPython),
+  ],
+};
 
 export class ErrorMessages {
   constructor(private readonly log: vscode.LogOutputChannel) {}
@@ -25,7 +35,7 @@ export class ErrorMessages {
     this.log.error(`${doing}: ${known.code}: ${known.sentence} ${known.detail}`.trim());
     // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
     if (known.code !== "no-python") {
-      void this.ask(known.sentence, actions);
+      void this.ask(known.sentence, [...actions, ...(REMEDIES[known.code] ?? [])]);
     }
   }
 
@@ -48,4 +58,8 @@ export class ErrorMessages {
       actions.find((action) => action.title === answer)?.run();
     }
   }
+}
+
+function command(title: string, id: CommandId): Action {
+  return { title, run: () => vscode.commands.executeCommand(id) };
 }

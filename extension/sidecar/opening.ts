@@ -8,21 +8,24 @@ import { sidecarEnvironment, sidecarLaunch } from "./launch";
 import { openChannel } from "./process";
 import { bundledLibraries, surroundings } from "./surroundings";
 
-/** `found` hears which Python was taken, before the process starts. */
+/** `found` hears which Python was taken, before the process starts; `ending` gives up what has not come so far. */
 export async function openSidecar(
   extensionFolder: string,
   methods: readonly string[],
   listener: ChannelListener,
   log: (line: string) => void,
   found: (python: FoundPython) => void,
+  ending: AbortSignal,
 ): Promise<Channel> {
   const libraries = await bundledLibraries(extensionFolder);
   const lines: string[] = [];
-  const around = await surroundings(extensionFolder, libraries, (text) => {
+  const write = (text: string): void => {
     lines.push(text);
     log(text);
-  });
+  };
+  const around = await surroundings(extensionFolder, libraries, write, ending);
   const python = await findPython(around);
+  ending.throwIfAborted();
   if (python === undefined) {
     throw noPython(lines.join("\n"));
   }
@@ -31,7 +34,7 @@ export async function openSidecar(
     ...sidecarLaunch(extensionFolder, libraries, python.python, python.tag),
     env: sidecarEnvironment(setting("profiling.nsys")),
   };
-  return openChannel(launch, initializationOptions(), methods, listener, log);
+  return openChannel(launch, initializationOptions(), methods, listener, log, ending);
 }
 
 /** What the sidecar is told once; a change of these settings starts it anew. */

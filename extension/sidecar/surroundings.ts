@@ -1,6 +1,6 @@
 /** The machine and the editor as the search for a Python sees them. */
 
-import { execFile } from "node:child_process";
+import { execFile, type ExecFileException } from "node:child_process";
 import { access, constants, readdir, realpath } from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -15,10 +15,12 @@ import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./la
 /** A Python on a slow network file system takes seconds for its first start. */
 const PROBE_TIME_LIMIT_MS = 20_000;
 
+/** `ending` ends a probe that goes on. */
 export async function surroundings(
   extensionFolder: string,
   libraries: Libraries,
   log: (line: string) => void,
+  ending = new AbortController().signal,
 ): Promise<Surroundings> {
   const folders = (vscode.workspace.workspaceFolders ?? [])
     .filter((folder) => folder.uri.scheme === "file")
@@ -34,7 +36,7 @@ export async function surroundings(
     activeEnvironment,
     executable,
     names,
-    probe: (python) => probe(python, libraries),
+    probe: (python) => probe(python, libraries, ending),
     log,
   };
 }
@@ -63,14 +65,25 @@ async function names(folder: string): Promise<readonly string[]> {
 }
 
 /** Runs a candidate in the home folder, so that nothing of a workspace is imported by it. */
-function probe(python: string, libraries: Libraries): Promise<Probed> {
-  const options = { cwd: os.homedir(), timeout: PROBE_TIME_LIMIT_MS, encoding: "utf8" as const };
+function probe(python: string, libraries: Libraries, signal: AbortSignal): Promise<Probed> {
+  const options = {
+    cwd: os.homedir(),
+    timeout: PROBE_TIME_LIMIT_MS,
+    encoding: "utf8",
+    signal,
+  } as const;
   return new Promise((resolve) => {
     const child = execFile(python, probeArguments(libraries), options, (error, stdout) => {
-      resolve(error === null ? judged(stdout, libraries) : { unusable: `fails: ${error.message}` });
+      resolve(error === null ? judged(stdout, libraries) : { unusable: failure(error) });
     });
     child.stdin?.end();
   });
+}
+
+function failure({ killed, message }: ExecFileException): string {
+  return killed === true
+    ? `does not answer within ${PROBE_TIME_LIMIT_MS / 1000} s`
+    : `fails: ${message}`;
 }
 
 function judged(stdout: string, libraries: Libraries): Probed {

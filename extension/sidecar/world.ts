@@ -16,13 +16,13 @@ export function realWorld(
     log.info(`sidecar: ${text}`);
   };
   return {
-    open: async (methods, listener) => {
+    open: async (methods, listener, ending) => {
       if (process.platform === "win32") {
         throw unsupportedPlatform();
       }
       // Loaded here, and not above, so that an idle extension does not pay for it.
       const { openSidecar } = await import("./opening.js");
-      return openSidecar(extensionFolder, methods, listener, line, found);
+      return openSidecar(extensionFolder, methods, listener, line, found, ending);
     },
     after: (ms, run) => {
       const timer = setTimeout(run, ms);

@@ -121,6 +121,20 @@ test("without a pattern Enter takes nothing, and a list that is closed changes n
   assert.equal(await picked, undefined);
 });
 
+test("without a cluster the preview is of what earlier runs have seen", async () => {
+  fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
+  void editor.run("eagleray.profileWorkers");
+  await settled();
+  editor.picks.at(-1)?.choose("Profiled Workers");
+  await settled();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  editor.picks.at(-1)?.type("trainer.*");
+  mock.timers.tick(200);
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(WORKERS), [{ cluster: "", patterns: ["trainer.*"] }]);
+  assert.deepEqual(editor.picks.at(-1)?.lines.slice(1), ["trainer.PolicyWorker", "VllmWorker"]);
+});
+
 test("“Profile Workers…” starts a run that nsys is with and that stops nowhere", async () => {
   fake.sidecar.on(WORKERS, () => ({ classes: SEEN }));
   const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {

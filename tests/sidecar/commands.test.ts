@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { noPython } from "../../extension/common/errors";
+import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
 import { statusBar } from "../../extension/sidecar/status_bar";
 import { CHANGED } from "../../extension/features/workers/messages";
@@ -42,6 +42,17 @@ test("without a Python it is said once, with a button that chooses one and start
 test("a request that failed for want of a Python adds no second message", () => {
   fake.parts.errors.show(noPython("none"), "refreshing");
   assert.deepEqual(editor.asked, []);
+});
+
+test("an error of a start has the buttons that help, and they are commands", async () => {
+  editor.answer = ({ buttons }) => buttons[0];
+  fake.parts.errors.show(sidecarSilent(120, "reading libraries"), "refreshing");
+  await settled();
+  const [asked] = editor.asked;
+  assert.match(asked?.text ?? "", /^Eagleray’s sidecar did not answer within 120 s\. “Restart”/);
+  assert.deepEqual(asked?.buttons, ["Restart", "Select Python", "Show Logs"]);
+  assert.equal(editor.executed.at(-1)?.command, "eagleray.restart");
+  assert.match(fake.log.text, /sidecar-silent: .*reading libraries/);
 });
 
 test("a workspace that becomes trusted is searched again, if there was no Python", () => {

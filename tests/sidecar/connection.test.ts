@@ -21,9 +21,10 @@ class FakeWorld {
   timers: { readonly at: number; readonly run: () => void }[] = [];
   lines: string[] = [];
   failure: EaglerayError | undefined;
+  hangs = false;
 
   connection = new SidecarConnection({
-    open: (methods, listener) => this.open(methods, listener),
+    open: (methods, listener, ending) => this.open(methods, listener, ending),
     after: (ms, run) => {
       const timer = { at: this.now_ms + ms, run };
       this.timers.push(timer);
@@ -47,8 +48,17 @@ class FakeWorld {
     await settled();
   }
 
-  private async open(methods: readonly string[], listener: ChannelListener): Promise<Channel> {
+  private async open(
+    methods: readonly string[],
+    listener: ChannelListener,
+    ending: AbortSignal,
+  ): Promise<Channel> {
     await settled();
+    if (this.hangs) {
+      await new Promise((_, reject) => {
+        ending.addEventListener("abort", reject);
+      });
+    }
     if (this.failure !== undefined) {
       throw this.failure;
     }
@@ -171,6 +181,28 @@ test("restarts are one at a time, and the old process ends first", async () => {
   assert.equal(world.opened.length, 2);
   old.listener.closed("exit status 0");
   assert.equal(world.connection.state.value, "ready");
+});
+
+test("a start that hangs is given up by a restart, and by the end of the extension", async () => {
+  const world = new FakeWorld();
+  world.hangs = true;
+  const waiting = world.connection.request(ASK, { text: "a" });
+  const lost = assert.rejects(waiting, { code: "sidecar-lost" });
+  await settled();
+  await settled();
+  world.hangs = false;
+  await world.connection.restart();
+  await lost;
+  assert.deepEqual([world.connection.state.value, world.opened.length], ["ready", 1]);
+  assert.deepEqual(world.timers, []);
+  const other = new FakeWorld();
+  other.hangs = true;
+  const starting = other.connection.start();
+  await settled();
+  await settled();
+  await other.connection.dispose();
+  await starting;
+  assert.deepEqual([other.opened.length, other.timers.length], [0, 0]);
 });
 
 test("what is listened to later is asked of the running process", async () => {

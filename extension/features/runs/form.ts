@@ -51,10 +51,13 @@ export class Form {
     }
   }
 
-  /** Which classes patterns match in a cluster; for a program that runs here, in all that are known. */
+  /**
+   * Which classes patterns match in a cluster; for a program that runs here, in all that are known, and without
+   * any in earlier runs.
+   */
   private previewIn(cluster: string): Preview {
-    const { clusters } = this.parts.clusters.value;
-    const asked = cluster === "" ? clusters.map(({ id }) => id) : [cluster];
+    const clusters = this.parts.clusters.value.clusters.map(({ id }) => id);
+    const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
     return async (patterns) =>
       merged(await Promise.all(asked.map((one) => this.seenIn(one, patterns))));
   }

@@ -7,7 +7,7 @@ import { count, plain } from "../../common/texts";
 import type { Seen } from "../profiling/messages";
 import { patternsOf } from "./words_model";
 
-/** Says which of the classes that were seen patterns match. */
+/** Says which of the classes that were seen patterns match; does not reject. */
 export type Preview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
 
 /** The list is asked for anew when the person has stopped typing for so long. */
@@ -53,10 +53,11 @@ export function pickPatterns(
   });
 }
 
-/** Asks who matches, at most once at a time; an answer to older patterns is passed over. */
+/** Asks who matches; an answer to older patterns is passed over, and so is one that comes too late. */
 class Looking {
   private timer: NodeJS.Timeout | undefined;
   private seen: readonly Seen[] = [];
+  private isOver = false;
 
   constructor(
     private readonly pick: vscode.QuickPick<Item>,
@@ -70,20 +71,18 @@ class Looking {
   }
 
   end(): void {
+    this.isOver = true;
     clearTimeout(this.timer);
   }
 
   private async look(): Promise<void> {
     const asked = this.pick.value;
     this.pick.busy = true;
-    try {
-      const seen = await this.preview(patternsOf(asked));
-      if (asked === this.pick.value) {
-        this.seen = seen;
-        this.draw();
-      }
-    } finally {
+    const seen = await this.preview(patternsOf(asked));
+    if (asked === this.pick.value && !this.isOver) {
       this.pick.busy = false;
+      this.seen = seen;
+      this.draw();
     }
   }
 
