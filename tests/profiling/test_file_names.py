@@ -10,7 +10,7 @@ from eagleray.features.profiling.manifest import Entry, entry_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.profiling.reports import content, described
+from tests.profiling.reports import described
 
 PLAIN = re.compile(r"[A-Za-z0-9_+=@-][A-Za-z0-9._+=@-]{0,199}")
 
@@ -82,4 +82,3 @@ def test_hostile_words_of_a_description_are_one_line() -> None:
     assert isinstance(entry, Entry)
     assert entry.name.isprintable() and len(entry.name) <= 300 and entry.pid == 0
     assert entry.options == ("", "1", "o ")
-    assert len(content(1, 9)) == 9

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(
-        prog="eagleray", description="Stand at the breakpoints of paused Ray workers."
+        prog="eagleray", description="Debug and profile distributed training on Ray."
     )
     top.add_argument("--version", action="version", version=f"eagleray {__version__}")
     top.add_argument("--verbose", action="store_true", help="say what is done, on standard error")

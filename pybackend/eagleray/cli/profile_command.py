@@ -20,11 +20,12 @@ async def profile(parts: Parts, asked: argparse.Namespace) -> int:
         if asked.seconds:
             check_seconds(asked.seconds)
         count = await parts.profiling.record(asked.record, [], asked.seconds)
-        _say(f"{count} workers were asked to record; --stop or --seconds ends it.")
+        ends = f"it ends after {asked.seconds:g} s" if asked.seconds else "--stop ends it"
+        _say(f"{_asked(count)} to record; {ends}.")
         return 0
     if asked.stop:
         count = await parts.profiling.stop(asked.stop, [])
-        _say(f"{count} workers were asked to end their recording.")
+        _say(f"{_asked(count)} to end the recording.")
         return 0
     if asked.gather:
         return await _gather(parts, asked.gather)
@@ -100,6 +101,10 @@ def preview_lines(seen: list[SeenClass], patterns: tuple[str, ...]) -> list[str]
                 "one that fits by it is recorded."
             )
     return lines
+
+
+def _asked(workers: int) -> str:
+    return "1 worker was asked" if workers == 1 else f"{workers} workers were asked"
 
 
 def _say(text: str) -> None:

@@ -41,23 +41,21 @@ class Session:
         self._nsys = nsys
         self._profile = profile
 
-    def begin(self, path: str, in_ranges: bool) -> Recording:
+    def begin(self, path: str, in_ranges: bool) -> None:
         """Raises Refused."""
         words = nsys_words.to_record(
             self._profile, self.name, path.removesuffix(".nsys-rep"), in_ranges
         )
         self._nsys.call(words, START_S)
         self.recording = Recording(path, words, in_ranges)
-        return self.recording
 
-    def end(self) -> Recording | None:
-        """The recording that was going on, None if there was none; raises Refused, and then it still is."""
+    def end(self) -> None:
+        """Of the recording that is going on, if there is one; raises Refused, and then it still is."""
         recording = self.recording
         if recording is not None:
             said = self._nsys.call(["stop", f"--session={self.name}"], STOP_S)
             recording.generated = next(iter(generated(said)), "")
             self.recording = None
-        return recording
 
     def processes(self) -> list[int]:
         """Those of nsys that hold what was recorded, also when the worker has ended."""
