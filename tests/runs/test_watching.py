@@ -14,6 +14,7 @@ from eagleray.clients.ray_values import WorkerRow
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.gates import GateAt
 from eagleray.features.runs.home_cluster import Home
+from eagleray.features.runs.nsight_refusal import Refusal, refusal
 from eagleray.features.runs.of_adapter import Seen
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Record, Records
@@ -169,3 +170,41 @@ async def test_why_nothing_stopped(
     said = one.note(Ending(0))
     assert note in said
     assert bool(note) == bool(said)
+
+
+BY_NSIGHT = [
+    ("nsight-bad-option", "on node 192.0.2.2", "Illegal --osrt-threshold argument: 0. Mend"),
+    ("nsight-missing", "on node 192.0.2.2", "there is no nsys on Ray's path there. Mend"),
+    ("nsight-unknown", "on node 192.0.2.2", "Unsupported nsight config: weird. Mend"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "where", "why"), BY_NSIGHT)
+async def test_what_rays_own_nsys_says_is_said_in_words(
+    record: Record, recorded: str, where: str, why: str
+) -> None:
+    """As Ray 2.60 prints it: behind a page of tracebacks, as Python writes bytes, with help behind it."""
+    said = (Path(__file__).parent / "recorded" / f"{recorded}.txt").read_bytes()
+    record.output.write_bytes(b"step 1\n" * 100_000 + said)
+    one = watching(record, FakeTable(), FakeAdapter(known=True))
+    note = one.note(Ending(1))
+    assert where in note and f": {why}" in note and "\\n" not in note and "usage" not in note
+    assert "nsys" not in one.note(Ending(0))
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        (b"an error of the program's own about nsight profile", None),
+        (b"b'cut off \\nusage: nsys", "cut off"),
+        (b"b''", "nsys does not say why"),
+        (b"b'\\x1b[1mred\\xff'", " [1mred\ufffd".strip()),
+        (b"not installed \xff\x1b[1m here", "not installed \ufffd [1m here"),
+    ],
+)
+def test_what_else_may_stand_there(tmp_path: Path, printed: bytes, why: str | None) -> None:
+    output = tmp_path / "output.log"
+    assert refusal(output) is None
+    mark = b"nsight profile failed to run with the following error message:\n "
+    output.write_bytes((b"" if why is None else mark) + printed)
+    assert refusal(output) == (None if why is None else Refusal("", why))

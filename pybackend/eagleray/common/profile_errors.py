@@ -58,11 +58,11 @@ def database_left_out(report: str, why: str) -> EaglerayError:
     )
 
 
-def report_unreachable(name: str, node: str) -> EaglerayError:
+def report_unreachable(name: str, place: str, why: str) -> EaglerayError:
     return EaglerayError(
         "report-unreachable",
-        f"{printable(name, 200)} cannot be had from {printable(node, 100)}: its node has gone.",
-        "What other nodes have is gathered all the same.",
+        f"{printable(name, 200)} cannot be had from {printable(place, 300)}: {printable(why)}.",
+        "What lies elsewhere is gathered all the same; `eagleray profile --gather RUN` tries it again.",
     )
 
 
@@ -87,4 +87,14 @@ def not_gathered(why: str) -> EaglerayError:
         "not-gathered",
         f"The reports were not gathered: {printable(why, 400)}",
         "`eagleray profile --gather RUN` goes on where it stopped.",
+    )
+
+
+def nsight_refused(node: str, why: str) -> str:
+    """Of a run that has failed: its framework, or the program itself, has asked Ray for nsys."""
+    where = f" on node {printable(node, 60)}" if node else ""
+    return (
+        f"Ray could not start a worker under nsys{where}, for which the program asks by `nsight` in a "
+        f"runtime_env: {printable(why, 300)}. Mend that in the options of the framework, or leave it out:"
+        " Profile Workers needs no `nsight`."
     )

@@ -10,6 +10,7 @@ from typing import Protocol
 from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.profile_errors import nsight_refused
 from eagleray.common.run_errors import (
     ended_before_stopping,
     found_no_cluster,
@@ -18,6 +19,7 @@ from eagleray.common.run_errors import (
 from eagleray.common.waiting import is_set_within
 from eagleray.features.runs.gates import GateAt, in_folder, in_table
 from eagleray.features.runs.home_cluster import Home, HomeCluster
+from eagleray.features.runs.nsight_refusal import refusal
 from eagleray.features.runs.of_adapter import Seen
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record
@@ -125,7 +127,9 @@ class Watching:
         )
 
     def note(self, ending: Ending) -> str:
-        """Why nothing stopped in a run that was to stop somewhere."""
+        """Why Ray's own nsys made it fail, or why nothing stopped in a run that was to stop somewhere."""
+        if ending.code and (refused := refusal(self._record.output)):
+            return nsight_refused(refused.node, refused.why)
         if self._stopped_once or not self._plan.breakpoints:
             return ""
         if self._cluster.found is None and not self._seen.workers:
