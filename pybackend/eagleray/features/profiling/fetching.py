@@ -130,7 +130,8 @@ async def _next(pieces: AsyncIterator[bytes], entry: Entry) -> bytes | None:
     except StopAsyncIteration:
         return None
     except asyncio.TimeoutError as error:
-        raise report_unreachable(entry.source, entry.host or entry.node) from error
+        silent = f"nothing came for {IDLE_S:g} s"
+        raise report_unreachable(entry.source, entry.host or entry.node, silent) from error
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -62,7 +62,7 @@ class Folder:
             while piece := await asyncio.to_thread(os.read, fd, _PIECE):
                 yield piece
         except OSError as error:
-            raise report_unreachable(name, str(error.strerror)) from error
+            raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         finally:
             os.close(fd)
 
@@ -92,10 +92,10 @@ class Folder:
         try:
             fd = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
-            raise report_unreachable(name, str(error.strerror)) from error
+            raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise report_unreachable(name, "it is no file")
+            raise report_unreachable(name, self.name, "it is no file")
         return fd
 
 
