@@ -11,6 +11,7 @@ from eagleray.adapter.protocol import Ran
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
 from eagleray.clients.slurm import Slurm
+from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.choices import choices, sentence
 from eagleray.features.clusters.jobs import Jobs
@@ -82,6 +83,34 @@ async def test_a_host_that_fails_later_stays(world: Around) -> None:
         await world.jobs.add_host("login")
     ((seen,),) = (world.jobs.hosts(),)
     assert (seen.host, seen.state, seen.error) == ("login", "failing", DOWN)
+
+
+async def test_a_host_that_fails_hides_no_other(
+    world: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.site.jobs, asked = [FakeJob("13")], Slurm.jobs
+
+    async def some(self: Slurm, host: str) -> list[SlurmJob]:
+        if host == "down":
+            raise DOWN
+        return await asked(self, host)
+
+    monkeypatch.setattr(Slurm, "jobs", some)
+    seen, down = await world.jobs.look_once(["login", "down"]), world.jobs.host("down")
+    assert [one.address for one in seen] == ["ssh://login/slurm://13"]
+    assert down is not None and down.error is DOWN
+
+
+async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
+    world: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def faulty(self: Slurm, host: str) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Slurm, "jobs", faulty)
+    await world.jobs._logged_look("login")
+    seen = world.jobs.host("login")
+    assert seen is not None and (seen.state, seen.failures) == ("failing", 1)
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "$(id)", ""])

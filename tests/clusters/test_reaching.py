@@ -224,6 +224,21 @@ async def test_a_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Pa
     assert JOB not in (tmp_path / "clusters.json").read_text()
 
 
+async def test_a_job_that_began_after_its_host_was_asked_is_not_taken_for_one_that_is_over(
+    world: World,
+) -> None:
+    """Its Ray asks for a token that nobody has given yet, so that nothing else is known of it."""
+    jobs, world.around.site.jobs = world.around.site.jobs, []
+    await world.handlers.look_at(wire.HostRef("login"), say)
+    world.around.site.jobs = jobs
+    assert world.relay.fake is not None
+    world.relay.fake.token = "nobody-knows"
+    added = await world.handlers.add(wire.AddCluster(JOB), say)
+    assert added.session == ""
+    await world.clusters.discover()
+    assert [one.id for one in (await world.handlers.list()).clusters] == [JOB]
+
+
 async def test_a_link_that_comes_back_is_used_at_once(world: World) -> None:
     await world.clusters.add(JOB)
     world.around.routes.become(LOGIN, "ready")

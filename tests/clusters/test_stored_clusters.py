@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,18 @@ def test_what_is_added_is_there_for_the_next_one(tmp_path: Path) -> None:
     assert StoredClusters(file).addresses() == [A, B]
     StoredClusters(file).remove(A)
     assert StoredClusters(file).addresses() == [B]
-    assert [path.name for path in tmp_path.iterdir()] == ["clusters.json"]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"clusters.json", ".clusters.json.lock"}
+
+
+def test_what_two_windows_add_at_once_is_all_there(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.json"
+    ports = range(8000, 8064)
+    with ThreadPoolExecutor(8) as windows:
+        list(windows.map(lambda port: StoredClusters(file).add(f"http://a:{port}"), ports))
+        assert len(StoredClusters(file).addresses()) == len(ports)
+        list(windows.map(lambda port: StoredClusters(file).remove(f"http://a:{port}"), ports[1:]))
+    assert StoredClusters(file).addresses() == ["http://a:8000"]
 
 
 def test_only_the_person_can_read_it(tmp_path: Path) -> None:
@@ -59,4 +71,5 @@ def test_a_failed_write_leaves_the_old_file(
     with pytest.raises(OSError, match="disk full"):
         stored.add(B)
     assert stored.addresses() == [A]
-    assert [path.name for path in tmp_path.iterdir()] == ["clusters.json"]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"clusters.json", ".clusters.json.lock"}

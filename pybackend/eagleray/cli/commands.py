@@ -74,7 +74,13 @@ async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
         printing.print_json([printing.job(one, parts.jobs) for one in seen])
     else:
         printing.print_jobs(seen, parts.jobs)
-    return 0
+    failing = [one for host in hosts if (one := parts.jobs.host(host)) and one.error]
+    for one in failing:
+        assert one.error is not None
+        say(
+            f"{one.host or 'this machine'}: {one.error.message} {printing.step_now(one.error.next_step)}"
+        )
+    return 1 if failing else 0
 
 
 async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:

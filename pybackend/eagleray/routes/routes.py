@@ -129,7 +129,11 @@ class Routes:
         if not confirmed:
             _keep(self._tasks, carrying)
             return reader, writer
-        await carrying
+        try:
+            await carrying
+        except BaseException:
+            writer.close()
+            raise
         problem = reader.exception()
         if problem is not None:
             writer.close()

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from eagleray.clients.slurm import NodeAnswer, Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
 from eagleray.common.retry import Backoff
 from eagleray.features.clusters.heads import is_within
@@ -109,13 +109,12 @@ class Jobs:
         return [host for host in self._wanted() if not host or host in self._stored.hosts()]
 
     async def look_once(self, hosts: Iterable[str]) -> list[SeenJob]:
-        """Asks these hosts, also ones that were not added; raises what went wrong with one."""
+        """Asks these hosts, also ones that were not added; raises what went wrong if none of them answers."""
         self._named.update(hosts)
         await asyncio.gather(*(self.look(host) for host in self._named))
-        for host in self._named:
-            seen = self._hosts.get(host)
-            if seen is not None and seen.error is not None:
-                raise seen.error
+        errors = [seen.error for host in self._named if (seen := self._hosts.get(host))]
+        if error := next((one for one in errors if None not in errors), None):
+            raise error
         return [seen for seen in self.all() if seen.host in self._named]
 
     async def look_at_clusters(self) -> None:
@@ -152,9 +151,12 @@ class Jobs:
     async def _logged_look(self, host: str) -> None:
         try:
             await self.look(host)
-        except Exception:
-            # A fault of one look must not end all looking.
+        except Exception as error:
+            # A fault of one look must not end all looking, nor be looked for without a pause.
             log.exception("looking for jobs on %s failed", host or "this machine")
+            failures = self._hosts.get(host, SeenHost(host)).failures + 1
+            now = self._clock.now()
+            self._set_host(SeenHost(host, "failing", internal(repr(error)), failures, now))
 
     def all(self) -> list[SeenJob]:
         """Jobs that are not over, running ones first, as they were seen last; asks nobody."""

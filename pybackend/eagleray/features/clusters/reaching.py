@@ -133,6 +133,10 @@ class Reaching:
 
     async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None:
         await self._ways.prepare(cluster, say, wait=wait)
+        where = place(cluster)
+        if where.job and self._jobs.host(where.ssh) and not self._jobs.job(where.ssh, where.job):
+            # The host was asked before the job was there, which would be taken for one that is over.
+            await self._jobs.look(where.ssh)
 
     async def forget(self, cluster: str) -> None:
         """The cluster was removed: routes that only it needed are left."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -24,7 +25,7 @@ from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
 from eagleray.features.runs.seen import outdated, seen
 from eagleray.features.runs.starters.local import STEPS, send
-from eagleray.features.runs.state import RunState
+from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.words import confirm_text
 
 LOOK_S = 0.5
@@ -100,7 +101,7 @@ class Runs:
         elif state.host not in ("", host_name()):
             raise runs_elsewhere(record.id, state.host)
         else:
-            await _stop_unkept(record, state)
+            await _stop_unkept(record)
         self.changed()
 
     async def adopt(self, record: Record) -> None:
@@ -166,8 +167,21 @@ class Runs:
             await asyncio.sleep(LOOK_S)
 
 
-async def _stop_unkept(record: Record, state: RunState) -> None:
-    program = state.program
+async def _stop_unkept(record: Record) -> None:
+    """Ends the program from here; whoever comes second leaves it to the first, since two Ctrl-C are another word."""
+    lock = record.lock()
+    if lock is None:
+        return
+    try:
+        state = record.state()
+        if not state.is_over:
+            await _end(state.program)
+            record.write_state(evolve(state, phase="stopped", ended=time.time()))
+    finally:
+        os.close(lock)
+
+
+async def _end(program: Process | None) -> None:
     for number, limit_s in STEPS if program else ():
         assert program is not None
         if not lives(program.pid, program.born):
@@ -177,4 +191,3 @@ async def _stop_unkept(record: Record, state: RunState) -> None:
             if not lives(program.pid, program.born):
                 break
             await asyncio.sleep(_STEP_S)
-    record.write_state(evolve(state, phase="stopped", ended=time.time()))
