@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from eagleray.adapter.protocol import Ran
 from eagleray.common.errors import command_slow
+from eagleray.routes.commands import end
 
 # More than any answer that is asked for; the rest is thrown away.
 MOST = 8 * 2**20
@@ -79,11 +79,7 @@ async def _run_here(
     except asyncio.TimeoutError as error:
         raise command_slow(argv[0], limit_s) from error
     finally:
-        if process.returncode is None:
-            # Its children too, which would keep its pipes open.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        await end(process)
     return Ran(process.returncode or 0, out, err)
 
 

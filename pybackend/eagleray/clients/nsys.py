@@ -7,10 +7,8 @@ also when it has written none.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
-import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +17,7 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.report_errors import export_failed, export_slow
+from eagleray.routes.commands import end
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
@@ -138,11 +137,8 @@ async def _run(
     try:
         said = await asyncio.wait_for(_followed(process, percent), limit_s)
     finally:
-        if process.returncode is None:
-            # Its helpers too, which would write on.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        # Its helpers too, which would write on.
+        await end(process)
     return process.returncode or 0, said
 
 

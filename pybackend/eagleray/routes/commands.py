@@ -7,11 +7,14 @@ import contextlib
 import os
 import signal
 from dataclasses import dataclass
+from typing import Any, cast
 
 from eagleray.common.errors import command_missing, command_slow
 
 # What is beyond of each stream is dropped; `squeue` of a large site as JSON has a few megabytes.
 LARGEST = 8 * 2**20
+# A process that was killed is gone at once, unless the kernel holds it.
+GONE_S = 2.0
 _AT_ONCE = 2**18
 
 
@@ -45,11 +48,19 @@ async def run(argv: list[str], stdin: bytes, limit_s: float) -> Ended:
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """Kills it with its group, if it still runs, and waits for it."""
+    """Kills it with its group, if it still runs, and waits for it.
+
+    For asyncio it runs as long as somebody has its output open, such as a daemon that it has left: for that nobody
+    waits long.
+    """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        try:
+            await asyncio.wait_for(process.wait(), GONE_S)
+        except asyncio.TimeoutError:
+            # Our ends of its pipes, to which asyncio has no other way.
+            cast(Any, process)._transport.close()
 
 
 async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> Ended:

@@ -1,0 +1,46 @@
+"""Commands that do not end, and what they leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from eagleray.clients.commands import Commands
+from eagleray.common.errors import EaglerayError
+from eagleray.routes import commands
+
+# It leaves a process of another session, with its output, and waits itself.
+DAEMON = 'setsid sleep 1000 & echo $! > "$1"; exec sleep 1000'
+
+# Enough for a busy machine to start both.
+LIMIT_S = 2.0
+
+
+async def nobody(*_: object) -> None:
+    raise AssertionError
+
+
+async def by_route(argv: list[str]) -> object:
+    return await commands.run(argv, b"", LIMIT_S)
+
+
+async def here(argv: list[str]) -> object:
+    return await Commands(nobody, dict(os.environ)).run("", argv, "", LIMIT_S)
+
+
+@pytest.mark.parametrize("run", [by_route, here])
+async def test_what_a_command_leaves_with_its_output_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[[list[str]], Awaitable[object]]
+) -> None:
+    monkeypatch.setattr(commands, "GONE_S", 0.1)
+    left = tmp_path / "left"
+    try:
+        with pytest.raises(EaglerayError) as raised:
+            await asyncio.wait_for(run(["sh", "-c", DAEMON, "sh", str(left)]), 60)
+        assert raised.value.code == "command-slow"
+    finally:
+        os.kill(int(left.read_text()), signal.SIGKILL)
