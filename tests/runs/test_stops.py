@@ -45,9 +45,9 @@ def test_an_actor_stops_is_listed_and_goes_on(home: Path, tmp_path: Path) -> Non
     try:
         held = command.wait_row("Policy", state="held")
         assert held["location"]["line"] == line
-        shown = row(terminal.run_id())
-        assert shown["state"] == "stopped_at"
-        assert [one["state"] for one in shown["lines"]] == ["verified"]
+        # The worker is held a moment before its run says so.
+        wait_for("the stop", lambda: row(terminal.run_id())["state"] == "stopped_at")
+        assert [one["state"] for one in row(terminal.run_id())["lines"]] == ["verified"]
         with command.editor(held["worker_id"]) as (client, _):
             assert stand(client)["line"] == line
         assert command.run("continue", held["worker_id"]).returncode == 0

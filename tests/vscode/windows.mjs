@@ -16,7 +16,7 @@ import { until } from "./harness/until.mjs";
 import { Window } from "./harness/window.mjs";
 
 /** How long a worker of this story may be held before one is reminded of it. */
-const REMIND_S = "60";
+const REMIND_S = "30";
 
 await browserRun("windows", story, {
   linked: true,
