@@ -75,6 +75,10 @@ export class SidecarProcess {
     ending.addEventListener("abort", kill, { once: true });
     try {
       await Promise.race([answer, this.failed]);
+      // The language client takes a connection that closes while it starts for one that has started.
+      if (this.child.stdout?.readable !== true) {
+        await this.failed;
+      }
     } catch (error) {
       await this.end();
       const said = `${String(error)} ${this.last.join("\n")}`.trim();

@@ -32,7 +32,7 @@ export async function openChannel(
   ending: AbortSignal,
 ): Promise<Channel> {
   const sidecar = new SidecarProcess(launch, log);
-  const client = new LanguageClient(
+  const client = new QuietClient(
     "eagleray",
     "Eagleray",
     () => sidecar.streams(),
@@ -44,6 +44,13 @@ export async function openChannel(
   }
   await sidecar.answering(client.start(), HANDSHAKE_LIMIT_MS, ending);
   return channel;
+}
+
+/** What goes wrong is told by us, once and with what to do: its own messages stay in the log. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
 }
 
 function clientOptions(

@@ -35,7 +35,8 @@ const OF_SIDECAR: Readonly<Record<Exclude<SidecarState, "ready">, Status>> = {
   },
   failed: {
     text: "$(warning) Eagleray",
-    tooltip: "Eagleray’s sidecar ended; it is started again by itself. Click for the log",
+    tooltip:
+      "Eagleray’s sidecar ended or did not start; it is tried again by itself. Click for the log",
     severity: "error",
     click: "logs",
   },

@@ -1,5 +1,6 @@
 // The sidecar's process until its first answer: real processes, one of which says nothing.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
@@ -66,6 +67,17 @@ test("one that ends before it answers says why", async () => {
   const error = await refused(child, LONG_MS, new AbortController().signal);
   assert.equal(error.code, "sidecar-not-started");
   assert.match(error.detail, /exit status 3/);
+});
+
+test("the end of its output is no answer", async () => {
+  const { child } = started("exec >&-; exec sleep 600");
+  const { reader } = await child.streams();
+  const ended = once(reader.resume(), "end");
+  const ending = new AbortController();
+  const error = child.answering(ended, LONG_MS, ending.signal);
+  await ended;
+  ending.abort();
+  await assert.rejects(error, { code: "sidecar-not-started" });
 });
 
 test("one that answers is left alone, until it is told to end", async () => {
