@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.profiling.reading import slices, summary
+from eagleray.features.profiling.reading import range_times, slices, summary
 from eagleray.features.profiling.reading.busy import STEPS
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.summary import Summary
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.profiling import brute_force
 from tests.profiling.databases import (
+    PID,
     START_END,
     Call,
     Copy,
@@ -163,6 +164,25 @@ def test_rows_with_holes_between_their_numbers_are_all_read(tmp_path: Path) -> N
     assert (gpu.kernels, gpu.busy) == (40, 40 * 8)
     assert [rows(seen, name)[0]["count"] for name in ("kernels", "nvtx", "osrt")] == [40] * 3
     assert max(gap["duration"] for gap in rows(seen, "gaps")) == 12
+
+
+def test_of_names_without_number_the_longest_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_times, "MOST_NAMES", 50)
+    monkeypatch.setattr(range_times, "MOST_ROWS", 5)
+    every = [Range(0, 10 + n, f"step {n}", domain=n % 2) for n in range(200)]
+    every += [Range(n, n + 40 + n, "forward", registered=True, tid=9) for n in range(21)]
+    every += [Range(500, None, "step 199", domain=1), Range(501, None, "step 7")]
+    seen = read(Recording(ranges=every, domains={1: "model"}))
+    found = {row["range"]: (row["count"], row["p50"]) for row in rows(seen, "nvtx")}
+    assert found == {
+        "forward": (21, 50),
+        "model:step 199": (2, (209 + 1) // 2),
+        **{f"{'model:' * (n % 2)}step {n}": (1, 10 + n) for n in (198, 197, 196)},
+    }
+    (table,) = [table for table in seen.tables if table.name == "nvtx"]
+    assert table.total == 202
+    assert table.note.endswith("Only the first 5 of 202 rows are kept.")
+    assert {row["tid"]: row["ranges"] for row in rows(seen, "threads")} == {PID: 202, 9: 21}
 
 
 def test_calls_by_name_and_by_thread() -> None:

@@ -20,6 +20,7 @@ from eagleray.common.report_errors import (
     no_report,
     nsys_missing,
     nsys_older,
+    nsys_unusable,
 )
 from eagleray.features.profiling.reading import notes, summary
 from eagleray.features.profiling.reading.database import opened
@@ -115,6 +116,8 @@ class Reports:
         if is_made:
             return database
         tool = nsys.find()
+        if tool is None and (named := nsys.named()):
+            raise nsys_unusable(named, str(report))
         if tool is None:
             raise nsys_missing(str(report), version)
 

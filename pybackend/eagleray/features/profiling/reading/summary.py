@@ -7,7 +7,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.features.profiling.reading import calls, gpu, kernels, ranges, recording
+from eagleray.features.profiling.reading import (
+    calls,
+    gpu,
+    kernels,
+    range_times,
+    ranges,
+    recording,
+)
 from eagleray.features.profiling.reading.busy import END, Gap
 from eagleray.features.profiling.reading.database import Database, opened
 from eagleray.features.profiling.reading.device import Gpu
@@ -24,7 +31,7 @@ Say = Callable[[str, int], None]
 _NEEDED = {
     gpu.KERNELS: ("start", "end", "deviceId"),
     kernels.COPIES: ("start", "end", "bytes", "copyKind"),
-    ranges.EVENTS: ("start", "end", "eventType"),
+    range_times.EVENTS: ("start", "end", "eventType"),
     calls.OSRT: ("start", "end", "nameId"),
     calls.CUDA: ("start", "end", "nameId"),
 }
@@ -61,13 +68,13 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
     copied = kernels.copies_begun(slices)
     cuda_calls = calls.begun(slices, calls.CUDA)
     osrt_calls = calls.begun(slices, calls.OSRT)
-    events = ranges.begun(slices)
+    events = range_times.begun(slices)
     seen_kernels = kernels.read(database, kernel_sums)
     gpus = gpu.read(slices, seen_kernels.span, seen_kernels.nccl)
     if not gpus.is_clean:
         seen_kernels = kernels.read(database, kernels.begun(slices, checked=True))
     say("Reading the NVTX ranges", 50)
-    nvtx, naming = ranges.read(database, events)
+    nvtx, naming = ranges.read(slices, events)
     gaps = _gaps(database, naming, gpus)
     say("Reading the calls", 80)
     copies = kernels.copies(database, *copied)

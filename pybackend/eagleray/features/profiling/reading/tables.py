@@ -113,13 +113,15 @@ class Table:
         return evolve(self, rows=self.rows[: max(0, count)])
 
 
-def made(name: Name, rows: Sequence[tuple[Cell, ...]], note: str = "") -> Table:
-    """A table in its usual order; of very many rows only the first are kept, and it says so."""
-    every = Table(name, tuple(rows), len(rows), note).ordered("", descending=True)
-    if len(rows) <= MOST_ROWS:
+def made(name: Name, rows: Sequence[tuple[Cell, ...]], note: str = "", there_are: int = 0) -> Table:
+    """A table in its usual order; of very many rows, or where `there_are` more, only the first are kept, and it says so."""
+    total = max(there_are, len(rows))
+    every = Table(name, tuple(rows), total, note).ordered("", descending=True)
+    if total == len(rows) <= MOST_ROWS:
         return every
-    kept = f"Only the first {MOST_ROWS} of {len(rows)} rows are kept."
-    return evolve(every.first(MOST_ROWS), note=f"{note} {kept}".strip())
+    first = every.first(MOST_ROWS)
+    kept = f"Only the first {len(first.rows)} of {total} rows are kept."
+    return evolve(first, note=f"{note} {kept}".strip())
 
 
 def _rank(cell: Cell) -> tuple[bool, float, str]:
