@@ -37,6 +37,7 @@ def test_what_is_asked_for() -> None:
     plan = asked("--workers", " *policy* , ,*vllm*", "--steps", "3:5", "--ranks", "0,2-3")
     assert (plan.workers, plan.when, plan.steps) == (("*policy*", "*vllm*"), "steps", "3:5")
     assert plan.ranks == (0, 2, 3) and plan.trace == "cuda,nvtx,osrt"
+    assert asked("--workers", "*", "--steps", "3").steps == "3:4"
     assert asked("--workers", "*").when == "always"
     assert asked("--workers", "*", "--on-demand").when == "on-demand"
     seconds = asked("--workers", "*", "--seconds", "2.5", "--option=--sample=none")

@@ -90,7 +90,8 @@ async def test_where_nothing_can_be_written_the_state_folder_is_used(
 async def test_without_nsys_it_says_where_to_export(
     tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EAGLERAY_NSYS", str(tmp_path / "nowhere"))
+    monkeypatch.delenv("EAGLERAY_NSYS", raising=False)
+    monkeypatch.setattr(nsys, "find", lambda: None)
     with pytest.raises(EaglerayError) as error:
         await reports(tmp_path).read(str(report))
     assert error.value.code == "nsys-missing"
@@ -98,6 +99,14 @@ async def test_without_nsys_it_says_where_to_export(
     assert "`nsys export --type sqlite` on it where nsys is" in error.value.next_step
     recorded_by(report, "2031.1.2")
     with pytest.raises(EaglerayError, match=r"only version 2031\.1\.2 of it or a newer"):
+        await reports(tmp_path).read(str(report))
+
+
+async def test_a_named_nsys_that_is_none_is_said_to_be_that(
+    tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_NSYS", "/nowhere/nsys")
+    with pytest.raises(EaglerayError, match=r"/nowhere/nsys, which is named .* is no program"):
         await reports(tmp_path).read(str(report))
 
 

@@ -34,7 +34,7 @@ def add_profile(profile: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         default=None,
-        help="where the program calls cudaProfilerApi; a framework that knows steps is told these",
+        help="where the program calls cudaProfilerApi; a framework that knows steps is told these (3:5 is 3 and 4)",
     )
     when.add_argument(
         "--seconds",
@@ -43,7 +43,11 @@ def add_profile(profile: argparse.ArgumentParser) -> None:
         default=0.0,
         help="so long from each worker's start; with --record, from now",
     )
-    when.add_argument("--on-demand", action="store_true", help="only when --record says so")
+    when.add_argument(
+        "--on-demand",
+        action="store_true",
+        help="only when --record says so (default: each worker from start to end)",
+    )
     profile.add_argument(
         "--trace", metavar="LIST", default="cuda,nvtx,osrt", help="as nsys has it (cuda,nvtx,osrt)"
     )
@@ -56,9 +60,17 @@ def add_profile(profile: argparse.ArgumentParser) -> None:
         default=[],
         help="another option of `nsys profile`",
     )
-    profile.add_argument("--nsys", metavar="PATH", default="", help="the program on the nodes")
     profile.add_argument(
-        "--output", metavar="DIR", default="", help="a folder for the run's (eagleray-profiles)"
+        "--nsys",
+        metavar="PATH",
+        default="",
+        help="the program on the nodes (default: looked for on each)",
+    )
+    profile.add_argument(
+        "--output",
+        metavar="DIR",
+        default="",
+        help="where each run gets a folder for its reports (eagleray-profiles)",
     )
     run_arguments.add_common(profile)
     for action, text in (

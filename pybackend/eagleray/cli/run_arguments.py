@@ -70,7 +70,7 @@ def add_common(run: argparse.ArgumentParser) -> None:
         action="append",
         type=_variable,
         default=[],
-        help="a variable",
+        help="a variable of the program",
     )
     run.add_argument("--dry-run", action="store_true", help="say what would be started, only")
     run.add_argument("--detach", action="store_true", help="print the id and leave it running")

@@ -83,14 +83,19 @@ def find(environ: Mapping[str, str] | None = None, root: Path = Path("/")) -> Ns
     3. Where CUDA and Nsight Systems install it, the newest first.
     """
     environ = os.environ if environ is None else environ
-    if named := environ.get("EAGLERAY_NSYS"):
-        return Nsys(named) if _can_run(Path(named)) else None
+    if said := named(environ):
+        return Nsys(said) if _can_run(Path(said)) else None
     folders = [Path(one) for one in environ.get("PATH", "").split(os.pathsep)]
     places = [folder / "nsys" for folder in folders if folder.is_absolute()]
     places.append(root / "usr/local/cuda/bin/nsys")
     installed = (root / "opt/nvidia/nsight-systems").glob("*/bin/nsys")
     places += sorted(installed, key=lambda path: _numbers(path.parts[-3]), reverse=True)
     return next((Nsys(str(place)) for place in places if _can_run(place)), None)
+
+
+def named(environ: Mapping[str, str] = os.environ) -> str:
+    """The program that a person has named, which need not be there; "" for none."""
+    return environ.get("EAGLERAY_NSYS", "")
 
 
 async def version_here() -> str:

@@ -48,6 +48,16 @@ def nsys_missing(path: str, version: str = "") -> EaglerayError:
     )
 
 
+def nsys_unusable(named: str, path: str) -> EaglerayError:
+    return EaglerayError(
+        "nsys-unusable",
+        f"{printable(named)}, which is named as the nsys that reads reports, is no program: {printable(path)}"
+        " is not read.",
+        "Mend or empty the setting eagleray.profiling.nsys (for the command EAGLERAY_NSYS), or run"
+        " `nsys export --type sqlite` on the report where nsys is and open the .sqlite.",
+    )
+
+
 def nsys_older(path: str, version: str, here: str, said: str) -> EaglerayError:
     return EaglerayError(
         "nsys-older",

@@ -11,6 +11,7 @@ from attrs import evolve
 from eagleray.common.profile_errors import bad_profile
 from eagleray.features.runs.plan import ProfilePlan
 
+_STEP = re.compile(r"\d{1,9}")
 _STEPS = re.compile(r"\d{1,9}:\d{1,9}")
 _TRACE = re.compile(r"[a-z0-9-]+(,[a-z0-9-]+)*")
 _OPTION = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -31,8 +32,7 @@ def checked(profile: ProfilePlan) -> ProfilePlan:
         raise bad_profile(
             "no worker is named", "Say which workers, such as `*policy*`; `*` is all."
         )
-    if profile.when == "steps":
-        _check_steps(profile.steps)
+    steps = _range_of(profile.steps) if profile.when == "steps" else profile.steps
     if profile.when == "seconds":
         check_seconds(profile.seconds)
     if not _TRACE.fullmatch(profile.trace):
@@ -41,7 +41,7 @@ def checked(profile: ProfilePlan) -> ProfilePlan:
         if name in _OURS or not _OPTION.fullmatch(name) or "\0" in value:
             raise bad_profile(f"nsys is not given the option {name!r}", "Leave it out.")
     output = str(Path(profile.output).expanduser().absolute()) if profile.output else ""
-    return evolve(profile, workers=workers, output=output)
+    return evolve(profile, workers=workers, steps=steps, output=output)
 
 
 def check_seconds(seconds: float) -> None:
@@ -50,7 +50,13 @@ def check_seconds(seconds: float) -> None:
         raise bad_profile("a recording lasts more than 0 s and a day at most", "Say how many.")
 
 
-def _check_steps(steps: str) -> None:
-    first, _, last = steps.partition(":")
-    if steps and not (_STEPS.fullmatch(steps) and int(first) < int(last)):
-        raise bad_profile(f"{steps!r} is no range of steps", "Write FIRST:END, such as `3:5`.")
+def _range_of(steps: str) -> str:
+    """FIRST:END, of one step alone too; "" for none."""
+    if _STEP.fullmatch(steps):
+        return f"{steps}:{int(steps) + 1}"
+    first, _, end = steps.partition(":")
+    if steps and not (_STEPS.fullmatch(steps) and int(first) < int(end)):
+        raise bad_profile(
+            f"{steps!r} is no range of steps", "Write FIRST:END, such as `3:5` for steps 3 and 4."
+        )
+    return steps

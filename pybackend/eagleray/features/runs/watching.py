@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 class RunsOfAdapter(Protocol):
-    """What the adapter is asked, see `AdapterRuns`."""
+    """What the adapter is asked, see `OfAdapter`."""
 
     async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None: ...
 
