@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = top.parse_args(ours)
     asked.program = program
     if wrong := _wrong(asked):
-        top.error(wrong)
+        asked.refuse(wrong)
     # Imported late: `--help` and a wrong command line are answered at once.
     from eagleray.cli.commands import run
     from eagleray.cli.printing import step_now
@@ -139,6 +139,8 @@ def _command(
     json: bool = True,
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
+    # With the usage of the command itself.
+    command.set_defaults(refuse=command.error)
     if cluster:
         command.add_argument("--cluster", metavar="URL", help=CLUSTER_HELP)
     if json:
@@ -155,11 +157,11 @@ def _wrong(asked: argparse.Namespace) -> str:
     if asked.command == "report":
         return report_arguments.wrong(asked)
     if "workers" in asked and bool(asked.workers) == asked.all:
-        return f"{asked.command}: name workers, or say --all"
+        return "name workers, or say --all"
     if asked.command == "logs" and asked.follow and asked.json:
-        return "logs: --follow cannot be had as JSON"
+        return "--follow cannot be had as JSON"
     if asked.command == "pdb" and asked.json and (asked.session or asked.at):
-        return "pdb: only the list can be had as JSON"
+        return "only the list can be had as JSON"
     return ""
 
 

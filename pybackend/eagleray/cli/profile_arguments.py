@@ -85,11 +85,11 @@ def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about them."""
     actions = [name for name in _ACTIONS if getattr(asked, name)]
     if len(actions) > 1 or (actions and asked.program):
-        return "profile: one of --record, --stop, --gather, or a command behind `--`"
+        return "one of --record, --stop, --gather, or a command behind `--`"
     if not actions and not asked.program:
-        return "profile: write the command behind `--`"
+        return "write the command behind `--`"
     if not actions and not asked.workers:
-        return "profile: say which --workers; '*' is all"
+        return "say which --workers; '*' is all"
     return ""
 
 

@@ -35,7 +35,7 @@ def add_report(report: argparse.ArgumentParser) -> None:
 def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about the arguments."""
     if sum(map(bool, (asked.markdown, asked.csv, asked.json))) > 1:
-        return "report: choose one of --markdown, --csv and --json"
+        return "choose one of --markdown, --csv and --json"
     return _wrong_column(asked.sort) if asked.sort else ""
 
 
@@ -46,7 +46,7 @@ def _wrong_column(name: str) -> str:
     known = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
     if name in known:
         return ""
-    return f"report: no table has a column {name}; there are {', '.join(known)}"
+    return f"no table has a column {name}; there are {', '.join(known)}"
 
 
 def _count(text: str) -> int:

@@ -86,11 +86,11 @@ def add_runs(runs: argparse.ArgumentParser) -> None:
 def wrong(asked: argparse.Namespace) -> str:
     """What argparse cannot say about them."""
     if asked.command == "run" and not asked.program:
-        return "run: write the command behind `--`"
+        return "write the command behind `--`"
     if asked.command in ("run", "profile") and asked.answers and not asked.preset:
-        return f"{asked.command}: --set needs --preset"
+        return "--set needs --preset"
     if asked.command == "runs" and (asked.action == "list") == bool(asked.id):
-        return "runs: follow, stop, restart and forget take the id of a run, list takes none"
+        return "follow, stop, restart and forget take the id of a run, list takes none"
     return ""
 
 
