@@ -5,13 +5,15 @@ import type { Column } from "./messages";
 export type Kind = Column["kind"];
 export type Cell = string | number | null;
 
-const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+/** As nsys and the command `eagleray report` write them. */
+const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 const TIMES = ["ns", "µs", "ms", "s"];
+const STEP = 1000;
 const BARE_UNITS: Partial<Record<Kind, string>> = { ns: "ns", bytes: "bytes", rate: "bytes/s" };
 /** What is missing. */
 const NONE = "–";
 
-/** "1.25 ms", "3.00 GiB", "12.5 %", "1 234"; text as it is, and a dash for what is not known. */
+/** "1.25 ms", "3.00 GB", "12.5 %", "1 234"; text as it is, and a dash for what is not known. */
 export function shown(cell: Cell, kind: Kind): string {
   if (cell === null) {
     return NONE;
@@ -37,7 +39,7 @@ export function shown(cell: Cell, kind: Kind): string {
 
 /** A time that was measured in nanoseconds. */
 export function spent(ns: number): string {
-  return inUnits(ns, TIMES, 1000);
+  return inUnits(ns, TIMES);
 }
 
 /** A part of a whole: 0.125 is "12.5 %". */
@@ -62,15 +64,15 @@ export function isNumber(kind: Kind): boolean {
 }
 
 function bytes(size: number): string {
-  return inUnits(size, SIZES, 1024);
+  return inUnits(size, SIZES);
 }
 
-/** In the unit of which there is at least one when the number has been rounded, each `step` times the one before. */
-function inUnits(size: number, units: readonly string[], step: number): string {
+/** In the unit of which there is at least one when the number has been rounded, each a thousand of the one before. */
+function inUnits(size: number, units: readonly string[]): string {
   let left = size;
   let unit = 0;
-  while (Math.abs(rounded(left)) >= step && unit < units.length - 1) {
-    left /= step;
+  while (Math.abs(rounded(left)) >= STEP && unit < units.length - 1) {
+    left /= STEP;
     unit += 1;
   }
   return `${figures(left)} ${units[unit] ?? ""}`;
