@@ -85,20 +85,40 @@ async def test_a_report_comes_while_the_run_goes_on(tmp_path: Path) -> None:
     assert (made.seen.expected, made.seen.phase) == (1, "idle")
 
 
-async def test_finishing_waits_until_what_was_recorded_is_here(tmp_path: Path) -> None:
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Folder]:
+    """Grows with each look into a folder."""
+    found, names = [], Folder.names
+
+    async def counted(folder: Folder) -> list[str]:
+        found.append(folder)
+        return await names(folder)
+
+    monkeypatch.setattr(Folder, "names", counted)
+    return found
+
+
+async def test_finishing_waits_until_what_was_recorded_is_here(
+    tmp_path: Path, looks: list[Folder]
+) -> None:
     there = tmp_path / "there"
     there.mkdir()
     (there / STATUS).write_bytes(status("recording"))
     nsys = Nsys(lambda: (there / STATUS).write_bytes(status("writing")) and None)
     made = reports(there, tmp_path / "here", nsys)
     finishing = asyncio.create_task(made.finish())
+
+    async def is_waited_for() -> bool:
+        before = len(looks)
+        await until(lambda: len(looks) > before + 2 or finishing.done())
+        return not finishing.done()
+
     await until(lambda: made.seen.workers != () and made.seen.workers[0].state == "writing")
     # It grows, as nsys writes it, and is none before its description is there.
     (there / NAME).write_bytes(b"")
-    await asyncio.sleep(0)
-    assert not finishing.done()
+    assert await is_waited_for()
     put(there, NAME, b"one")
-    assert not finishing.done()
+    assert await is_waited_for()
     (there / STATUS).write_bytes(status("armed", reports=[NAME]))
     await finishing
     await made.close()
