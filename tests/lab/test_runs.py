@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.lab.eagleray import Eagleray, eagleray_on
 from tests.lab.site import Site
@@ -14,6 +15,7 @@ SCRIPT = """#!/bin/bash
 printf '<%s>' "$@"
 echo " $GIVEN"
 python3 -c 'import os, json; print(json.loads(os.environ["EAGLERAY_RUN"])["package"] in os.environ["PYTHONPATH"])'
+echo "start ${SLURM_RESTART_COUNT:-0}"
 sleep "$1"
 exit 3
 """
@@ -21,6 +23,12 @@ exit 3
 
 def write_script(site: Site) -> None:
     site.run_as("login", "alice", ["tee", "a script.sub"], stdin=SCRIPT)
+
+
+def output(login: Eagleray, run: str) -> str:
+    """What the run has printed so far."""
+    log = f"{login.home}/runs/{run}/output.log"
+    return login.site.run_as(login.host, "alice", ["cat", log]).stdout
 
 
 def test_from_a_laptop_after_a_yes(site: Site, laptop: Eagleray) -> None:
@@ -37,13 +45,22 @@ def test_from_a_laptop_after_a_yes(site: Site, laptop: Eagleray) -> None:
     assert (run["state"], run["code"], run["kind"]) == ("failed", 3, "sbatch")
 
 
-def test_a_job_is_cancelled_after_a_yes(site: Site) -> None:
+def test_a_job_is_followed_over_a_requeue_and_cancelled_after_a_yes(site: Site) -> None:
     write_script(site)
     with eagleray_on(site, "login") as login:
         started = login.run("run", "--yes", "--detach", "--", "sbatch", "a script.sub", "3000")
         run = started.stdout.strip()
         assert started.returncode == 0, started.stderr
-        wait_for("the job", lambda: login.json("runs")[0]["state"] == "running")
+        wait_for("the job", lambda: "start 0" in output(login, run))
+        job = re.search(r"Submitted batch job (\d+)", output(login, run))
+        assert job is not None
+        for words in (["requeue", job[1]], ["update", f"jobid={job[1]}", "StartTime=now"]):
+            site.run_as("login", "alice", ["scontrol", *words])
+        wait_for("its second start", lambda: "start 1" in output(login, run))
+        first, _, second = output(login, run).partition(
+            "(SLURM has put the job back into its queue)"
+        )
+        assert first.count("start 0") == second.count("<3000>") == second.count("start 1") == 1
         assert "was not cancelled" in login.refusal("runs", "stop", run)
         assert login.json("runs")[0]["state"] == "running"
         assert login.run("runs", "stop", run, "--yes").returncode == 0

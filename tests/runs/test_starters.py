@@ -179,8 +179,8 @@ class FakeSlurm:
             return Ran(0, "", "")
         if self.file is None:
             return Ran(1, "eagleray-piece:", "No such file or directory")
-        at = int(argv[4]) - 1
-        piece = base64.b64encode(self.file[at : at + 3]).decode()
+        at, most = int(argv[4]) - 1, int(argv[6]) - sbatch._PIECE + 3
+        piece = base64.b64encode(self.file[at : at + most]).decode()
         return Ran(0, f"Welcome to login!\neagleray-piece: {len(self.file)}\n{piece}\n", "")
 
 
@@ -220,12 +220,13 @@ def of_restarts(*restarts: int) -> list[str | None]:
     ]
 
 
-ANEW = sbatch._ANEW.decode()
+AGAIN, ANEW = sbatch._AGAIN.decode(), sbatch._ANEW.decode()
 OUTPUTS: list[tuple[list[str | None], list[bytes], str]] = [
     # It was put back into the queue; once it runs again SLURM empties its file, or appends to it.
-    (of_restarts(0, 1, 1, 1), [b"first", b"first", b"", b"second"], f"first{ANEW}second"),
-    (of_restarts(0, 1, 1), [b"first", b"fi", b"first again"], f"first{ANEW}first again"),
-    (of_restarts(0, 1, 1), [b"first", b"first", b"first more"], "first more"),
+    (of_restarts(0, 1, 1, 1), [b"first", b"first", b"", b"other"], f"first{AGAIN}{ANEW}other"),
+    (of_restarts(0, 1, 1), [b"first", b"fi", b"first!"], f"first{AGAIN}{ANEW}first!"),
+    (of_restarts(0, 1, 1), [b"first", b"first", b"other!"], f"first{AGAIN}{ANEW}other!"),
+    (of_restarts(0, 1, 1), [b"first", b"first", b"first more"], f"first{AGAIN} more"),
     # Another login node sees less of it for a while.
     (of_restarts(0, 0, 0), [b"first", b"fi", b"first more"], "first more"),
     # The person has emptied it.

@@ -35,7 +35,10 @@ GIVE_UP_S = 24 * 3600.0
 STALE = 60
 _PIECE = 2**20
 _FORGOTTEN = "Invalid job id"
+_AGAIN = b"\n(SLURM has put the job back into its queue)\n"
 _ANEW = b"\n(the job's output was begun anew)\n"
+# Enough to tell what was read last from what stands there now.
+_TAIL = 64
 
 # Behind it stands what a file holds; the start files of a shell may say something before.
 _MARK = "eagleray-piece:"
@@ -71,6 +74,7 @@ class Sbatch:
         self._restarts = ""
         self._is_restarted = False
         self._less = 0
+        self._tail = b""
 
     async def start(self) -> Started:
         if self._job:
@@ -143,31 +147,40 @@ class Sbatch:
     def _see(self, said: Mapping[str, str]) -> None:
         file, restarts = said.get("StdOut", self._file), said.get("Restarts", "")
         if file != self._file:
-            self._file, self._read = file, 0
-        self._is_restarted |= self._restarts not in ("", restarts)
+            self._file, self._read, self._tail = file, 0, b""
+        if self._restarts not in ("", restarts):
+            self._is_restarted = True
+            self._output.write(_AGAIN)
         self._restarts = restarts
 
     async def _copy_output(self) -> None:
         while self._file:
             size, piece = await self._piece()
-            if self._is_anew(size):
-                self._read, self._less, self._is_restarted = 0, 0, False
+            new = piece[len(self._tail) :]
+            if self._is_anew(size, piece):
+                self._read, self._tail, self._less, self._is_restarted = 0, b"", 0, False
                 self._output.write(_ANEW)
-            elif piece:
-                self._read += len(piece)
-                self._output.write(piece)
+            elif new:
+                self._read += len(new)
+                self._tail = (self._tail + new)[-_TAIL:]
+                self._output.write(new)
             else:
                 return
 
-    def _is_anew(self, size: int) -> bool:
-        """Whether the file was emptied: SLURM does so where it starts a job again that was put back into its queue."""
-        self._less = self._less + 1 if size < self._read else 0
-        return self._less > (0 if self._is_restarted else STALE)
+    def _is_anew(self, size: int, piece: bytes) -> bool:
+        """Whether the file was emptied: SLURM does so where it starts a job once more, unless the job says otherwise."""
+        if size < self._read:
+            self._less += 1
+            return self._less > (0 if self._is_restarted else STALE)
+        self._less = 0
+        is_other = len(piece) >= len(self._tail) and not piece.startswith(self._tail)
+        return self._is_restarted and is_other
 
     async def _piece(self) -> tuple[int, bytes]:
-        """How long the file is, and what it has more than was read; base64, since a letter may be cut in two."""
+        """How long the file is, and what stands there from the tail on; base64, since a letter may be cut in two."""
         script = f'printf %s {_MARK}; wc -c < "$2" && tail -c "+$1" -- "$2" | head -c "$3" | base64'
-        words = ["sh", "-c", script, "sh", str(self._read + 1), self._file, str(_PIECE)]
+        begin, most = self._read - len(self._tail) + 1, _PIECE + len(self._tail)
+        words = ["sh", "-c", script, "sh", str(begin), self._file, str(most)]
         ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
         _, mark, said = ran.stdout.rpartition(_MARK)
         size, _, text = said.lstrip().partition("\n")
