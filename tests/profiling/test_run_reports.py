@@ -130,16 +130,19 @@ class Late(Folder):
 
     async def names(self) -> list[str]:
         names = await super().names()
-        if NAME not in names:
+        if f"{NAME}.json" not in names:
             put(self._path, NAME, b"one")
             (self._path / STATUS).write_bytes(status("armed", reports=[NAME]))
         return names
 
 
+@pytest.mark.parametrize("is_begun", [False, True])
 async def test_a_report_that_becomes_whole_within_a_look_is_seen_with_its_worker(
-    tmp_path: Path,
+    tmp_path: Path, is_begun: bool
 ) -> None:
     (tmp_path / STATUS).write_bytes(status("writing"))
+    if is_begun:
+        (tmp_path / NAME).write_bytes(b"on")
     look = await Looking().look([Late(tmp_path)])
     assert [worker.state for worker in look.workers] == ["armed"]
     assert [one.entry.source for one in look.reports] == [NAME]

@@ -77,8 +77,9 @@ class Looking:
             names = (await source.names())[:_MOST]
             statuses = [name for name in names if name.endswith(STATUS)]
             told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
-            if {name for worker, _ in told if worker for name in worker.whole}.difference(names):
-                # It became whole between the list of names and the worker's word.
+            said = {f"{name}.json" for worker, _ in told if worker for name in worker.whole}
+            if said.difference(names):
+                # It became whole between the list of names and the worker's word; nsys had begun it before.
                 names = (await source.names())[:_MOST]
             entries = [name for name in names if name.endswith(ENTRY)]
             whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
