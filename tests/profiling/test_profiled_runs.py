@@ -76,6 +76,7 @@ async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
     assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
     for made, code in (
         (profiling(Known(run), Gates(0)), "nobody-records"),
+        (profiling(Known(evolve(run, is_over=True)), gates), "nobody-records"),
         (profiling(Known(None), gates), "not-profiled"),
     ):
         with pytest.raises(EaglerayError) as raised:

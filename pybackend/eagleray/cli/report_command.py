@@ -25,7 +25,8 @@ async def report(parts: Parts, asked: argparse.Namespace) -> int:
         return 0
     if asked.csv:
         table = _table(read, asked.csv)
-        rows = _shown([table], asked, len(table.rows))[0].rows
+        shown = _shown([table], asked, len(table.rows))
+        rows = [row for one in shown for row in one.rows]
         print(texts.comma_separated(table.shape.columns, rows), end="")
         return 0
     tables = _shown(read.summary.tables, asked, 10)
@@ -46,11 +47,16 @@ def _table(read: Report, name: Name) -> Table:
 
 
 def _shown(tables: Sequence[Table], asked: argparse.Namespace, usual: int) -> list[Table]:
-    """Searched, in order and cut as asked; a table without the column stays in its usual order."""
+    """Searched, in order and cut as asked; a table without the column stays in its usual order.
+
+    One in which a search finds nothing is left out.
+    """
     top = usual if asked.top is None else asked.top
+    found = (one.searched(asked.search) for one in tables)
     return [
-        one.searched(asked.search).ordered(asked.sort, not asked.ascending).first(top)
-        for one in tables
+        one.ordered(asked.sort, not asked.ascending).first(top)
+        for one in found
+        if one.total or not asked.search
     ]
 
 

@@ -21,7 +21,7 @@ def nobody_records(run: str) -> EaglerayError:
     return EaglerayError(
         "nobody-records",
         f"No live worker of run {printable(run, 40)} stands under nsys.",
-        "The preview of `eagleray profile` says which classes match; a recording needs a live worker.",
+        "A recording needs a live worker that fits the run's patterns; `eagleray runs` says which runs go on.",
     )
 
 

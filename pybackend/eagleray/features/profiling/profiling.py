@@ -86,7 +86,7 @@ class Profiling:
 
     async def record(self, written: str, workers: Sequence[str], seconds: float = 0.0) -> int:
         """How many workers begin to record; raises `nobody-records`."""
-        run = self._find(written).run
+        run = self._live(written)
         asked = await self._recorders.record(run, workers, seconds)
         if not asked:
             raise nobody_records(run)
@@ -94,7 +94,7 @@ class Profiling:
 
     async def stop(self, written: str, workers: Sequence[str]) -> int:
         """How many workers end their recording; raises `nobody-records`."""
-        run = self._find(written).run
+        run = self._live(written)
         asked = await self._recorders.stop_recording(run, workers)
         if not asked:
             raise nobody_records(run)
@@ -171,6 +171,12 @@ class Profiling:
         self._runs.gathered(found.run, reports.seen)
         tell(reports.seen)
         return reports.seen
+
+    def _live(self, written: str) -> str:
+        found = self._find(written)
+        if found.is_over:
+            raise nobody_records(found.run)
+        return found.run
 
     def _find(self, written: str) -> ProfiledRun:
         found = self._runs.find(written)
