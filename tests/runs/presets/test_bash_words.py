@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 from eagleray.features.runs.presets.bash_words import commands_of
+from eagleray.features.runs.presets.copying import with_own_place
 from eagleray.features.runs.presets.expanding import Text, array_words, expanded
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +56,12 @@ def test_what_follows_a_deep_word_is_read() -> None:
         ["a", deep, "b"],
         ["c"],
     ]
+
+
+def test_a_copy_leaves_alone_what_stands_too_deep() -> None:
+    deep = '"$(' * 2_000 + "$0" + ')"' * 2_000
+    said = with_own_place(f'cd {deep} "$(dirname \'$0\')" "$(dirname $0)"')
+    assert said == f'cd {deep} "$(dirname \'$0\')" "$(dirname ${{EAGLERAY_SCRIPT}})"'
 
 
 def test_what_stands_in_a_function() -> None:

@@ -12,6 +12,8 @@ from eagleray.features.runs.presets.submitting import Edit
 
 # Set to the original's path for a copy, which lies elsewhere.
 ORIGINAL = "EAGLERAY_SCRIPT"
+# No person nests commands so far; what stands deeper is left as it is.
+DEEPEST = 20
 _OWN_PLACE = re.compile(r"\$(?:0\b|(?P<open>\{)(?:0\b|BASH_SOURCE\b(?:\[0\])?)|BASH_SOURCE\b)")
 
 
@@ -51,35 +53,41 @@ def _lines(words: Sequence[str]) -> Iterator[str]:
 def with_own_place(text: str) -> str:
     """`text`, which finds the original's folder wherever it lies: `$0` and BASH_SOURCE name the original."""
     edits = [
-        (found.start(), found.end(), "${" + ORIGINAL + ("" if found["open"] else "}"))
+        (at, end, new)
         for command in commands_of(text)
         for word in command.words
-        for found in _OWN_PLACE.finditer(text, word.start, word.end)
-        if not any(
-            start < found.start() < end
-            for start, end in _single_quoted(text, word.start, word.end, double=False)
-        )
+        for at, end, new in _own_places(text, word.start, word.end)
     ]
     return _edited(text, edits)
 
 
-def _single_quoted(text: str, at: int, end: int, double: bool) -> Iterator[tuple[int, int]]:
-    """The places in single quotes, also in those of a `$(…)` within double quotes."""
+def _own_places(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    found = list(_OWN_PLACE.finditer(text, start, end))
+    left = list(_left_alone(text, start, end)) if found else []
+    for one in found:
+        if not any(begin < one.start() < closing for begin, closing in left):
+            yield one.start(), one.end(), "${" + ORIGINAL + ("" if one["open"] else "}")
+
+
+def _left_alone(
+    text: str, at: int, end: int, double: bool = False, level: int = 0
+) -> Iterator[tuple[int, int]]:
+    """The places in single quotes, also in those of a `$(…)` within double quotes, and what stands too deep to tell."""
     while at < end:
+        closing = at + (2 if text[at] == "\\" else 1)
         if text[at] == "'" and not double:
             closing = end_of_piece(text, at)
             yield at, closing
-            at = closing
         elif text[at] == '"' and not double:
             closing = end_of_piece(text, at)
-            yield from _single_quoted(text, at + 1, closing - 1, double=True)
-            at = closing
+            yield from _left_alone(text, at + 1, closing - 1, True, level)
         elif text.startswith("$(", at):
             closing = end_of_piece(text, at)
-            yield from _single_quoted(text, at + 2, closing - 1, double=False)
-            at = closing
-        else:
-            at += 2 if text[at] == "\\" else 1
+            if level == DEEPEST:
+                yield at, closing
+            else:
+                yield from _left_alone(text, at + 2, closing - 1, False, level + 1)
+        at = closing
 
 
 def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
