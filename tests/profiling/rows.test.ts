@@ -92,8 +92,10 @@ test("the reports of a worker, and those of its run", () => {
   ];
   const profiled = { runs: [profiledRun({ workers })] };
   const { run } = profiledRun();
-  assert.deepEqual(reportsOf({ run, workers: ["cafe"] }, profiled), ["/b", "/c"]);
-  assert.deepEqual(reportsOf({ run, workers: [] }, profiled), ["/a", "/b", "/c"]);
+  const whose = "policy-0 · n1";
+  const [a, b, c] = ["/a", "/b", "/c"].map((path) => ({ path, whose }));
+  assert.deepEqual(reportsOf({ run, workers: ["cafe"] }, profiled), [b, c]);
+  assert.deepEqual(reportsOf({ run, workers: [] }, profiled), [a, b, c]);
 });
 
 test("only what a change has finished is news", () => {

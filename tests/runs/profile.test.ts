@@ -75,7 +75,8 @@ test("the preview says which classes match, and what would add the others", () =
     ["trainer.PolicyWorker", "4 workers · matches *Policy*", ""],
     ["VllmWorker", "seen before", "VllmWorker"],
   ]);
-  assert.equal(previewItems(["x"], [])[0]?.description, "");
+  assert.equal(previewItems(["x"], undefined)[0]?.description, "");
+  assert.match(previewItems(["x"], [])[0]?.description ?? "", /^no worker was seen .* Enter takes/);
   assert.match(previewItems(["x"], SEEN.slice(1))[0]?.description ?? "", /matches nothing/);
 });
 

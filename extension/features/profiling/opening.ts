@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import { EDITORS } from "../../contributions";
+import type { Gathered } from "./targets_model";
 
 export async function openReport(path: string): Promise<void> {
   const editor = path.endsWith(".nsys-rep") ? EDITORS.report : EDITORS.database;
@@ -13,14 +14,19 @@ export async function openReport(path: string): Promise<void> {
 }
 
 /** The only one, else the one that the person picks; without any, one that they look for, from `folder` on. */
-export async function openOneOf(paths: readonly string[], folder?: string): Promise<void> {
-  const [first] = paths;
-  if (first === undefined || paths.length === 1) {
-    await (first === undefined ? askForFile(folder) : openReport(first));
+export async function openOneOf(reports: readonly Gathered[], folder?: string): Promise<void> {
+  const [first] = reports;
+  if (first === undefined || reports.length === 1) {
+    await (first === undefined ? askForFile(folder) : openReport(first.path));
     return;
   }
-  const items = paths.map((path) => ({ label: plain(basename(path)), path }));
-  const picked = await vscode.window.showQuickPick(items, { title: "Open which report?" });
+  const items = reports.map(({ path, whose }) => ({
+    label: plain(basename(path)),
+    description: whose,
+    path,
+  }));
+  const options = { title: "Open which report?", matchOnDescription: true };
+  const picked = await vscode.window.showQuickPick(items, options);
   if (picked !== undefined) {
     await openReport(picked.path);
   }

@@ -1,6 +1,8 @@
 /** Which workers of which profiled runs rows of the views stand for. */
 
+import { dotted } from "../../common/row_texts";
 import type { Row } from "../../common/rows";
+import { plain } from "../../common/texts";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 
 /** Workers of a run; none of them means all. */
@@ -26,12 +28,21 @@ export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): Target[
   }));
 }
 
+/** A report that is here, and whose it is. */
+export interface Gathered {
+  readonly path: string;
+  /** Its worker, and the node of that; "" where they are not known. */
+  readonly whose: string;
+}
+
 /** The reports that are here of what a target names, the newest names last. */
-export function reportsOf({ run, workers }: Target, { runs }: ProfiledRuns): string[] {
+export function reportsOf({ run, workers }: Target, { runs }: ProfiledRuns): Gathered[] {
   const profiled = runs.find((one) => one.run === run)?.workers ?? [];
   return profiled
     .filter(({ worker_id }) => workers.length === 0 || workers.includes(worker_id))
-    .flatMap(({ reports }) => reports);
+    .flatMap(({ reports, name, node }) =>
+      reports.map((path) => ({ path, whose: plain(dotted(name, node)) })),
+    );
 }
 
 function named(row: Row, runs: readonly ProfiledRun[]): Target[] {

@@ -9,6 +9,7 @@ import { LIST as RUNS } from "../runs/messages";
 import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 import { openOneOf } from "./opening";
+import { reportsOf } from "./targets_model";
 
 const OPEN_REPORT = "Open Report";
 const OPEN_FOLDER = "Open Folder";
@@ -47,7 +48,7 @@ export class Telling implements Disposable {
   }
 
   private async tell(run: ProfiledRun): Promise<void> {
-    const reports = run.workers.flatMap((worker) => worker.reports);
+    const reports = reportsOf({ run: run.run, workers: [] }, { runs: [run] });
     const show =
       run.state === "gathered" && !isEmpty(run)
         ? vscode.window.showInformationMessage

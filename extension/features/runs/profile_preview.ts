@@ -56,7 +56,8 @@ export function pickPatterns(
 /** Asks who matches; an answer to older patterns is passed over, and so is one that comes too late. */
 class Looking {
   private timer: NodeJS.Timeout | undefined;
-  private seen: readonly Seen[] = [];
+  /** Undefined until there is an answer. */
+  private seen: readonly Seen[] | undefined;
   private isOver = false;
 
   constructor(
@@ -102,21 +103,33 @@ export function merged(lists: readonly (readonly Seen[])[]): Seen[] {
 }
 
 /** First the patterns as they are, then those that they match, then those that they could be made to match. */
-export function previewItems(patterns: readonly string[], seen: readonly Seen[]): Item[] {
+export function previewItems(
+  patterns: readonly string[],
+  answer: readonly Seen[] | undefined,
+): Item[] {
+  const seen = answer ?? [];
   const matched = seen.filter((one) => one.matched_by !== "");
-  const words =
-    matched.length === 0
-      ? "matches nothing that was seen yet"
-      : `matches ${matched.length} of ${count(seen.length, "class", "es")}`;
   const first =
     patterns.length === 0
       ? { label: "Type patterns", description: "or choose a class below" }
-      : { label: plain(patterns.join(", ")), description: seen.length === 0 ? "" : words };
+      : { label: plain(patterns.join(", ")), description: matchWords(matched.length, answer) };
   const classes = [...matched, ...seen.filter((one) => one.matched_by === "")];
   return [
     { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
     ...classes.map(classItem),
   ];
+}
+
+function matchWords(matched: number, seen: readonly Seen[] | undefined): string {
+  if (seen === undefined) {
+    return "";
+  }
+  if (seen.length === 0) {
+    return "no worker was seen yet that it could match; Enter takes it as it is";
+  }
+  return matched === 0
+    ? "matches nothing that was seen yet"
+    : `matches ${matched} of ${count(seen.length, "class", "es")}`;
 }
 
 function classItem({ name, running, matched_by }: Seen): Item {
