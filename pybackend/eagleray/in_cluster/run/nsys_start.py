@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import node_reports, nsys_around, nsys_finding, nsys_words
+from . import node_reports, nsys_around, nsys_finding, nsys_lost, nsys_words
 from .matching import rank_of
 from .nsys_folders import held, private_folder
 from .profile_settings import BY_FRAMEWORK, read_wish
@@ -126,7 +126,7 @@ def _launched(
         "session": session,
         "said": said,
     }
-    return _run_under([known["nsys"], *words], _start_watcher(private, told))
+    return _run_under([known["nsys"], *words], _start_watcher(private, told), told)
 
 
 def _adopt(
@@ -164,11 +164,15 @@ def _go_on(settings: Settings, known: dict[str, Any], why: str) -> None:
     with contextlib.suppress(OSError):
         shared = profile.reports if profile is not None else ""
         folder = node_reports.folder_for(shared, session_dir(worker_words()), settings.run)
-        path = os.path.join(folder, f"{node_reports.stem(known)}.worker.json")
-        node_reports.write_json(path, {**known, **shown})
+        node_reports.write_json(status_of(known, folder), {**known, **shown})
 
 
-def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
+def status_of(known: dict[str, Any], folder: str) -> str:
+    """The file in which a worker says how it stands."""
+    return os.path.join(folder, f"{node_reports.stem(known)}.worker.json")
+
+
+def _run_under(nsys: list[str], address: str, told: dict[str, Any]) -> tuple[str, bool]:
     """Does not return when the worker has begun under nsys; else why it has not, and whether nsys has ended itself."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
         watcher.connect(address)
@@ -181,6 +185,9 @@ def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
             # Who ends this process means the worker.
             signal.signal(signal.SIGTERM, lambda *_: _pass_on(worker, signal.SIGTERM))
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            nsys_lost.watch(
+                watcher, front, status_of({**told["known"], "pid": worker}, told["reports"])
+            )
             code = front.wait()
             os._exit(code if code >= 0 else 128 - code)
     # Without this connection the watcher lets no worker begin under nsys, so that there is one only.
