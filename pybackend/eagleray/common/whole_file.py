@@ -1,9 +1,15 @@
-"""A file that is replaced as a whole: a reader sees what was there before, or all that is there now."""
+"""A file that is replaced as a whole: a reader sees what was there before, or all that is there now.
+
+Whoever writes what depends on what was read does both `alone`.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -18,3 +24,19 @@ def replace_text(file: Path, text: str) -> None:
     except BaseException:
         made.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """No other window writes the file meanwhile; where the home has no locks, the last one wins.
+
+    The lock is a file beside it, which stays: one that is removed could be locked by two.
+    """
+    lock = file.with_name(f".{file.name}.lock")
+    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
     assert [one.name for one in kept.rows("/w") if one.own] == ["from the file's name"]
     with pytest.raises(EaglerayError, match="no preset “mine”"):
         kept.delete("/w", "mine")
-    (file,) = (tmp_path / "presets").iterdir()
+    (file,) = (tmp_path / "presets").glob("*.json")
     assert file.stat().st_mode & 0o077 == 0
 
 
@@ -102,7 +103,7 @@ def test_they_are_kept_for_each_workspace(tmp_path: Path) -> None:
 def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
     kept = OwnPresets(tmp_path)
     kept.save("/w", MINE)
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.json")
     file.write_text(content)
     assert kept.of("/w") == []
     assert file.read_text() == content
@@ -111,11 +112,18 @@ def test_a_broken_file_counts_as_empty(tmp_path: Path, content: str) -> None:
 def test_one_that_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:
     kept = OwnPresets(tmp_path)
     kept.save("/w", MINE)
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.json")
     value = json.loads(file.read_text())
     value["presets"].insert(0, {"format": 7, "name": "newer"})
     file.write_text(json.dumps(value))
     assert kept.of("/w") == [MINE]
+
+
+def test_what_two_windows_save_at_once_is_all_there(tmp_path: Path) -> None:
+    names = [f"mine {number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as windows:
+        list(windows.map(lambda name: OwnPresets(tmp_path).save("/w", Preset(name)), names))
+    assert {one.name for one in OwnPresets(tmp_path).of("/w")} == set(names)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import logging
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.common.whole_file import replace_text
+from eagleray.common.whole_file import alone, replace_text
 
 VERSION = 1
 
@@ -46,27 +43,15 @@ class StoredList:
         return list(dict.fromkeys(text for text in checked if text is not None))
 
     def add(self, text: str) -> None:
-        with self._alone():
+        with alone(self._file):
             known = self.all()
             if text not in known:
                 self._write([*known, text])
 
     def remove(self, text: str) -> None:
         if text in self.all():
-            with self._alone():
+            with alone(self._file):
                 self._write([one for one in self.all() if one != text])
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Between reading and writing no other window may write; where the home has no locks, the last one wins."""
-        lock = self._file.with_name(f".{self._file.name}.lock")
-        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            with contextlib.suppress(OSError):
-                fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
 
     def _write(self, texts: list[str]) -> None:
         value = {"version": VERSION, self._name: [{self._key: text} for text in texts]}

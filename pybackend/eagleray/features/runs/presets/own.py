@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from eagleray.common.errors import EaglerayError
 from eagleray.common.preset_errors import bad_preset, presets_not_kept, unknown_preset
 from eagleray.common.redact import SECRET_NAME
-from eagleray.common.whole_file import replace_text
+from eagleray.common.whole_file import alone, replace_text
 from eagleray.features.runs.presets.options import ANSWERS
 
 FORMAT = 1
@@ -140,13 +141,24 @@ class OwnPresets:
 
     def save(self, workspace: str, preset: Preset) -> None:
         """It replaces one of the same name."""
-        others = [one for one in self.of(workspace) if one.name != preset.name]
-        self._write(workspace, [*others, preset])
+        with self._alone(workspace):
+            others = [one for one in self.of(workspace) if one.name != preset.name]
+            self._write(workspace, [*others, preset])
 
     def delete(self, workspace: str, name: str) -> None:
         if self.named(workspace, name) is None:
             raise unknown_preset(name)
-        self._write(workspace, [one for one in self.of(workspace) if one.name != name])
+        with self._alone(workspace):
+            self._write(workspace, [one for one in self.of(workspace) if one.name != name])
+
+    @contextlib.contextmanager
+    def _alone(self, workspace: str) -> Iterator[None]:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with alone(self._file(workspace)):
+                yield
+        except OSError as error:
+            raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error
 
     def _file(self, workspace: str) -> Path:
         return self._folder / f"{hashlib.sha256(workspace.encode()).hexdigest()[:16]}.json"
@@ -157,11 +169,7 @@ class OwnPresets:
             "workspace": workspace,
             "presets": [json.loads(to_text(one)) for one in presets],
         }
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_text(self._file(workspace), json.dumps(value, indent=1))
-        except OSError as error:
-            raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error
+        replace_text(self._file(workspace), json.dumps(value, indent=1))
 
 
 def _kept(said: Any) -> Preset | None:
