@@ -92,30 +92,6 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await both[1].close();
   });
 
-  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
-    const steps = path.join(stage.workspace, "steps.py");
-    const text = fs.readFileSync(steps, "utf8");
-    fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
-    const differing = driver.call("p2", "train_in_library", 0);
-    await usual.openPanel();
-    await attach(usual, "p2");
-    await usual.standsAt(lineOf(steps, "advances"));
-    const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
-    await usual.answer(
-      "another version of steps.py",
-      "Show Difference",
-      () => tab.first().isVisible(),
-      "that the files differ",
-    );
-    await usual.sees(
-      usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
-      "what differs",
-    );
-    await usual.shot("difference");
-    await disconnect(usual, differing);
-    fs.writeFileSync(steps, text);
-  });
-
   await test("one is reminded of what is held for long, and can let it run on", async () => {
     await until(() => call.now() === undefined, "it still waits", 1000);
     await usual.openPanel();
@@ -163,6 +139,30 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await attach(usual, "p1");
     await usual.standsAt(after);
     await disconnect(usual, next);
+  });
+
+  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
+    const steps = path.join(stage.workspace, "steps.py");
+    const text = fs.readFileSync(steps, "utf8");
+    fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
+    const differing = driver.call("p2", "train_in_library", 0);
+    await usual.openPanel();
+    await attach(usual, "p2");
+    await usual.standsAt(lineOf(steps, "advances"));
+    const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
+    await usual.answer(
+      "another version of steps.py",
+      "Show Difference",
+      () => tab.first().isVisible(),
+      "that the files differ",
+    );
+    await usual.sees(
+      usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
+      "what differs",
+    );
+    await usual.shot("difference");
+    await disconnect(usual, differing);
+    fs.writeFileSync(steps, text);
   });
 
   await test("in an untrusted workspace nothing of it is executed", async () => {
