@@ -87,6 +87,24 @@ async def test_a_report_is_read_without_any_nsys_here(
     assert (here / "p.sqlite").read_bytes() == b"looked at"
 
 
+class Late(Folder):
+    """A folder in which a database is made while its names have been read and its worker's end has not."""
+
+    async def names(self) -> list[str]:
+        names = await super().names()
+        if "p.sqlite-gz.json" not in names:
+            packed(self._path, "p", SQLITE)
+            (self._path / "p.worker.json").write_bytes(status("ended", reports=["p.nsys-rep"]))
+        return names
+
+
+async def test_one_that_is_made_within_the_last_look_is_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, "p.nsys-rep", REPORT)
+    (tmp_path / "p.worker.json").write_bytes(status("writing", reports=["p.nsys-rep"]))
+    look = await Looking().look([Late(tmp_path)])
+    assert ([one.state for one in look.workers], len(look.databases)) == (["ended"], 1)
+
+
 async def test_each_node_has_its_own_and_they_come_through_the_head(tmp_path: Path) -> None:
     fake = FakeDashboard()
     await fake.start()

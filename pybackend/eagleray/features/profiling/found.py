@@ -57,6 +57,7 @@ class Looking:
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
+        self._stood: dict[tuple[str, str], tuple[WorkerPhase, tuple[str, ...]]] = {}
         self._packed: dict[tuple[str, str], Packed] = {}
         self._classes: dict[tuple[str, str], tuple[str, ...]] = {}
 
@@ -77,9 +78,8 @@ class Looking:
             names = (await source.names())[:_MOST]
             statuses = [name for name in names if name.endswith(STATUS)]
             told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
-            said = {f"{name}.json" for worker, _ in told if worker for name in worker.whole}
-            if said.difference(names):
-                # It became whole between the list of names and the worker's word; nsys had begun it before.
+            if [worker for worker, _ in told if worker and self._has_settled(source, worker)]:
+                # What it has written meanwhile stands in no list of before.
                 names = (await source.names())[:_MOST]
             entries = [name for name in names if name.endswith(ENTRY)]
             whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
@@ -98,6 +98,12 @@ class Looking:
             tuple(one for one in packed if one is not None),
             tuple(name for one in classes for name in one),
         )
+
+    def _has_settled(self, source: Source, worker: ProfiledWorker) -> bool:
+        """Whether it has nothing under way, and says so for the first time."""
+        key, now = (source.name, worker.key), (worker.state, worker.whole)
+        before, self._stood[key] = self._stood.get(key), now
+        return now != before and worker.state not in ("recording", "writing")
 
     async def _entry(self, source: Source, name: str) -> Entry | None:
         key = (source.name, name)
