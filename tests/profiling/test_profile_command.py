@@ -118,7 +118,10 @@ def test_each_thing_is_said_once() -> None:
         "Gathered /o/a.nsys-rep",
     ]
     assert progress.lines(writing) == []
-    failed = Profiled("/o", "failed", "No room.", files=("/o/a.nsys-rep",))
+    known = worker("writing", reports=("/o/a.nsys-rep", "/o/b.nsys-rep"))
+    another = Profiled("/o", workers=(known,), files=known.reports)
+    assert progress.lines(another) == ["Gathered /o/b.nsys-rep of p"]
+    failed = Profiled("/o", "failed", "No room.", files=known.reports)
     assert progress.lines(failed) == ["No room."] and progress.lines(failed) == []
 
 

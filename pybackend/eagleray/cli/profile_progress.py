@@ -20,8 +20,11 @@ class Progress:
         if seen is None:
             return []
         said = [line for worker in seen.workers for line in self._of_worker(worker)]
+        # Their own names say class, host and process, of which a person knows the first.
+        names = {report: worker.name for worker in seen.workers for report in worker.reports}
         for file in sorted(set(seen.files) - self._files):
-            said.append(f"Gathered {printable(file, 400)}")
+            of = f" of {printable(names[file], 100)}" if names.get(file) else ""
+            said.append(f"Gathered {printable(file, 400)}{of}")
         self._files.update(seen.files)
         if seen.sentence and seen.sentence != self._sentence:
             said.append(printable(seen.sentence, 600))
