@@ -13,6 +13,7 @@ import {
   STOP,
   TABLE,
   type ProfiledRun,
+  type Report,
   type TableOf,
 } from "../../extension/features/profiling/messages";
 import type { Look, ToPage } from "../../extension/features/profiling/page_messages";
@@ -132,7 +133,26 @@ test("a table is copied whole, as it is sorted and searched", async () => {
   assert.equal(asked?.search, "g");
   assert.ok(Number(asked.limit) > 10_000);
   assert.match(editor.clipboard, /^Kernel,Calls/);
-  assert.equal(last(panel)?.kind, "said");
+  assert.deepEqual(last(panel), { kind: "said", sentence: "“Kernels” is in the clipboard." });
+  fake.sidecar.on(TABLE, () => table({ total: 3 }));
+  panel.webview.says({ kind: "copy", look: LOOK, format: "csv" });
+  await settled();
+  const part = "The first 2 of 3 rows of “Kernels” are in the clipboard.";
+  assert.deepEqual(last(panel), { kind: "said", sentence: part });
+});
+
+test("a page that was closed is told nothing any more", async () => {
+  let answer: (report: Report) => void = () => undefined;
+  fake.sidecar.answers.set(
+    REPORT.method,
+    () => new Promise<Report>((resolve) => (answer = resolve)),
+  );
+  const panel = await opened();
+  assert.equal(panel.webview.posted.length, 1);
+  panel.close();
+  answer(report());
+  await settled();
+  assert.equal(panel.webview.posted.length, 1);
 });
 
 const RUN = profiledRun().run;

@@ -17,6 +17,7 @@ export function register(parts: Parts): Disposable[] {
     ...Object.values(EDITORS).map((id) =>
       vscode.window.registerCustomEditorProvider(id, reports, {
         supportsMultipleEditorsPerDocument: true,
+        webviewOptions: { enableFindWidget: true },
       }),
     ),
     ...registerCommands(parts, () => import("./commands.js"), [

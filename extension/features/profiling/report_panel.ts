@@ -39,6 +39,7 @@ export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewP
 class ReportPanel {
   private present: ToPage | undefined;
   private cancelling: vscode.CancellationTokenSource | undefined;
+  private isOver = false;
 
   constructor(
     private readonly parts: Parts,
@@ -73,6 +74,11 @@ class ReportPanel {
   }
 
   end(): void {
+    this.isOver = true;
+    this.cancel();
+  }
+
+  private cancel(): void {
     this.cancelling?.cancel();
     this.cancelling?.dispose();
   }
@@ -89,7 +95,7 @@ class ReportPanel {
         await this.copyReport();
         break;
       case "copyPath":
-        await this.copy(this.uri.fsPath, "The path");
+        await this.copy(this.uri.fsPath, "The path is");
         break;
       case "reveal":
         await revealReport(this.uri);
@@ -107,7 +113,7 @@ class ReportPanel {
   }
 
   private async read(): Promise<void> {
-    this.end();
+    this.cancel();
     const cancel = new vscode.CancellationTokenSource();
     this.cancelling = cancel;
     this.show({ kind: "loading", message: "", percentage: null });
@@ -144,13 +150,16 @@ class ReportPanel {
   private async copyTable(look: Look, format: Format): Promise<void> {
     const asked = { ...look, path: this.uri.fsPath, limit: COPIED_AT_MOST };
     const table = await this.parts.sidecar.request(TABLE, asked);
-    await this.copy(tableText(table, format), `“${table.title}”`);
+    const { title, rows, total } = table;
+    const isWhole = rows.length === total;
+    const part = `The first ${rows.length} of ${total} rows of “${title}” are`;
+    await this.copy(tableText(table, format), isWhole ? `“${title}” is` : part);
   }
 
   private async copyReport(): Promise<void> {
     const report = this.report;
     if (report !== undefined) {
-      await this.copy(reportText(this.name, report), "The summary");
+      await this.copy(reportText(this.name, report), "The summary is");
     }
   }
 
@@ -160,7 +169,7 @@ class ReportPanel {
 
   private async copy(text: string, what: string): Promise<void> {
     await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "said", sentence: `${what} is in the clipboard.` });
+    this.post({ kind: "said", sentence: `${what} in the clipboard.` });
   }
 
   private show(message: ToPage): void {
@@ -168,7 +177,10 @@ class ReportPanel {
     this.post(message);
   }
 
+  /** What is still on its way when the page is closed is told to nobody. */
   private post(message: ToPage): void {
-    void this.webview.postMessage(message);
+    if (!this.isOver) {
+      void this.webview.postMessage(message);
+    }
   }
 }
