@@ -76,6 +76,9 @@ async def test_markdown_and_csv(database: str) -> None:
     markdown = (await eagleray("report", database, "--markdown", "--search", "softmax")).out
     assert r"| =softmax\|x | 1 | 5.000 ms |" in markdown
     assert "Memory copies" not in markdown
+    assert (
+        "No row has “nowhere”." in (await eagleray("report", database, "--search", "nowhere")).err
+    )
     nothing = await eagleray("report", database, "--csv", "kernels", "--search", "nowhere")
     assert nothing.out.startswith("kernel,count,") and nothing.out.count("\n") == 1
     table = (await eagleray("report", database, "--csv", "kernels", "--sort", "kernel")).out

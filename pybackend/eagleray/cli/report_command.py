@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from eagleray.cli import printing
+from eagleray.common.errors import printable
 from eagleray.features.profiling.handlers import wire_report, wire_table
 from eagleray.features.profiling.reading import texts
 from eagleray.features.profiling.reading.reports import Report
@@ -30,6 +31,8 @@ async def report(parts: Parts, asked: argparse.Namespace) -> int:
         print(texts.comma_separated(table.shape.columns, rows), end="")
         return 0
     tables = _shown(read.summary.tables, asked, 10)
+    if asked.search and not tables:
+        print(f"No row has “{printable(asked.search, 100)}”.", file=sys.stderr)
     if asked.json:
         plain = printing.plain(wire_report(read))
         plain["tables"] = [printing.plain(wire_table(one, len(one.rows))) for one in tables]
