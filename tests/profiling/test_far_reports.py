@@ -214,6 +214,16 @@ async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("at_once")
+async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: Path) -> None:
+    there, login = tmp_path / RUN, Login()
+    put(there, "p.nsys-rep", b"one")
+    (there / "p.2.nsys-rep").write_bytes(b"nobody has said that it is whole")
+    (there / STATUS).write_bytes(status("lost", reports=["p.nsys-rep"]))
+    await rest(reports(login, there, tmp_path / "here"))
+    assert (tmp_path / "here" / "p.nsys-rep").exists() and (there / "p.2.nsys-rep").exists()
+
+
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("lie", [{"sha256": "0" * 64}, {"size": 2**50}])
 async def test_what_did_not_come_stays_there(
     tmp_path: Path, lie: dict[str, object], monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.clients.far_files import FarFiles, whole_piece
-from eagleray.features.profiling.file_names import is_taken
+from eagleray.features.profiling.file_names import REPORT, is_taken
 
 # An sshd carries ten commands at once, of which others need some.
 _AT_ONCE = 4
@@ -52,5 +52,7 @@ class FarFolder:
         return None
 
     async def remove(self) -> None:
-        """It is gone there, with all in it."""
-        await self._files.remove()
+        """It is gone there, with all in it, unless one report there was never called whole, and so is not here."""
+        there = {file.name for file in await self._files.files()}
+        if all(f"{name}.json" in there for name in there if name.endswith(REPORT)):
+            await self._files.remove()
