@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 import textwrap
 from pathlib import Path
+from typing import TextIO
 
 BODY = """\
     import os, shutil, sys, time
@@ -22,6 +25,8 @@ ENDINGS = {
     "exports": "shutil.copy({database!r}, out)",
     "fails": "print('\\nExportation error: Section Table Reference magic number mismatch.'); sys.exit(1)",
     "writes nothing": "pass",
+    # Opening the pipe for writing waits until nsys is here, closing it lets it go on.
+    "waits": "open({log!r} + '.pipe').read(); shutil.copy({database!r}, out)",
     "hangs": "open(out, 'w').write('half'); time.sleep(600)",
 }
 
@@ -31,7 +36,9 @@ def install(folder: Path, ending: str, database: Path | None = None) -> Path:
     folder.mkdir(exist_ok=True)
     program = folder / "nsys"
     text = textwrap.dedent(BODY).format(log=str(folder / "calls"))
-    text += ENDINGS[ending].format(database=str(database))
+    text += ENDINGS[ending].format(database=str(database), log=str(folder / "calls"))
+    if ending == "waits":
+        os.mkfifo(folder / "calls.pipe")
     program.write_text(f"#!{sys.executable}\n{text}\n")
     program.chmod(0o755)
     return program
@@ -40,3 +47,8 @@ def install(folder: Path, ending: str, database: Path | None = None) -> Path:
 def calls(folder: Path) -> list[str]:
     log = folder / "calls"
     return log.read_text().splitlines() if log.exists() else []
+
+
+async def waiting(folder: Path) -> TextIO:
+    """The pipe of an nsys that waits, once one has been started."""
+    return await asyncio.to_thread((folder / "calls.pipe").open, "w")

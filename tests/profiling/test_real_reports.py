@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
+from eagleray.features.profiling.reading.ahead import Ahead
+from eagleray.features.profiling.reading.reports import Reports
 
 from tests.cli.test_commands import eagleray
 from tests.in_cluster_run.real_nsys import real_nsys
@@ -25,7 +27,12 @@ def nsys(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", real_nsys())
 
 
-async def test_the_numbers_are_those_of_nsys(report: Path) -> None:
+async def test_the_numbers_are_those_of_nsys(report: Path, own_home: Path) -> None:
+    ahead = Ahead(Reports(lambda: own_home).ahead)
+    ahead.told([])
+    ahead.told([str(report)])
+    await ahead.done()
+    assert report.with_suffix(".sqlite").exists()
     said = (await eagleray("report", str(report), "--json", "--top", "1000")).json
     nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")
     tables = {table["id"]: table for table in said["tables"]}

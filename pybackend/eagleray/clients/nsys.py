@@ -7,6 +7,7 @@ also when it has written none.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import tempfile
@@ -23,6 +24,7 @@ VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
 # A slow disk takes so long for a megabyte of a report.
 EXPORT_S_PER_MB = 2.0
+_LEAST_NICE = 19
 
 _VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 _PERCENT = re.compile(rb"(\d{1,3})%")
@@ -50,15 +52,22 @@ class Nsys:
         size: int,
         database: Path,
         percent: Callable[[int], None] = lambda _: None,
+        *,
+        gently: bool = False,
     ) -> None:
-        """Makes `database` of a report of `size` bytes, whole or not at all; ends nsys when it is cancelled."""
+        """Makes `database` of a report of `size` bytes, whole or not at all; ends nsys when it is cancelled.
+
+        `gently`: as the least of the machine's processes.
+        """
         limit_s = EXPORT_LIMIT_S + size / 2**20 * EXPORT_S_PER_MB
         command = [self.program, "export", "--type", "sqlite", "--force-overwrite=true"]
         try:
             # A folder of our own: in one that others can write to, a link could wait under the name.
             with tempfile.TemporaryDirectory(dir=database.parent, prefix=".export-") as folder:
                 made = Path(folder, database.name)
-                code, said = await _run([*command, "-o", str(made), str(report)], limit_s, percent)
+                code, said = await _run(
+                    [*command, "-o", str(made), str(report)], limit_s, percent, gently=gently
+                )
                 if code != 0 or not _taken(made, database):
                     raise export_failed(str(report), await self.version(), _reason(said, code))
         except asyncio.TimeoutError as error:
@@ -130,7 +139,11 @@ def _reason(said: str, code: int) -> str:
 
 
 async def _run(
-    command: list[str], limit_s: float, percent: Callable[[int], None] = lambda _: None
+    command: list[str],
+    limit_s: float,
+    percent: Callable[[int], None] = lambda _: None,
+    *,
+    gently: bool = False,
 ) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -140,6 +153,10 @@ async def _run(
         start_new_session=True,
     )
     try:
+        if gently:
+            # Whoever has just ended has no priority.
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PGRP, process.pid, _LEAST_NICE)
         said = await asyncio.wait_for(_followed(process, percent), limit_s)
     finally:
         # Its helpers too, which would write on.

@@ -34,6 +34,7 @@ from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import Profiling
+from eagleray.features.profiling.reading.ahead import Ahead
 from eagleray.features.profiling.reading.reports import Reports
 from eagleray.features.runs.of_adapter import OfAdapter
 from eagleray.features.runs.preparing import Preparing
@@ -117,9 +118,11 @@ class Parts:
     gathers: Gathers
     profiling: Profiling
     reports: Reports
+    ahead: Ahead
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
+        await self.ahead.close()
         await self.pdb.close()
         await self.workers.close()
         self.reaching.close()
@@ -183,6 +186,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     versions = PythonVersions(commands, watch.dashboard)
     runs_of_adapter = OfAdapter(adapters)
     runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
+    reports = Reports(report_records)
     gathers = Gathers(commands, adapters, ways.routes, runs_of_adapter, ways.of_node)
 
     async def dashboard(cluster: str) -> Dashboard:
@@ -219,5 +223,6 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         runs_of_adapter=runs_of_adapter,
         gathers=gathers,
         profiling=Profiling(OfRuns(runs), runs_of_adapter, gathers, dashboard),
-        reports=Reports(report_records),
+        reports=reports,
+        ahead=Ahead(reports.ahead),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from eagleray.common.profiled import Profiled, ProfiledWorker
@@ -37,7 +38,9 @@ def register(server: Requests, parts: Parts) -> None:
     told = [messages.ProfiledRuns([])]
 
     def changed() -> None:
-        now = handlers.all()
+        listed = parts.profiling.listed()
+        parts.ahead.told([file for one in listed if one.seen for file in one.seen.files])
+        now = wire_runs(listed)
         if now != told[0]:
             told[0] = now
             server.notify(messages.CHANGED, now)
@@ -51,11 +54,8 @@ class RunHandlers:
     def __init__(self, profiling: Profiling) -> None:
         self._profiling = profiling
 
-    def all(self) -> messages.ProfiledRuns:
-        return messages.ProfiledRuns([wire_run(one) for one in self._profiling.listed()])
-
     async def list(self) -> messages.ProfiledRuns:
-        return await asyncio.to_thread(self.all)
+        return wire_runs(await asyncio.to_thread(self._profiling.listed))
 
     async def record(self, asked: messages.Record) -> messages.Asked:
         return messages.Asked(await self._profiling.record(asked.run, asked.workers, asked.seconds))
@@ -158,6 +158,10 @@ def progress_text(seen: Profiled) -> str:
 def percentage(seen: Profiled) -> int | None:
     """How much of what is known to come is here."""
     return int(100 * seen.done_bytes / seen.bytes) if seen.bytes else None
+
+
+def wire_runs(listed: Sequence[ProfiledRun]) -> messages.ProfiledRuns:
+    return messages.ProfiledRuns([wire_run(one) for one in listed])
 
 
 def wire_run(one: ProfiledRun) -> messages.ProfiledRun:

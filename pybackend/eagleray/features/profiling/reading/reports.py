@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.clients import nsys
-from eagleray.common import paths
-from eagleray.common.errors import EaglerayError
 from eagleray.common.report_errors import (
-    damaged_report,
     empty_report,
     no_report,
-    nsys_missing,
-    nsys_older,
-    nsys_unusable,
 )
 from eagleray.features.profiling.reading import notes, summary
-from eagleray.features.profiling.reading.database import opened
+from eagleray.features.profiling.reading.exporting import Exports, is_database
 from eagleray.features.profiling.reading.kept import KeptSummaries
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.summary import Say, Summary
 from eagleray.features.profiling.reading.tables import Name, Table
 
-SQLITE = b"SQLite format 3\0"
-MOST_EXPORTS = 5
 # Summaries that are at hand: who sorts a table asks for it again and again.
 MOST_AT_HAND = 4
 
@@ -50,15 +39,24 @@ class Reports:
 
     def __init__(self, folder: Callable[[], Path], kept: KeptSummaries | None = None) -> None:
         self._folder = folder
+        self._exports = Exports(folder)
         self._given = kept
         self._at_hand: dict[tuple[object, ...], Summary] = {}
 
     async def read(self, path: str, say: Say = lambda text, percentage: None) -> Report:
         """Raises an error of the catalogue; cancelled, it ends nsys and the reading."""
-        file, size, is_database = await asyncio.to_thread(_looked_at, path)
+        file, size, is_export = await asyncio.to_thread(_looked_at, path)
         note = await asyncio.to_thread(notes.beside, file)
-        database = file if is_database else await self._exported(file, size, note.version, say)
+        database = file
+        if not is_export:
+            database = await self._exports.database(file, size, note.version, say)
         return Report(file, database, size, await self._summary(database, note.trace, say))
+
+    async def ahead(self, path: str) -> None:
+        """Has the database made of a report that nobody has opened yet; raises an error of the catalogue."""
+        file, size, is_export = await asyncio.to_thread(_looked_at, path)
+        if not is_export:
+            await self._exports.ahead(file, size)
 
     async def table(
         self,
@@ -105,55 +103,6 @@ class Reports:
         self._at_hand[key] = made
         return made
 
-    async def _exported(self, report: Path, size: int, version: str, say: Say) -> Path:
-        """The database of a report that an nsys of this version has written, "" if that is not known.
-
-        1. `name.sqlite` beside it, as nsys names it, when that is a database of nsys and not older.
-        2. One that is made there now, unless something else bears that name or nothing can be written.
-        3. One in our state folder, which bears the report's place, size and time in its name.
-        """
-        database, is_made = await asyncio.to_thread(self._place, report)
-        if is_made:
-            return database
-        tool = nsys.find()
-        if tool is None and (named := nsys.named()):
-            raise nsys_unusable(named, str(report))
-        if tool is None:
-            raise nsys_missing(str(report), version)
-
-        def percent(now: int) -> None:
-            say("Exporting with nsys", now)
-
-        percent(0)
-        try:
-            await tool.export(report, size, database, percent)
-        except EaglerayError as error:
-            here = await tool.version() if version else ""
-            if error.code == "export-failed" and nsys.is_newer(version, here):
-                raise nsys_older(str(report), version, here, error.detail) from error
-            raise
-        return database
-
-    def _place(self, report: Path) -> tuple[Path, bool]:
-        """Where the database of a report lies or is to lie, and whether it does."""
-        beside = report.with_suffix(".sqlite")
-        if _is_export(beside, report):
-            return beside, True
-        own = self._own(report)
-        if own.exists():
-            return own, True
-        free = not beside.exists() or _is_nsys(beside)
-        if free and os.access(report.parent, os.W_OK):
-            return beside, False
-        _forget_oldest(own.parent)
-        return own, False
-
-    def _own(self, report: Path) -> Path:
-        seen = report.stat()
-        folder = paths.private_folder(self._folder() / "exports")
-        key = f"{report}\n{seen.st_size}\n{seen.st_mtime_ns}"
-        return folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}.sqlite"
-
 
 def _looked_at(path: str) -> tuple[Path, int, bool]:
     """A file that can be read, its size, and whether it is a database; raises what is wrong with it."""
@@ -171,37 +120,4 @@ def _looked_at(path: str) -> tuple[Path, int, bool]:
         raise no_report(str(file), "no file can have such a name") from error
     if not seen.st_size:
         raise empty_report(str(file))
-    return file, seen.st_size, _is_database(file)
-
-
-def _is_database(file: Path) -> bool:
-    """By its beginning; a name that promises a database is held to it."""
-    try:
-        with file.open("rb") as read:
-            found = read.read(len(SQLITE)) == SQLITE
-    except OSError as error:
-        raise no_report(str(file), error.strerror or str(error)) from error
-    if not found and file.suffix in (".sqlite", ".db"):
-        raise damaged_report(str(file), "it is not a database")
-    return found
-
-
-def _is_export(database: Path, report: Path) -> bool:
-    try:
-        newer = database.stat().st_mtime_ns >= report.stat().st_mtime_ns
-    except OSError:
-        return False
-    return newer and _is_nsys(database)
-
-
-def _is_nsys(database: Path) -> bool:
-    try:
-        return bool(_is_database(database) and opened(database, Limits()))
-    except EaglerayError:
-        return False
-
-
-def _forget_oldest(folder: Path) -> None:
-    files = sorted(folder.glob("*.sqlite"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for file in files[MOST_EXPORTS:]:
-        file.unlink(missing_ok=True)
+    return file, seen.st_size, is_database(file)

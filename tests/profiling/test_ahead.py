@@ -1,0 +1,120 @@
+"""Reports that come are exported before somebody opens them: one after another, gently, and not where room is short."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.common.report_errors import damaged_report
+from eagleray.features.profiling.reading import ahead as ahead_of
+from eagleray.features.profiling.reading import exporting
+from eagleray.features.profiling.reading.ahead import Ahead
+from eagleray.features.profiling.reading.reports import Reports
+
+from tests.profiling import fake_nsys
+from tests.profiling.databases import Call, Recording, write
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an nsys that waits to be let go on."""
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    database = write(folder / "some.sqlite", Recording(osrt=[Call(0, 1, "read")]))
+    fake_nsys.install(folder, "waits", database)
+    monkeypatch.setenv("EAGLERAY_NSYS", str(folder / "nsys"))
+    return folder
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    (tmp_path / "here").mkdir()
+    file = tmp_path / "here" / "policy.nsys-rep"
+    file.write_bytes(b"a report")
+    return file
+
+
+async def test_who_opens_it_meanwhile_waits_for_the_same_nsys(
+    own_home: Path, tool: Path, report: Path
+) -> None:
+    reports, waits = Reports(lambda: own_home), asyncio.Event()
+    ahead = Ahead(reports.ahead)
+    ahead.told([])
+    ahead.told([str(report)])
+    pipe = await fake_nsys.waiting(tool)
+    opening = asyncio.create_task(reports.read(str(report), lambda text, now: waits.set()))
+    await waits.wait()
+    (call,) = fake_nsys.calls(tool)
+    assert os.getpriority(os.PRIO_PROCESS, int(call.split()[0])) == 19
+    pipe.close()
+    assert (await opening).database == report.with_suffix(".sqlite")
+    await ahead.done()
+    assert len(fake_nsys.calls(tool)) == 1
+
+
+async def test_closed_it_ends_nsys_and_leaves_nothing(
+    own_home: Path, tool: Path, report: Path
+) -> None:
+    ahead = Ahead(Reports(lambda: own_home).ahead)
+    ahead.told([])
+    ahead.told([str(report)])
+    with await fake_nsys.waiting(tool):
+        await ahead.close()
+    (call,) = fake_nsys.calls(tool)
+    assert not Path(f"/proc/{call.split()[0]}").exists()
+    assert list(report.parent.iterdir()) == [report]
+
+
+async def test_who_waits_makes_it_when_the_other_gives_up(
+    own_home: Path, tool: Path, report: Path
+) -> None:
+    reports, waits = Reports(lambda: own_home), asyncio.Event()
+    ahead = Ahead(reports.ahead)
+    ahead.told([])
+    ahead.told([str(report)])
+    with await fake_nsys.waiting(tool):
+        opening = asyncio.create_task(reports.read(str(report), lambda text, now: waits.set()))
+        await waits.wait()
+        await ahead.close()
+    (await fake_nsys.waiting(tool)).close()
+    assert (await opening).database.exists()
+    assert len(fake_nsys.calls(tool)) == 2
+
+
+async def test_where_room_is_short_it_is_left_to_who_opens_it(
+    own_home: Path, tool: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "SPARE", 2**62)
+    await Reports(lambda: own_home).ahead(str(report))
+    assert fake_nsys.calls(tool) == []
+
+
+async def test_only_what_comes_is_made_one_after_another_and_not_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ahead_of, "MOST", 3)
+    made: list[str] = []
+    at_once = 0
+
+    async def make(report: str) -> None:
+        nonlocal at_once
+        at_once += 1
+        assert at_once == 1
+        await asyncio.sleep(0)
+        made.append(report)
+        at_once -= 1
+        if report == "b":
+            raise damaged_report(report, "")
+
+    ahead = Ahead(make)
+    ahead.told(["old"])
+    ahead.told(["old", "b", "a"])
+    ahead.told(["old", "b", "a"])
+    await ahead.done()
+    assert made == ["a", "b"]
+    ahead.told(["a", "b", *"cdefg"])
+    await ahead.done()
+    assert made == ["a", "b", "c", "d", "e"]
+    await ahead.close()
