@@ -50,7 +50,7 @@ def test_a_watcher_that_is_killed_is_said_to_be_lost_and_the_worker_goes_on(
         ours = [
             pid
             for pid in having_word(str(run.path))
-            if f"{PACKAGE}.nsys_watcher" in command_of(pid)
+            if f"{PACKAGE}.nsys_watcher_process" in command_of(pid)
         ]
         (watcher,) = ours
         folder = command_of(watcher)[-2]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.in_cluster.run.nsys_watcher import watcher_for
+from eagleray.in_cluster.run.nsys_watcher_process import watcher_for
 
 from tests.ray_cluster import PATIENCE_S
 

@@ -235,7 +235,7 @@ def _start_watcher(folder: str, told: dict[str, Any]) -> str:
         passed = [listener.fileno(), lock]
         # An nsys of the framework's would record it, too, and show it among the worker's own calls.
         environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        spawn("nsys_watcher", [folder, str(listener.fileno())], passed, environ)
+        spawn("nsys_watcher_process", [folder, str(listener.fileno())], passed, environ)
     return address
 
 

@@ -1,32 +1,26 @@
-"""The watcher: a process beside a worker under nsys, which records when it is told and says when a report is whole.
+"""The watcher of a worker under nsys, which records when it is told and says when a report is whole.
 
 It outlives the worker until nsys has written the last report, and waits for that no longer than its limits.
-It is started with a private folder as its argument: `begin.json` lies in it, and its socket.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
-import shutil
-import signal
-import socket
-import sys
 import time
 
 from . import node_processes, node_reports
 from .node_processes import Process
 from .nsys_calls import Nsys, Refused
 from .nsys_databases import Databases
-from .nsys_folders import remove_left
 from .nsys_session import Growing, Session, entry, placed
 from .nsys_talk import Caller, serve
 from .profile_settings import Profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
     from .nsys_session import Recording
@@ -37,29 +31,6 @@ BEGIN_S = 120.0
 END_S = 1800.0
 # What a worker knows of itself only when Ray has told it.
 WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
-
-
-def main() -> None:
-    """Runs with the private folder and the number of the listening socket as the last arguments."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
-    remove_left(os.path.dirname(folder))
-    try:
-        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
-            begin = json.load(stream)
-        watcher_for(begin, folder, listener).run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> Watcher:
-    """Few workers are under another nsys than ours, and only those need what it needs."""
-    if "adopted" not in begin:
-        return Watcher(begin, folder, listener)
-    from .nsys_adopting import AdoptedWatcher
-
-    return AdoptedWatcher(begin, folder, listener)
 
 
 class Watcher:
@@ -290,7 +261,3 @@ class Watcher:
         self._state = "ended"
         self._tell()
         self._is_over = True
-
-
-if __name__ == "__main__":
-    main()
