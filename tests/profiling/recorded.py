@@ -21,15 +21,15 @@ def compiled(folder: Path) -> Path:
     return made
 
 
-def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt") -> Path:
-    """Blocks until nsys has written the report."""
+def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt", *more: str) -> Path:
+    """Blocks until nsys has written the report; without sleep each step is two ranges and a call of `write`."""
     nsys, report = real_nsys(), folder / "recorded.nsys-rep"
     options = [f"--trace={trace}", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"]
     program = [str(compiled(folder)), str(steps), str(sleep_us)]
     subprocess.run(
-        [nsys, "profile", *options, "-o", str(report), *program],
+        [nsys, "profile", *options, *more, "-o", str(report), *program],
         check=True,
-        timeout=300,
+        timeout=600,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
