@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from eagleray.common.profiled import Profiled
 from eagleray.common.report_errors import damaged_report
+from eagleray.features.profiling import handlers
+from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.profiling.reading import ahead as ahead_of
 from eagleray.features.profiling.reading import exporting
 from eagleray.features.profiling.reading.ahead import Ahead
@@ -89,6 +93,18 @@ async def test_where_room_is_short_it_is_left_to_who_opens_it(
     monkeypatch.setattr(exporting, "SPARE", 2**62)
     await Reports(lambda: own_home).ahead(str(report))
     assert fake_nsys.calls(tool) == []
+
+
+def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path) -> None:
+    seen = Profiled(str(tmp_path), files=("a.nsys-rep", "b.nsys-rep"))
+    runs = [ProfiledRun("r1", tmp_path, tmp_path, "", False, True, seen)]
+    runs += [ProfiledRun("r2", tmp_path, tmp_path, "", False, True, None)]
+    parts, server = Mock(), Mock()
+    parts.profiling.listed.return_value = runs
+    handlers.register(server, parts)
+    ((changed,), _) = parts.runs.on_change.call_args
+    changed()
+    parts.ahead.told.assert_called_once_with(["a.nsys-rep", "b.nsys-rep"])
 
 
 async def test_only_what_comes_is_made_one_after_another_and_not_too_much(
