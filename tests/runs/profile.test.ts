@@ -151,9 +151,17 @@ test("“Profile Workers…” starts a run that nsys is with and that stops now
     editor.picks.at(-1)?.choose(label);
     await settled();
   };
+  const shown = (): readonly unknown[] => {
+    const { placeholder, activeItems } = editor.picks.at(-1) ?? {};
+    return [/said who is profiled/.test(placeholder ?? ""), activeItems?.[0]?.label];
+  };
+  await settled();
+  assert.deepEqual(shown(), [true, "Profiled Workers"]);
   await form("Profiled Workers");
   editor.picks.at(-1)?.enter("*Policy*");
   editor.picks.at(-1)?.choose("*Policy*");
+  await settled();
+  assert.deepEqual(shown(), [false, "Start"]);
   await form("When");
   await form("nsys on the Nodes");
   await form("Start");

@@ -7,7 +7,7 @@ import { windowName } from "../../window_name";
 import { NO_PRESET, type Draft } from "./draft";
 import { WORKERS, type Seen } from "../profiling/messages";
 import { askChoice } from "./form_boxes";
-import { formLines, type Field, type FormLine } from "./form_model";
+import { formHint, formLines, lacking, type Field, type FormLine } from "./form_model";
 import { PRESETS, type PresetRow, type Proposal } from "./messages";
 import { merged, type Preview } from "./profile_preview";
 
@@ -30,7 +30,8 @@ export class Form {
     const workspace = windowName();
     this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
     let draft = await this.lookedUp(given);
-    let last: FormLine | undefined;
+    // What is lacking is chosen first, and then Enter starts.
+    let wanted: (line: FormLine) => boolean = isFor(lacking(draft) ?? "start");
     for (;;) {
       const view = {
         clusters: this.parts.clusters.value,
@@ -39,15 +40,17 @@ export class Form {
       };
       const lines = formLines(draft, view);
       // Lines may have come and gone meanwhile.
-      const at = lines.findIndex((line) => line.label === last?.label);
-      const chosen = await pickLine(this.title, lines, Math.max(at, 0));
+      const at = Math.max(lines.findIndex(wanted), 0);
+      const chosen = await pickLine(this.title, formHint(draft), lines, at);
       if (chosen === undefined || chosen.about.field === "start") {
         return chosen && draft;
       }
-      last = chosen;
+      const lacked = lacking(draft);
       const changed = await askChoice(chosen.about, draft, view, this.previewIn(draft.cluster));
       const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
       draft = matters ? await this.lookedUp(changed) : changed;
+      const isWhole = lacked !== undefined && lacking(draft) === undefined;
+      wanted = isWhole ? isFor("start") : ({ label }): boolean => label === chosen.label;
     }
   }
 
@@ -83,15 +86,20 @@ export class Form {
   }
 }
 
+function isFor(field: Field["field"]): (line: FormLine) => boolean {
+  return ({ about }) => about.field === field;
+}
+
 /** The line on which Enter was pressed; `at` is the one that is active first. */
 function pickLine(
   title: string,
+  hint: string,
   lines: readonly FormLine[],
   at: number,
 ): Promise<FormLine | undefined> {
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly line: FormLine }>();
   pick.title = title;
-  pick.placeholder = "Enter changes a line; the first one starts";
+  pick.placeholder = hint;
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
   const items = lines.map((line) => ({

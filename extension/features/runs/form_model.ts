@@ -42,13 +42,36 @@ const KINDS: Readonly<Record<Kind, string>> = {
   job: "Ray job",
 };
 
-/** The form from top to bottom; Enter on the first line starts. */
+/** What a draft lacks before it can be started. */
+export function lacking(draft: Draft): "args" | "profiled" | undefined {
+  if (commandOf(draft).length === 0) {
+    return "args";
+  }
+  return draft.profile?.workers.length === 0 ? "profiled" : undefined;
+}
+
+/** What stands where one types: what Enter does, or what is to be said first. */
+export function formHint(draft: Draft): string {
+  switch (lacking(draft)) {
+    case "args":
+      return "Enter changes a line; once there is a command, the first line starts it";
+    case "profiled":
+      return "Enter changes a line; once it is said who is profiled, the first line starts";
+    case undefined:
+      return "Enter changes a line; the first one starts";
+  }
+}
+
+function commandOf({ path, args }: Draft): string[] {
+  return [path, ...args].filter((word) => word !== "");
+}
+
+/** The form from top to bottom; Enter on the first line starts, unless something is lacking. */
 export function formLines(draft: Draft, view: FormView): FormLine[] {
-  const command = [draft.path, ...draft.args].filter((word) => word !== "");
+  const command = commandOf(draft);
   const start = draft.preset === NO_PRESET ? "Start" : "Show What Changes, Then Start";
-  const isWhole = command.length > 0 && draft.profile?.workers.length !== 0;
   return [
-    ...(!isWhole ? [] : [line(start, plain(textOf(command)), "play", "start")]),
+    ...(lacking(draft) !== undefined ? [] : [line(start, plain(textOf(command)), "play", "start")]),
     ...programLines(draft, view),
     ...(draft.profile === null ? stopLines(draft) : []),
     ...profileLines(draft).map(({ label, description, icon, field }) =>
