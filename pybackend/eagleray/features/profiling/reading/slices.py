@@ -12,9 +12,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from eagleray.common.report_errors import no_report
 from eagleray.features.profiling.reading.database import Database
 
 THREADS = min(8, os.cpu_count() or 1)
@@ -60,8 +62,9 @@ class Slices:
         first, last = next(self.database.rows(sql))
         if first is None:
             return []
-        most = self.database.path.stat().st_size / _LEAST_ROW
-        if not (isinstance(first, int) and isinstance(last, int)) or last - first > most:
+        if not (isinstance(first, int) and isinstance(last, int)):
+            return [(first, last)]
+        if last - first > _size(self.database.path) / _LEAST_ROW:
             return [(first, last)]
         return [(low, min(low + SLICE - 1, last)) for low in range(first, last + 1, SLICE)]
 
@@ -119,6 +122,13 @@ class Slices:
                 self._connections.append(connection)
             row: tuple[Any, ...] = connection.execute(sql, values).fetchone()
             return row
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError as error:
+        raise no_report(str(file), error.strerror or str(error)) from error
 
 
 def _done(
