@@ -36,8 +36,11 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await other.ready();
     return other;
   };
-  const attach = (where, name = "p0") =>
-    where.attach(where.row(name), () => where.toolbar().isVisible(), "a session has begun");
+  const attach = async (where, name = "p0") => {
+    // One that is just ending would be taken for the one that begins.
+    await where.seesNot(where.toolbar(), "the session before");
+    await where.attach(where.row(name), () => where.toolbar().isVisible(), "a session has begun");
+  };
   const disconnect = (where, left) =>
     where.click(where.button("Disconnect"), () => left.now(), "the worker has run on");
   const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
