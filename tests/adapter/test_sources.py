@@ -32,6 +32,29 @@ def test_a_mapped_folder_works_both_ways(
     assert (editor.stack()[0]["line"], editor.stack()[0]["source"]["path"]) == (12, mine)
 
 
+def test_code_that_came_by_value_stops_under_the_name_of_where_it_was_written(
+    control: ControlClient, program: Start, tmp_path: Path
+) -> None:
+    mine = str(tmp_path / "loop.py")
+    shutil.copy(PROGRAMS / "loop.py", mine)
+    worker = program("by_value.py", str(tmp_path))
+    mapping = {"remote": str(PROGRAMS), "local": str(tmp_path)}
+    result = control.attach(worker, mappings=[mapping])
+    editor = DapClient.unix(result["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["source"]["path"] == mine
+    [row] = editor.set_breakpoints(mine, [12])
+    assert row["verified"]
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["line"] == 12
+    editor.set_breakpoints(mine, [])
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    assert editor.stack()[0]["line"] == 10
+
+
 def test_new_mappings_apply_at_once(control: ControlClient, program: Start, tmp_path: Path) -> None:
     worker = program("loop.py", "2")
     mine = str(tmp_path / "loop.py")

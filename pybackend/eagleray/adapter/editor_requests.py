@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+from itertools import zip_longest
+
 from eagleray.adapter import dap
 from eagleray.adapter.attaching import UNCAUGHT
 from eagleray.adapter.dap import Message
@@ -61,19 +65,15 @@ class EditorRequests:
         """Clears the breakpoints of files that an earlier editor named and this one did not."""
         record = self._worker.record
         for path in [path for path in record.files if path not in self._named]:
-            file = record.files.pop(path)
-            empty = {"source": {"path": file.remote}, "breakpoints": [], "lines": []}
-            await self._worker.request("setBreakpoints", empty)
+            await self._clear(record.files.pop(path).names)
 
     async def set_again(self) -> list[Message]:
         """Sets all breakpoints by the present mappings; returns the events that tell the editor."""
         events = []
         for path, file in list(self._worker.record.files.items()):
-            source = self._sources.inward(file.source)
-            if source.get("path") == file.remote:
+            if _paths(self._sources.names(file.source)) == file.names:
                 continue
-            empty = {"source": {"path": file.remote}, "breakpoints": [], "lines": []}
-            await self._worker.request("setBreakpoints", empty)
+            await self._clear(file.names)
             before = file.answer
             response = await self._pass_breakpoints(path, file.source, file.arguments)
             after = (response.get("body") or {}).get("breakpoints") or []
@@ -116,13 +116,20 @@ class EditorRequests:
         return _answered(request, response, response.get("body") or {})
 
     async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
-        inward = self._sources.inward(source)
-        response = await self._worker.request("setBreakpoints", {**arguments, "source": inward})
-        body = self._sources.outward_in(response.get("body") or {}, "breakpoints")
-        rows = body.get("breakpoints") or []
-        remote = str(inward.get("path") or "")
-        self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, remote)
-        return {**response, "body": body}
+        names = self._sources.names(source)
+        asked = [{**arguments, "source": name} for name in names]
+        answers = await asyncio.gather(
+            *(self._worker.request("setBreakpoints", one) for one in asked)
+        )
+        bodies = [self._sources.outward_in(one.get("body") or {}, "breakpoints") for one in answers]
+        rows = _best([one.get("breakpoints") or [] for one in bodies])
+        self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
+        return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
+
+    async def _clear(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            empty = {"source": {"path": path}, "breakpoints": [], "lines": []}
+            await self._worker.request("setBreakpoints", empty)
 
     async def _stack_trace(self, request: Message, arguments: Message) -> Message:
         thread = arguments.get("threadId")
@@ -183,6 +190,20 @@ class EditorRequests:
             {**t, "name": name if t.get("name") == "MainThread" else f"{name} · {t.get('name')}"}
             for t in shown
         ]
+
+
+def _paths(sources: Iterable[Message]) -> tuple[str, ...]:
+    return tuple(str(source.get("path") or "") for source in sources)
+
+
+def _best(answers: list[list[Message]]) -> list[Message]:
+    """Each breakpoint as the first says it, or as one does under whose name of the file it can be hit."""
+    first, *others = answers
+    found = []
+    for row, *more in zip_longest(first, *others, fillvalue={}):
+        hit = next((one for one in (row, *more) if one.get("verified")), row)
+        found.append({**hit, "id": row["id"]} if "id" in row else hit)
+    return found
 
 
 def _answered(request: Message, response: Message, body: Message) -> Message:

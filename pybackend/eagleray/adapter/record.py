@@ -25,12 +25,15 @@ _FORCED = {
 
 @dataclass
 class FileBreakpoints:
-    """The breakpoints of one file as the editor asked for them, and the answer that it got."""
+    """The breakpoints of one file as the editor asked for them, and the answer that it got.
+
+    `names` are paths of the worker: the mapped one, and others under which its code may run there.
+    """
 
     source: Message
     arguments: Message
     answer: list[Message] = field(default_factory=list)
-    remote: str = ""
+    names: tuple[str, ...] = ()
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Record:
     def has_breakpoint(self, remote: str, line: int) -> bool:
         """Whether an editor has set a breakpoint on that line of the worker's file."""
         return any(
-            file.remote == remote and any(b.get("line") == line for b in file.answer)
+            remote in file.names and any(b.get("line") == line for b in file.answer)
             for file in self.files.values()
         )
 

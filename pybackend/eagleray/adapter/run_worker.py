@@ -75,7 +75,7 @@ class RunWorker(Worker):
     def has_of_editor(self, remote: str) -> bool:
         """Whether an editor that is there has breakpoints of its own in that file."""
         files = self.record.files.values()
-        return self.editor is not None and any(file.remote == remote for file in files)
+        return self.editor is not None and any(remote in file.names for file in files)
 
     def _is_at(self, places: list[list[Any]]) -> bool:
         """Also where a worker that is used again runs something that the run's filter excludes."""

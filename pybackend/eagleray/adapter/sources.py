@@ -43,6 +43,17 @@ class Sources:
             return source
         return {**source, "path": self._worker.rules.to_remote(path)}
 
+    def names(self, source: Message) -> list[Message]:
+        """The editor's source under each name that it may have in the worker, the mapped one first.
+
+        A class of the driver's own file comes to the worker pickled by value: its code keeps the name that the file
+        has where the driver runs, also where the worker has a copy of the file.
+        """
+        inward, path = self.inward(source), source.get("path")
+        if not isinstance(path, str) or path == inward.get("path") or source.get("sourceReference"):
+            return [inward]
+        return [inward, source]
+
     def path_of(self, reference: object) -> str:
         """The worker's file behind one of our references, "" for another's."""
         return self._by_reference.get(reference, "") if isinstance(reference, int) else ""
