@@ -16,13 +16,14 @@ import pytest
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.cluster_errors import cluster_unreachable
 from eagleray.common.profiled import Profiled
-from eagleray.features.profiling import databases, fetching, run_reports
+from eagleray.features.profiling import databases, fetching, waiting
 from eagleray.features.profiling.found import Looking
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.manifest import Entry
 from eagleray.features.profiling.reading import notes
 from eagleray.features.profiling.reading.reports import Reports
-from eagleray.features.profiling.run_reports import Home, RunReports
+from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources import Folder, Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.routes.spec import DIRECT
@@ -39,7 +40,7 @@ SQLITE = b"SQLite format 3\0" + b"t" * 5000
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(run_reports, "SOON_S", 0.01)
+    monkeypatch.setattr(waiting, "SOON_S", 0.01)
 
 
 def packed(folder: Path, name: str, made: bytes, **more: object) -> None:

@@ -17,7 +17,7 @@ from eagleray.clients.far_files import FarFiles, FarPlace
 from eagleray.clients.node_commands import on_node
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import ProfiledWorker
-from eagleray.features.profiling import run_reports
+from eagleray.features.profiling import run_reports, waiting
 from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.found import Looking, worker_of
 from eagleray.features.profiling.gathering import Gathering
@@ -177,8 +177,8 @@ async def test_a_login_node_that_fails_says_why(tmp_path: Path) -> None:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOOK_S", "SOON_S"):
-        monkeypatch.setattr(run_reports, name, 0.01)
+    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
+    monkeypatch.setattr(waiting, "SOON_S", 0.01)
 
 
 def reports(login: Login, there: Path, here: Path) -> RunReports:
@@ -228,7 +228,7 @@ async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: 
 async def test_what_did_not_come_stays_there(
     tmp_path: Path, lie: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_reports, "GONE_S", 0.05)
+    monkeypatch.setattr(waiting, "GONE_S", 0.05)
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"one")
     (there / "p.nsys-rep.json").write_bytes(described(b"one", **lie))

@@ -12,7 +12,7 @@ from eagleray.clients.commands import Commands
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import profiling as profiling_module
-from eagleray.features.profiling import run_reports
+from eagleray.features.profiling import waiting
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.routes.spec import RouteSpec
@@ -161,7 +161,7 @@ async def test_a_program_without_a_keeper_is_ended_when_what_was_recorded_is_her
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody else has its recordings ended, and its end may be that of the disk with its reports."""
-    monkeypatch.setattr(run_reports, "HEARD_S", 0.0)
+    monkeypatch.setattr(waiting, "HEARD_S", 0.0)
     story: list[str] = []
 
     class Ended(Known):

@@ -11,9 +11,10 @@ from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import run_reports
+from eagleray.features.profiling import run_reports, waiting
 from eagleray.features.profiling.found import Looking
 from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.rounds import Home
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources import Folder
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
@@ -29,9 +30,9 @@ NAME = "p.n1.7.nsys-rep"
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOOK_S", "SOON_S"):
-        monkeypatch.setattr(run_reports, name, 0.01)
-    monkeypatch.setattr(run_reports, "GONE_S", 0.2)
+    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
+    monkeypatch.setattr(waiting, "SOON_S", 0.01)
+    monkeypatch.setattr(waiting, "GONE_S", 0.2)
 
 
 class Nsys:
@@ -41,6 +42,9 @@ class Nsys:
         self._does = does
         self._asked = asked
         self.stops = 0
+
+    async def record(self, run: str, workers: Sequence[str], seconds: float) -> int:
+        raise AssertionError("nobody begins a recording here")
 
     async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
         self.stops += 1
@@ -54,7 +58,7 @@ class Opens:
 
 
 def reports(
-    there: Path, here: Path, nsys: Nsys, home: run_reports.Home = lambda: None, quiet_s: float = 60
+    there: Path, here: Path, nsys: Nsys, home: Home = lambda: None, quiet_s: float = 60
 ) -> RunReports:
     sources = SourcesOfRun(RUN, there, Opens(), lambda cluster, ip: [DIRECT])
     return RunReports(RUN, Gathering(RUN, here), sources, home, nsys, quiet_s)
@@ -161,7 +165,7 @@ class Silent(Dashboard):
 async def test_who_is_silent_makes_nobody_else_lose_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_reports, "GONE_S", 0.0)
+    monkeypatch.setattr(waiting, "GONE_S", 0.0)
     there, silent = tmp_path / "there", Silent("http://127.0.0.1:1")
     there.mkdir()
     (there / STATUS).write_bytes(status("writing"))

@@ -152,6 +152,23 @@ class Looking:
         return worker, ports
 
 
+def joined(before: Look, now: Look) -> Look:
+    """What is seen now, with the workers and reports of before that cannot be asked."""
+    keys = {worker.key for worker in now.workers}
+    kept = tuple(worker for worker in before.workers if worker.key not in keys)
+    there = {one.entry.key for one in now.reports}
+    reports = tuple(one for one in before.reports if one.entry.key not in there)
+    known = {one.of for one in now.databases}
+    databases = tuple(one for one in before.databases if one.of not in known)
+    return evolve(
+        now,
+        workers=(*now.workers, *kept),
+        reports=(*now.reports, *reports),
+        databases=(*now.databases, *databases),
+        classes=each_once([*before.classes, *now.classes]),
+    )
+
+
 def worker_of(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, int]]:
     """The worker that such a file tells of, and where Ray's agent of its node listens; None for nonsense."""
     try:

@@ -11,7 +11,9 @@ from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.gathering import Gathering
 from eagleray.features.profiling.left_nodes import LeftNodes
-from eagleray.features.profiling.run_reports import Home, Recorders, RunReports
+from eagleray.features.profiling.recorders import Recorders
+from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
 from eagleray.routes.spec import RouteSpec
 

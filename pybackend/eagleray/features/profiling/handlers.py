@@ -109,8 +109,8 @@ def wire_report(one: ReadReport) -> messages.Report:
         gpus=[_gpu(gpu) for gpu in one.summary.gpus],
         tables=[wire_table(table, FIRST_ROWS) for table in one.summary.tables],
         warnings=[
-            messages.ReportWarning(doubt.code, doubt.message, doubt.next_step)
-            for doubt in one.summary.doubts
+            messages.ReportWarning(warning.code, warning.message, warning.next_step)
+            for warning in one.summary.warnings
         ],
     )
 

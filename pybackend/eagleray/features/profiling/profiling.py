@@ -16,7 +16,9 @@ from eagleray.common.profile_errors import nobody_records, not_gathered, not_pro
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import SeenClass, preview
-from eagleray.features.profiling.run_reports import GONE_S, HEARD_S, RunReports
+from eagleray.features.profiling.recorders import Recorders
+from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.waiting import GONE_S, HEARD_S
 
 LOOK_S = 0.3
 # What was seen by earlier ones may be of programs that nobody has any more.
@@ -56,14 +58,6 @@ class ProfiledRuns(Protocol):
 
     def gathered(self, run: str, seen: Profiled) -> None:
         """Remembers what was gathered of a run that is over."""
-
-
-class Recorders(Protocol):
-    """What begins and ends recordings: the adapter."""
-
-    async def record(self, run: str, workers: Sequence[str], seconds: float) -> int: ...
-
-    async def stop_recording(self, run: str, workers: Sequence[str]) -> int: ...
 
 
 class Profiling:

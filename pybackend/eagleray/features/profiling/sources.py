@@ -183,6 +183,27 @@ class Node:
         return None
 
 
+class Gone:
+    """A cluster that does not answer, in the place of its nodes."""
+
+    name = ""
+
+    def __init__(self, error: EaglerayError) -> None:
+        self._error = error
+
+    async def names(self) -> list[str]:
+        raise self._error
+
+    async def small(self, name: str) -> bytes:
+        raise self._error
+
+    def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        raise self._error
+
+    def file(self, name: str) -> Path | None:
+        return None
+
+
 @contextlib.asynccontextmanager
 async def closing(pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
     """Whoever stops reading ends the connection behind it."""

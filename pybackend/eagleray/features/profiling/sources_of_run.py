@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -10,14 +11,17 @@ from eagleray.adapter.protocol import OpenedSocket
 from eagleray.clients.ray_agent import RayAgent
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_way import FindWay, Way
+from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.features.profiling.left_nodes import LeftNodes
-from eagleray.features.profiling.sources import Folder, Node, Source
+from eagleray.features.profiling.sources import Folder, Gone, Node, Source
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 # Where the agent of a node listens unless somebody said otherwise.
 AGENT_PORT = 52365
+
+log = logging.getLogger(__name__)
 
 
 class OpensSockets(Protocol):
@@ -52,34 +56,30 @@ class SourcesOfRun:
         self._ports: dict[str, int] = {}
 
     async def now(
-        self, cluster: str, dashboard: Dashboard | None, workers: Sequence[ProfiledWorker] = ()
+        self, home: tuple[str, Dashboard] | None, workers: Sequence[ProfiledWorker] = ()
     ) -> Sequence[Source]:
-        """All that is reached now, also on nodes of `workers` that have left; raises what the cluster came to."""
+        """All that is reached now, also on nodes of `workers` that have left; `home` is the cluster, if one is known."""
+        if home is None:
+            return [*self._folders, *self._left_by(workers)]
+        cluster, dashboard = home
         if self._left is not None:
             self._left.cluster = cluster
-        if dashboard is None:
-            return self.folders
-        for node in await dashboard.nodes():
+        try:
+            nodes = await dashboard.nodes()
+        except EaglerayError as error:
+            # The cluster has ended, or its link is lost; what is in folders can be had.
+            log.info("%s", error)
+            return [*self._folders, *self._left_by(workers), Gone(error)]
+        for node in nodes:
             if node.alive and node.node_id not in self._nodes:
                 self._nodes[node.node_id] = self._node(cluster, dashboard, node.node_id, node.ip)
             elif not node.alive:
                 self._nodes.pop(node.node_id, None)
-        return [*self.folders, *self._nodes.values(), *self.left_by(workers, self._nodes)]
-
-    def left_by(
-        self, workers: Sequence[ProfiledWorker], served: Collection[str] = ()
-    ) -> list[FarFolder]:
-        """What is had of workers on nodes that no Ray serves."""
-        return self._left.of(workers, served) if self._left is not None else []
+        return [*self._folders, *self._nodes.values(), *self._left_by(workers, self._nodes)]
 
     def ports(self, known: Mapping[str, int]) -> None:
         """Where agents listen, by the ids of their nodes, as our code on these nodes says."""
         self._ports.update(known)
-
-    @property
-    def folders(self) -> list[Source]:
-        """What is there without any cluster."""
-        return [self._folder, *([self._far] if self._far else [])]
 
     @property
     def is_shared_far(self) -> bool:
@@ -94,6 +94,17 @@ class SourcesOfRun:
     async def close(self) -> None:
         for agent in self._agents.values():
             await agent.close()
+
+    @property
+    def _folders(self) -> list[Source]:
+        """What is there without any cluster."""
+        return [self._folder, *([self._far] if self._far else [])]
+
+    def _left_by(
+        self, workers: Sequence[ProfiledWorker], served: Collection[str] = ()
+    ) -> list[FarFolder]:
+        """What is had of workers on nodes that no Ray serves."""
+        return self._left.of(workers, served) if self._left is not None else []
 
     def _node(self, cluster: str, dashboard: Dashboard, node_id: str, ip: str) -> Node:
         def agent() -> RayAgent:

@@ -11,7 +11,8 @@ from eagleray.clients.ray_values import ActorRow
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.preview import preview
-from eagleray.features.profiling.run_reports import Home, RunReports
+from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.run_reports import RunReports
 
 # The list of all actors is asked for so seldom, and seldom indeed where others were seen.
 ASK_S = 2.0

@@ -7,7 +7,6 @@ GPU to the end of the last one, so that what a program does before it uses its G
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import Any
@@ -18,35 +17,12 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.reading.busy import Gap
 from eagleray.features.profiling.reading.database import Database, pid, shown
 from eagleray.features.profiling.reading.device import Device, Gpu, Strange
+from eagleray.features.profiling.reading.kernel_tables import KERNELS, NO_KERNEL, Span, kernel_tables
 from eagleray.features.profiling.reading.slices import Slices
 
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-# A graph that was recorded as one (`--cuda-graph-trace=graph`) stands here instead of its kernels.
-GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-# What stands for the number of a row where it is none of the kernels.
-NO_KERNEL = 0
-_NCCL = re.compile(r"(void )?nccl", re.IGNORECASE)
 
 # The GPU, starts, ends, numbers of rows, and which are of NCCL.
 _Some = tuple[Any, Sequence[int], Sequence[int], Sequence[int], Sequence[int] | None]
-
-
-@frozen
-class Source:
-    """A table of what runs on GPUs, and its column of names, "0" where it has none."""
-
-    table: str
-    name: str
-
-    @property
-    def number(self) -> str:
-        return "rowid" if self.table == KERNELS else str(NO_KERNEL)
-
-    def where(self, checked: bool) -> str:
-        """`checked` leaves out what is no interval, which costs as much again as the reading."""
-        columns = ("start", "end", "deviceId", self.name)
-        whole = " AND ".join(f"typeof({column}) = 'integer'" for column in columns)
-        return f"{whole} AND end >= start" if checked else "1"
 
 
 @frozen
@@ -57,33 +33,6 @@ class Gpus:
     gaps: tuple[Gap, ...] = ()
     unread: int = 0
     is_clean: bool = True
-
-
-@frozen
-class Span:
-    """How many kernels there are, and from when to when."""
-
-    count: int
-    begin: int
-    end: int
-
-
-NO_SPAN = Span(0, 0, 0)
-
-
-def is_nccl(kernel: str) -> bool:
-    return _NCCL.match(kernel) is not None
-
-
-def sources(database: Database) -> list[Source]:
-    needed = ("start", "end", "deviceId")
-    found = []
-    if database.has(KERNELS, *needed):
-        named = (one for one in ("demangledName", "shortName") if database.has(KERNELS, one))
-        found.append(Source(KERNELS, next(named, "0")))
-    if database.has(GRAPHS, *needed):
-        found.append(Source(GRAPHS, "0"))
-    return found
 
 
 def read(slices: Slices, span: Span, nccl: frozenset[int]) -> Gpus:
@@ -112,7 +61,7 @@ def read(slices: Slices, span: Span, nccl: frozenset[int]) -> Gpus:
 
 def after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
     """Blocks.  The process and the number of the name of the kernel behind each gap, by the number of its row."""
-    found = next((one for one in sources(database) if one.table == KERNELS), None)
+    found = next((one for one in kernel_tables(database) if one.table == KERNELS), None)
     if not gaps or not found:
         return {}
     process = "globalPid" if database.has(KERNELS, "globalPid") else "NULL"
@@ -138,22 +87,22 @@ def _pass(found: Iterator[_Some], span: Span) -> dict[int, Device]:
 
 def _in_parts(slices: Slices, nccl: frozenset[int]) -> Iterator[_Some]:
     """As the rows lie in their only table; numbers come as one text for many, which is read faster than rows."""
-    source, *others = sources(slices.database)
+    table, *others = kernel_tables(slices.database)
     if others:
         raise Strange
     sql = (
         "SELECT json_group_array(deviceId), json_group_array(start), json_group_array(end),"
-        f" group_concat(CASE WHEN {source.name} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
-        f" FROM {source.table} WHERE rowid BETWEEN ?1 AND ?2"
+        f" group_concat(CASE WHEN {table.name} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
+        f" FROM {table.table} WHERE rowid BETWEEN ?1 AND ?2"
     )
-    parts = slices.parts(source.table)
+    parts = slices.parts(table.table)
     for (low, high), columns in slices.rows(sql, parts, json.dumps(list(nccl))):
         devices, starts, ends, of_nccl = columns
         begins = json.loads(starts)
         count = len(begins)
         if count != high - low + 1:
             raise Strange
-        rows = range(low, high + 1) if source.table == KERNELS else [NO_KERNEL] * count
+        rows = range(low, high + 1) if table.table == KERNELS else [NO_KERNEL] * count
         flags = bytearray(count)
         for row in of_nccl.split(",") if of_nccl else ():
             flags[int(row) - low] = 1
@@ -183,7 +132,7 @@ def _by_device(
 def _checked_span(database: Database) -> Span:
     parts = [
         f"SELECT start, end FROM {one.table} WHERE {one.where(checked=True)}"
-        for one in sources(database)
+        for one in kernel_tables(database)
     ]
     sql = f"SELECT count(*), min(start), max(end) FROM ({' UNION ALL '.join(parts)})"
     return Span(*next(database.rows(sql)))
@@ -194,7 +143,7 @@ def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Some]:
     parts = [
         f"SELECT deviceId, start, end, {one.number}, {one.name} FROM {one.table}"
         f" WHERE {one.where(checked=True)}"
-        for one in sources(database)
+        for one in kernel_tables(database)
     ]
     for chunk in database.chunks(f"{' UNION ALL '.join(parts)} ORDER BY 1, 2"):
         devices, starts, ends, rows, names = zip(*chunk, strict=True)

@@ -22,7 +22,7 @@ from eagleray.features.profiling.reading.tables import Cell
 log = logging.getLogger(__name__)
 
 # Rises when a summary is made or kept in another way.
-FORMAT = 1
+FORMAT = 2
 LARGEST = 64 * 2**20
 # A smaller file is read faster than anybody waits for, so that nothing needs to lie beside it.
 SMALLEST = 4 * 2**20

@@ -9,28 +9,31 @@ from attrs import frozen
 
 from eagleray.features.profiling.reading import (
     calls,
+    copies,
     gpu,
     kernels,
     range_times,
     ranges,
     recording,
+    report_warnings,
 )
 from eagleray.features.profiling.reading.busy import END, Gap
 from eagleray.features.profiling.reading.database import Database, opened
 from eagleray.features.profiling.reading.device import Gpu
-from eagleray.features.profiling.reading.doubts import Doubt, Seen, doubts
 from eagleray.features.profiling.reading.gpu import Gpus
+from eagleray.features.profiling.reading.kernel_tables import KERNELS
 from eagleray.features.profiling.reading.kernels import GRAPH
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.recording import About
+from eagleray.features.profiling.reading.report_warnings import ReportWarning, Seen
 from eagleray.features.profiling.reading.slices import Slices
 from eagleray.features.profiling.reading.tables import Table, made
 
 Say = Callable[[str, int], None]
 
 _NEEDED = {
-    gpu.KERNELS: ("start", "end", "deviceId"),
-    kernels.COPIES: ("start", "end", "bytes", "copyKind"),
+    KERNELS: ("start", "end", "deviceId"),
+    copies.COPIES: ("start", "end", "bytes", "copyKind"),
     range_times.EVENTS: ("start", "end", "eventType"),
     calls.OSRT: ("start", "end", "nameId"),
     calls.CUDA: ("start", "end", "nameId"),
@@ -44,7 +47,7 @@ class Summary:
     about: About
     gpus: tuple[Gpu, ...]
     tables: tuple[Table, ...]
-    doubts: tuple[Doubt, ...]
+    warnings: tuple[ReportWarning, ...]
 
 
 def read(
@@ -65,7 +68,7 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
     database = slices.database
     say("Reading the kernels", 10)
     kernel_sums = kernels.begun(slices)
-    copied = kernels.copies_begun(slices)
+    copy_sums = copies.begun(slices)
     cuda_calls = calls.begun(slices, calls.CUDA)
     osrt_calls = calls.begun(slices, calls.OSRT)
     events = range_times.begun(slices)
@@ -77,7 +80,7 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
     nvtx, naming = ranges.read(slices, events)
     gaps = _gaps(database, naming, gpus)
     say("Reading the calls", 80)
-    copies = kernels.copies(database, *copied)
+    copied = copies.read(database, *copy_sums)
     cuda = calls.read(database, cuda_calls, "cuda_api")
     osrt = calls.read(database, osrt_calls, "osrt")
     threads = calls.threads(database, osrt.threads, cuda.threads, nvtx.threads)
@@ -86,7 +89,7 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
         kernels.table(seen_kernels),
         nvtx.table,
         gaps,
-        copies,
+        copied,
         cuda.table,
         osrt.table,
         threads,
@@ -99,7 +102,7 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
         unfinished=nvtx.unfinished,
         cuda_calls=cuda.table.total,
         osrt_calls=osrt.table.total,
-        copies=copies.total,
+        copies=copied.total,
         missing=tuple(
             table
             for table, columns in _NEEDED.items()
@@ -107,7 +110,7 @@ def _read(slices: Slices, trace: str, say: Say) -> Summary:
         ),
     )
     kept = tuple(table for table in tables if table.rows)
-    return Summary(about, gpus.gpus, kept, tuple(doubts(about, seen)))
+    return Summary(about, gpus.gpus, kept, tuple(report_warnings.warnings(about, seen)))
 
 
 def _gaps(database: Database, naming: ranges.Naming, gpus: Gpus) -> Table:
