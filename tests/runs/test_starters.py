@@ -18,7 +18,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.job_errors import job_refused, no_job
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.starters import ray_job, sbatch
+from eagleray.features.runs.starters import job_file, ray_job, sbatch
 from eagleray.features.runs.starters.ray_job import RayJob
 from eagleray.features.runs.starters.sbatch import Sbatch
 
@@ -154,11 +154,15 @@ FORGOTTEN = "slurm_load_jobs error: Invalid job id specified"
 
 @define
 class FakeSlurm:
-    """Answers `scontrol` with one line after the other, and keeps the job's output file: `files` after each line."""
+    """Answers `scontrol` with one line after the other, and keeps the job's output file: `files` after each line.
+
+    `errors` is what stands in its other file, if it has one.
+    """
 
     states: list[str | None]
     file: bytes | None = b""
     files: list[bytes] = field(factory=list)
+    errors: bytes | None = None
     submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
     ran: list[Sequence[str]] = field(factory=list)
     told: str = ""
@@ -172,16 +176,18 @@ class FakeSlurm:
             state = self.states.pop(0)
             self.file = self.files.pop(0) if self.files else self.file
             said = FORGOTTEN if state is None else "Unable to contact slurm controller"
-            return Ran(0, f"JobId=77 {state} StdOut=/o.log", "") if state else Ran(1, "", said)
+            paths = f"StdErr={'/o.log' if self.errors is None else '/e.log'} StdIn=/dev/null StdOut=/o.log"
+            return Ran(0, f"JobId=77 {state} {paths}", "") if state else Ran(1, "", said)
         if "test" in argv:
             return Ran(1, "", "")
         if "sed" in argv:
             return Ran(0, "", "")
-        if self.file is None:
+        file = self.errors if argv[5] == "/e.log" else self.file
+        if file is None:
             return Ran(1, "eagleray-piece:", "No such file or directory")
-        at, most = int(argv[4]) - 1, int(argv[6]) - sbatch._PIECE + 3
-        piece = base64.b64encode(self.file[at : at + most]).decode()
-        return Ran(0, f"Welcome to login!\neagleray-piece: {len(self.file)}\n{piece}\n", "")
+        at, most = int(argv[4]) - 1, int(argv[6]) - job_file._PIECE + 3
+        piece = base64.b64encode(file[at : at + most]).decode()
+        return Ran(0, f"Welcome to login!\neagleray-piece: {len(file)}\n{piece}\n", "")
 
 
 def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
@@ -220,7 +226,17 @@ def of_restarts(*restarts: int) -> list[str | None]:
     ]
 
 
-AGAIN, ANEW = sbatch._AGAIN.decode(), sbatch._ANEW.decode()
+async def test_the_errors_of_a_job_that_has_a_file_for_them(output: Output, tmp_path: Path) -> None:
+    states = of_restarts(0, 0, 1)
+    slurm = FakeSlurm(states, files=[b"one\n", b"one\n", b"one\ntwo\n"], errors=b"Traceback\n")
+    starter = batch(slurm, output)
+    await starter.start()
+    assert (await starter.ended()).code == 0
+    said = f"Submitted batch job 77\none\nTraceback\n{AGAIN}two\n"
+    assert (tmp_path / "output.log").read_text() == said
+
+
+AGAIN, ANEW = sbatch._AGAIN.decode(), job_file._ANEW.decode()
 OUTPUTS: list[tuple[list[str | None], list[bytes], str]] = [
     # It was put back into the queue; once it runs again SLURM empties its file, or appends to it.
     (of_restarts(0, 1, 1, 1), [b"first", b"first", b"", b"other"], f"first{AGAIN}{ANEW}other"),

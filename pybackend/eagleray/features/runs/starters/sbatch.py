@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
 from collections.abc import Mapping, Sequence
 
@@ -17,11 +16,11 @@ from eagleray.common.run_errors import (
     far_lost,
     folder_not_there,
     not_submitted,
-    output_not_read,
 )
 from eagleray.common.slurm_errors import slurm_failed
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, script_index, submission, variables
+from eagleray.features.runs.starters.job_file import JobFile
 from eagleray.features.runs.starters.starting import Ending, Started
 
 SUBMIT_S = 60.0
@@ -31,17 +30,9 @@ AGAIN = Backoff(first_s=1.0, longest_s=30.0)
 TRIES = 5
 # A login node or SLURM itself may be away for long, while the job goes on.
 GIVE_UP_S = 24 * 3600.0
-# For so many looks another login node may see less of a file than was read already.
-STALE = 60
-_PIECE = 2**20
 _FORGOTTEN = "Invalid job id"
 _AGAIN = b"\n(SLURM has put the job back into its queue)\n"
-_ANEW = b"\n(the job's output was begun anew)\n"
-# Enough to tell what was read last from what stands there now.
-_TAIL = 64
 
-# Behind it stands what a file holds; the start files of a shell may say something before.
-_MARK = "eagleray-piece:"
 # The folder of the submission is where the script begins; the words come in as arguments, never as text.
 _IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift;' + WITH_VARIABLES, "sh")
 _NO_FOLDER = 113
@@ -69,12 +60,8 @@ class Sbatch:
         self._environ = environ
         self._output = output
         self._job = job
-        self._file = ""
-        self._read = 0
+        self._files: dict[str, JobFile] = {}
         self._restarts = ""
-        self._is_restarted = False
-        self._less = 0
-        self._tail = b""
 
     async def start(self) -> Started:
         if self._job:
@@ -145,52 +132,23 @@ class Sbatch:
         return said
 
     def _see(self, said: Mapping[str, str]) -> None:
-        file, restarts = said.get("StdOut", self._file), said.get("Restarts", "")
-        if file != self._file:
-            self._file, self._read, self._tail = file, 0, b""
+        """Errors have a file of their own where the script or the person says so."""
+        for path in (said.get("StdOut"), said.get("StdErr")):
+            if path and path not in self._files:
+                self._files[path] = self._file(path)
+        restarts = said.get("Restarts", "")
         if self._restarts not in ("", restarts):
-            self._is_restarted = True
             self._output.write(_AGAIN)
+            for file in self._files.values():
+                file.job_restarted()
         self._restarts = restarts
 
+    def _file(self, path: str) -> JobFile:
+        return JobFile(self._commands, self._ssh, path, self._output, SUBMIT_S)
+
     async def _copy_output(self) -> None:
-        while self._file:
-            size, piece = await self._piece()
-            new = piece[len(self._tail) :]
-            if self._is_anew(size, piece):
-                self._read, self._tail, self._less, self._is_restarted = 0, b"", 0, False
-                self._output.write(_ANEW)
-            elif new:
-                self._read += len(new)
-                self._tail = (self._tail + new)[-_TAIL:]
-                self._output.write(new)
-            else:
-                return
-
-    def _is_anew(self, size: int, piece: bytes) -> bool:
-        """Whether the file was emptied: SLURM does so where it starts a job once more, unless the job says otherwise."""
-        if size < self._read:
-            self._less += 1
-            return self._less > (0 if self._is_restarted else STALE)
-        self._less = 0
-        is_other = len(piece) >= len(self._tail) and not piece.startswith(self._tail)
-        return self._is_restarted and is_other
-
-    async def _piece(self) -> tuple[int, bytes]:
-        """How long the file is, and what stands there from the tail on; base64, since a letter may be cut in two."""
-        script = f'printf %s {_MARK}; wc -c < "$2" && tail -c "+$1" -- "$2" | head -c "$3" | base64'
-        begin, most = self._read - len(self._tail) + 1, _PIECE + len(self._tail)
-        words = ["sh", "-c", script, "sh", str(begin), self._file, str(most)]
-        ran: Ran = await self._commands.run(self._ssh, words, "", SUBMIT_S)
-        _, mark, said = ran.stdout.rpartition(_MARK)
-        size, _, text = said.lstrip().partition("\n")
-        if not mark or not size.strip().isdecimal():
-            # It is there once the job has begun.
-            return self._read, b""
-        try:
-            return int(size), base64.b64decode(text)
-        except ValueError as error:
-            raise output_not_read(self._file, self._ssh) from error
+        for file in self._files.values():
+            await file.copy()
 
 
 def fields(text: str) -> dict[str, str]:
