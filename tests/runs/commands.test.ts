@@ -225,13 +225,46 @@ test("a run that goes on is stopped first, and starts once more when it is over"
   assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
 });
 
-test("one that nobody keeps cannot be stopped first, and is started beside", async () => {
-  const run = aRun({ state: "unwatched" });
+const LOST = { state: "unwatched", note: "SLURM job 5 may still be running." } as const;
+
+test("one that nobody keeps may go on, so the person says what becomes of it", async () => {
+  const run = aRun({ ...LOST, confirm_stop: "Cancel job 5?" });
   list(run);
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  const [asked] = editor.asked;
+  assert.deepEqual(asked?.options, { modal: true, detail: `${run.note}\nCancel job 5?` });
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  editor.answer = () => "Start Beside It";
   await editor.run("eagleray.restartRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
   assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+  editor.answer = () => "Stop It First";
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: run.id })] }));
+  const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: run.id, confirmed: true }]);
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+  list({ ...run, state: "stopped", ended: 1 });
+  await restarting;
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 2);
 });
+
+for (const state of ["unwatched", "running"] as const) {
+  test(`one that was to be stopped and is ${state} again is not started beside itself`, async () => {
+    const run = aRun();
+    list(run);
+    const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+    await settled();
+    list({ ...run, state: "stopping" });
+    list({ ...run, state, note: "Its reports are not here." });
+    await restarting;
+    assert.equal(
+      editor.asked[0]?.text,
+      "train.py could not be stopped, and was not started again. Its reports are not here.",
+    );
+    assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  });
+}
 
 test("a batch script is submitted again only after the exact command was agreed to", async () => {
   const run = aRun({ kind: "sbatch", command: "sbatch go.sbatch" });

@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 
-import { isLive } from "../../common/run_states";
 import { plain } from "../../common/texts";
 import { isConfirmed } from "../../confirming";
 import { longWork } from "../../long_work";
@@ -13,6 +12,7 @@ import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
 import type { Output } from "./output";
+import { whatBefore } from "./restarting";
 import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython } from "./surroundings";
 
@@ -57,16 +57,19 @@ export class Starting {
     return id;
   }
 
-  /** The same command once more; one that goes on is stopped first. */
+  /** The same command once more; one that goes on is stopped first, one that may go on as the person says. */
   async again(run: Run): Promise<string | undefined> {
-    if (run.confirm_stop !== "" && !(await isConfirmed("Restart", run.confirm_stop, "Restart"))) {
+    const before = await whatBefore(run);
+    if (before === undefined) {
       return undefined;
     }
     const submits = run.kind === "sbatch";
     if (submits && !(await isConfirmed("Submit to SLURM once more?", run.command, SUBMIT))) {
       return undefined;
     }
-    await this.stopFirst(run);
+    if (before === "stop") {
+      await this.stopFirst(run);
+    }
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
@@ -79,13 +82,10 @@ export class Starting {
 
   /** Two of one program would fight for its GPUs, ports and folders. */
   private async stopFirst(run: Run): Promise<void> {
-    if (!isLive(run) || run.state === "unwatched") {
-      return;
-    }
     const confirmed = run.confirm_stop !== "";
     await longWork(`Stopping ${plain(run.name)}`, async (options) => {
       await this.parts.sidecar.request(STOP, { id: run.id, confirmed }, options);
-      await this.store.over(run.id, options.cancel);
+      await this.store.stopped(run.id, options.cancel);
     });
   }
 

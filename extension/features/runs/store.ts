@@ -3,9 +3,10 @@
 import type { CancellationToken } from "vscode";
 
 import { Disposables, type Disposable } from "../../common/disposables";
-import { EaglerayError } from "../../common/errors";
+import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { Store, type Readable } from "../../common/readable";
 import { isLive } from "../../common/run_states";
+import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { CHANGED, LIST, type Run, type Runs } from "./messages";
 
@@ -35,12 +36,43 @@ export class RunsStore implements Disposable {
 
   /** Resolves when a run goes on no more, and rejects when `cancel` says so first. */
   over(id: string, cancel: CancellationToken | undefined): Promise<void> {
+    return this.until(id, cancel, (run) => run === undefined || !isLive(run));
+  }
+
+  /** The same of a run that was just asked to end; rejects as well when that came to nothing. */
+  async stopped(id: string, cancel: CancellationToken | undefined): Promise<void> {
+    await this.now();
+    let isStopping = false;
+    await this.until(id, cancel, (run) => {
+      if (run === undefined || !isLive(run)) {
+        return true;
+      }
+      const goesOn = run.state === "unwatched" || (isStopping && run.state !== "stopping");
+      isStopping = run.state === "stopping";
+      if (goesOn) {
+        throw notStopped(run.name, run.note);
+      }
+      return false;
+    });
+  }
+
+  /** Until `isDone` of the newest word of a run; what it throws is the answer. */
+  private until(
+    id: string,
+    cancel: CancellationToken | undefined,
+    isDone: (run: Run | undefined) => boolean,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const owned = new Disposables();
       const look = ({ runs }: Runs): void => {
-        if (!runs.some((run) => run.id === id && isLive(run))) {
+        try {
+          if (isDone(runs.find((run) => run.id === id))) {
+            owned.dispose();
+            resolve();
+          }
+        } catch (error) {
           owned.dispose();
-          resolve();
+          reject(asEaglerayError(error));
         }
       };
       owned.add(this.store.onChanged(look));
@@ -70,4 +102,12 @@ export class RunsStore implements Disposable {
       this.parts.log.warn(`the runs could not be asked for: ${String(error)}`);
     }
   }
+}
+
+function notStopped(name: string, why: string): EaglerayError {
+  return new EaglerayError(
+    "not-stopped",
+    `${plain(name)} could not be stopped, and was not started again.`,
+    plain(why, 500),
+  );
 }

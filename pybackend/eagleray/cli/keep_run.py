@@ -25,7 +25,7 @@ from eagleray.features.runs.making import Making
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
-from eagleray.features.runs.state import Process
+from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.watching import Watching
 from eagleray.sidecar.own_dashboards import own_dashboards
 from eagleray.sidecar.parts import Parts, Settings, build
@@ -74,11 +74,16 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, keeper.stop)
         ours = Process(os.getpid(), born(os.getpid()))
-        keeper.begin(evolve(record.state(), keeper=ours, host=host_name()))
+        keeper.begin(evolve(_kept_again(record.state()), keeper=ours, host=host_name()))
         await keeper.run()
     finally:
         output.close()
         await parts.close()
+
+
+def _kept_again(state: RunState) -> RunState:
+    """What was written when nobody reached it any more is over; whoever stops it now waits for the word to change."""
+    return evolve(state, phase="running", note="") if state.phase == "unwatched" else state
 
 
 def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
