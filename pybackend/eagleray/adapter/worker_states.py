@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol
 
-from eagleray.adapter.protocol import Stop, WorkerState
+from eagleray.adapter.landing import Prepared
+from eagleray.adapter.protocol import AttachParams, Stop, WorkerState
+from eagleray.adapter.watching import Watching
 
-if TYPE_CHECKING:
-    from eagleray.adapter.worker import Worker
+
+class Attached(Protocol):
+    """What is told of a worker, all but where it stands."""
+
+    params: AttachParams
+    prepared: Prepared
+    socket_path: str
+    state: Literal["attaching", "stopped", "running", "gone"]
+    editor: Watching | None
+    seen: bool
 
 
-def state_of(worker: Worker, stop: Stop | None, held_s: float) -> WorkerState:
+def state_of(worker: Attached, stop: Stop | None, held_s: float) -> WorkerState:
     """`stop` is where it stands, None while it runs; `held_s` how long it has stood there with no editor."""
     return WorkerState(
         session=worker.params.session,

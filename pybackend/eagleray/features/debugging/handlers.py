@@ -12,7 +12,7 @@ from eagleray.features.debugging.reminding import Held
 
 if TYPE_CHECKING:
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Report, Requests
+    from eagleray.sidecar.requests import Progress, Requests
 
 
 def register(server: Requests, parts: Parts) -> None:
@@ -20,7 +20,7 @@ def register(server: Requests, parts: Parts) -> None:
     debugging = parts.debugging
     actions = debugging.actions
 
-    async def attach(asked: messages.Attach, report: Report) -> messages.Attached:
+    async def attach(asked: messages.Attach, report: Progress) -> messages.Attached:
         return attached(
             await debugging.attaching.attach(
                 asked.cluster,

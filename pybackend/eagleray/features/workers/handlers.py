@@ -18,7 +18,7 @@ from eagleray.features.workers.rows import Paused, PausedGroup, everyone
 if TYPE_CHECKING:
     from eagleray.features.workers.paused_workers import PausedWorkers
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Report, Requests
+    from eagleray.sidecar.requests import Progress, Requests
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +127,9 @@ class Panel:
         part = messages.LogText(follow_id, title, text, truncated=False, ended=ended)
         self._server.notify(messages.LOG_TEXT, part)
 
-    async def search_logs(self, params: messages.SearchLogs, report: Report) -> messages.LogMatches:
+    async def search_logs(
+        self, params: messages.SearchLogs, report: Progress
+    ) -> messages.LogMatches:
         matching = matcher(params.pattern, params.regex, params.match_case)
         live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))
 

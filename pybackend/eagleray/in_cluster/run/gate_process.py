@@ -16,7 +16,7 @@ import sys
 from .gate_calling import Calling
 from .gate_file import Announcement
 from .gate_loop import Lines, Loop, Peer
-from .gate_profiling import OPS, Profiling
+from .gate_profiling import OPS, ToWatcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Gate:
         self._owner: Peer | None = None
         self._port = 0
         self._debugging: dict[int, Debugging] = {}
-        self._profiling = Profiling(self._loop, self._profiled)
+        self._watcher = ToWatcher(self._loop, self._profiled)
         self._calling = Calling(self._loop, listener, start["run"], start["verifier"], self._called)
 
         self._announcement = Announcement(start.get("file", ""), self._calling.address)
@@ -134,8 +134,8 @@ class Gate:
 
     def _profile(self, who: dict[str, Any]) -> None:
         """Where the worker's watcher listens concerns nobody else."""
-        self._profiling.connect(who.pop("nsys", ""))
-        self._profiling.who(who)
+        self._watcher.connect(who.pop("nsys", ""))
+        self._watcher.who(who)
 
     def _profiled(self, profile: dict[str, Any]) -> None:
         self._who["profile"] = profile
@@ -195,7 +195,7 @@ class Gate:
         if op == "debug" and self._port:
             self._say({"event": "listening", "port": self._port})
         elif op in OPS:
-            self._profiling.ask(line)
+            self._watcher.ask(line)
         elif op in _PASSED_ON:
             self._tell_worker(line)
 

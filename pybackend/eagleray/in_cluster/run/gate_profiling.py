@@ -16,7 +16,7 @@ _LONGEST = 2**16
 _WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
 
 
-class Profiling:
+class ToWatcher:
     """`told` is called with the state of the profiling whenever it has changed."""
 
     def __init__(self, loop: Loop, told: Callable[[dict[str, Any]], None]) -> None:
