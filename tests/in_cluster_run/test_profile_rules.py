@@ -1,4 +1,4 @@
-"""The rules of profiling: who is meant, what is said to those who are created, what nsys is told and where it is."""
+"""The rules of profiling: who is meant, what is said to those who are created, what nsys is told and where it writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from eagleray.in_cluster.run import (
     gate,
     node_reports,
     nsys_around,
-    nsys_finding,
     nsys_start,
     nsys_words,
     profile_creating,
@@ -180,31 +179,6 @@ def test_what_nsys_is_told(
 def test_a_recording_that_somebody_asks_for_has_no_range_of_the_programs() -> None:
     profile = Profile({"when": "steps", "options": {"capture-range": "nvtx"}})
     assert not [word for word in nsys_words.to_record(profile, "s", "/o") if "range" in word]
-
-
-def program(path: Path) -> str:
-    path.parent.mkdir(parents=True)
-    path.write_text("#!/bin/sh\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
-
-
-def test_where_nsys_is_found(tmp_path: Path) -> None:
-    bare = {"PATH": str(tmp_path / "empty")}
-    root = str(tmp_path)
-    assert nsys_finding.found("", bare, root) == ""
-    program(tmp_path / "opt/nvidia/nsight-systems/2023.4.1/bin/nsys")
-    newest = program(tmp_path / "opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
-    program(tmp_path / "opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
-    assert nsys_finding.found("", bare, root) == newest
-    toolkit = program(tmp_path / "usr/local/cuda/bin/nsys")
-    assert nsys_finding.found("", bare, root) == toolkit
-    home = program(tmp_path / "home/bin/nsys")
-    assert nsys_finding.found("", {**bare, "CUDA_HOME": str(tmp_path / "home")}, root) == home
-    on_path = program(tmp_path / "path/nsys")
-    assert nsys_finding.found("", {"PATH": str(tmp_path / "path")}, root) == on_path
-    assert nsys_finding.found(home, {"PATH": str(tmp_path / "path")}, root) == home
-    assert nsys_finding.found("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
 
 
 def test_where_reports_go(tmp_path: Path) -> None:

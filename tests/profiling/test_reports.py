@@ -187,17 +187,20 @@ def test_which_nsys_is_used(tmp_path: Path) -> None:
         (tmp_path / Path(*parts)).parent.mkdir(parents=True, exist_ok=True)
         return fake_nsys.install((tmp_path / Path(*parts)).parent, "exports")
 
-    assert nsys.find({"PATH": ""}, tmp_path) is None
+    root = str(tmp_path)
+    assert nsys.find({"PATH": ""}, root) is None
+    sdk = place("opt/nvidia/hpc_sdk/Linux_x86_64/24.5/profilers/Nsight_Systems/bin/nsys")
+    assert nsys.find({"PATH": ""}, root) == nsys.Nsys(str(sdk))
     old = place("opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
     new = place("opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
-    assert nsys.find({"PATH": ""}, tmp_path) == nsys.Nsys(str(old))
+    assert nsys.find({"PATH": ""}, root) == nsys.Nsys(str(old))
     cuda = place("usr/local/cuda/bin/nsys")
-    assert nsys.find({"PATH": "relative:"}, tmp_path) == nsys.Nsys(str(cuda))
+    assert nsys.find({"PATH": "relative:"}, root) == nsys.Nsys(str(cuda))
     on_path = place("some/bin/nsys")
-    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, tmp_path) == nsys.Nsys(str(on_path))
+    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, root) == nsys.Nsys(str(on_path))
     named = {"EAGLERAY_NSYS": str(new), "PATH": str(on_path.parent)}
-    assert nsys.find(named, tmp_path) == nsys.Nsys(str(new))
-    assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, tmp_path) is None
+    assert nsys.find(named, root) == nsys.Nsys(str(new))
+    assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, root) is None
 
 
 async def test_a_kept_summary_is_used_until_its_file_changes(

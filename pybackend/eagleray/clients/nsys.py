@@ -18,6 +18,8 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.report_errors import export_failed, export_slow
+from eagleray.in_cluster.run import nsys_finding
+from eagleray.in_cluster.run.nsys_versions import version_in
 from eagleray.routes.commands import end
 
 VERSION_LIMIT_S = 20.0
@@ -26,7 +28,6 @@ EXPORT_LIMIT_S = 120.0
 EXPORT_S_PER_MB = 2.0
 _LEAST_NICE = 19
 
-_VERSION = re.compile(r"version (\d+(?:\.\d+)+)")
 _PERCENT = re.compile(rb"(\d{1,3})%")
 _UNIT = re.compile(r"[^\x20-\x7e]|\[[^\]]*\]?")
 
@@ -43,8 +44,7 @@ class Nsys:
             _, said = await _run([self.program, "--version"], VERSION_LIMIT_S)
         except (OSError, asyncio.TimeoutError):
             return ""
-        found = _VERSION.search(said)
-        return found[1] if found else ""
+        return version_in(said)
 
     async def export(
         self,
@@ -84,22 +84,10 @@ def _taken(made: Path, database: Path) -> bool:
     return True
 
 
-def find(environ: Mapping[str, str] | None = None, root: Path = Path("/")) -> Nsys | None:
-    """The nsys to use.
-
-    1. The one that EAGLERAY_NSYS names.
-    2. One of the PATH, whose folders that are not absolute are left out: they lead into somebody's code.
-    3. Where CUDA and Nsight Systems install it, the newest first.
-    """
-    environ = os.environ if environ is None else environ
-    if said := named(environ):
-        return Nsys(said) if _can_run(Path(said)) else None
-    folders = [Path(one) for one in environ.get("PATH", "").split(os.pathsep)]
-    places = [folder / "nsys" for folder in folders if folder.is_absolute()]
-    places.append(root / "usr/local/cuda/bin/nsys")
-    installed = (root / "opt/nvidia/nsight-systems").glob("*/bin/nsys")
-    places += sorted(installed, key=lambda path: _numbers(path.parts[-3]), reverse=True)
-    return next((Nsys(str(place)) for place in places if _can_run(place)), None)
+def find(environ: Mapping[str, str] = os.environ, root: str = "") -> Nsys | None:
+    """The nsys to use: the one that EAGLERAY_NSYS names, else as on a node."""
+    program = nsys_finding.found(named(environ), environ, root)
+    return Nsys(program) if program else None
 
 
 def named(environ: Mapping[str, str] = os.environ) -> str:
@@ -111,22 +99,6 @@ async def version_here() -> str:
     """That of the nsys with which reports are read on this machine, "" for none."""
     nsys = find()
     return await nsys.version() if nsys is not None else ""
-
-
-def is_newer(version: str, than: str) -> bool:
-    """Whether that one's reports are not read by this one; an unknown version is never newer or older."""
-    return bool(than) and _numbers(version)[:3] > _numbers(than)[:3]
-
-
-def _can_run(path: Path) -> bool:
-    try:
-        return path.is_file() and os.access(path, os.X_OK)
-    except OSError:
-        return False
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _reason(said: str, code: int) -> str:

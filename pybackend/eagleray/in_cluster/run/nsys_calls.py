@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 
+from .nsys_versions import version_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,8 +43,7 @@ class Nsys:
             said = self.call(["--version"], START_S)
         except Refused:
             return ""
-        found = re.search(r"\d+(\.\d+)+", said)
-        return found.group() if found else ""
+        return version_in(said)
 
     def call(self, words: Sequence[str], limit_s: float) -> str:
         """What it prints; raises Refused."""

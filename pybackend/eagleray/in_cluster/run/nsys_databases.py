@@ -11,13 +11,13 @@ import gzip
 import hashlib
 import os
 import queue
-import re
 import shutil
 import threading
 import time
 
 from . import node_reports
 from .nsys_calls import Refused
+from .nsys_versions import is_newer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PIECE = 2**20
 _LEAST_NICE = 19
 
 
-class Databases:
+class MakesDatabases:
     """Belongs to a watcher, whose thread asks; one of its own makes them, in the folder `beside` first."""
 
     def __init__(self, nsys: Nsys, version: str, reader: str | None, beside: str) -> None:
@@ -131,9 +131,5 @@ def _compress(source: BinaryIO, out: BinaryIO, limit: float) -> None:
 
 
 def is_needed(version: str, reader: str) -> bool:
-    """Whether a report of this version of nsys cannot be read by that one; the last numbers name a build."""
-    return not reader or _numbers(version) > _numbers(reader)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+    """Whether a report of this version of nsys cannot be read by that one, "" for none."""
+    return not reader or is_newer(version, reader)

@@ -1,11 +1,12 @@
-"""Where nsys is on this node, which is often not on the path of Ray's processes."""
+"""Where nsys is on a machine: it is often not on the path of Ray's processes, nor on that of an editor."""
 
 from __future__ import annotations
 
 import glob
 import os
-import re
 import shutil
+
+from .nsys_versions import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 # Where NVIDIA's installers, images and Debian put it.
 PLACES = (
     "/usr/local/cuda/bin/nsys",
-    "/usr/local/cuda-*/bin/nsys",
     "/opt/nvidia/nsight-systems/*/bin/nsys",
     "/opt/nvidia/nsight-systems-cli/*/bin/nsys",
+    "/usr/local/cuda-*/bin/nsys",
     "/opt/nvidia/nsight-systems/*/target-linux-*/nsys",
     "/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
     "/usr/lib/nsight-systems/bin/nsys",
@@ -26,11 +27,14 @@ PLACES = (
 def found(said: str, environ: Mapping[str, str], root: str = "") -> str:
     """The program, "" if there is none: what was said (a path, or a name on the path), or else in this order:
 
-    1. on the path; 2. of CUDA_HOME; 3. where installers put it, the newest version first.
+    1. on the path, whose folders that are not absolute are left out: they lead into somebody's code; 2. of CUDA_HOME;
+    3. where installers put it, of each the newest version first.
     """
     candidates = [said] if said else _known(environ, root)
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
     for candidate in candidates:
-        program = shutil.which(os.path.expanduser(candidate), path=environ.get("PATH"))
+        program = shutil.which(os.path.expanduser(candidate), path=path)
         if program:
             return program
     return ""
@@ -39,11 +43,8 @@ def found(said: str, environ: Mapping[str, str], root: str = "") -> str:
 def _known(environ: Mapping[str, str], root: str) -> Iterator[str]:
     yield "nsys"
     for variable in ("CUDA_HOME", "CUDA_PATH"):
-        if environ.get(variable):
-            yield f"{environ[variable]}/bin/nsys"
+        home = os.path.expanduser(environ.get(variable, ""))
+        if os.path.isabs(home):
+            yield f"{home}/bin/nsys"
     for place in PLACES:
-        yield from sorted(glob.glob(root + place), key=_version, reverse=True)
-
-
-def _version(path: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", path)]
+        yield from sorted(glob.glob(glob.escape(root) + place), key=numbers, reverse=True)

@@ -13,7 +13,7 @@ import time
 from . import node_processes, node_reports
 from .node_processes import Process
 from .nsys_calls import Nsys, Refused
-from .nsys_databases import Databases
+from .nsys_databases import MakesDatabases
 from .nsys_session import Growing, Session, entry, placed
 from .nsys_talk import Caller, serve
 from .profile_settings import Profile
@@ -45,7 +45,7 @@ class Watcher:
         self._known["nsys_version"] = self._nsys.version()
         self._session = Session(self._nsys, begin["session"], self._profile)
         version = self._known["nsys_version"]
-        self._databases = Databases(self._nsys, version, self._profile.reader, folder)
+        self._databases = MakesDatabases(self._nsys, version, self._profile.reader, folder)
         self._todo: queue.Queue[tuple[Caller, dict[str, Any]]] = queue.Queue()
         self._callers: list[Caller] = []
         self._state = self._told = "armed"

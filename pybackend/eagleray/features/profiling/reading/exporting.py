@@ -24,6 +24,7 @@ from eagleray.common.report_errors import (
 from eagleray.features.profiling.reading.database import opened
 from eagleray.features.profiling.reading.limits import Limits
 from eagleray.features.profiling.reading.summary import Say
+from eagleray.in_cluster.run.nsys_versions import is_newer
 
 SQLITE = b"SQLite format 3\0"
 MOST_EXPORTS = 5
@@ -88,7 +89,7 @@ class Exports:
             await tool.export(report, size, database, percent)
         except EaglerayError as error:
             here = await tool.version() if version else ""
-            if error.code == "export-failed" and nsys.is_newer(version, here):
+            if error.code == "export-failed" and is_newer(version, here):
                 raise nsys_older(str(report), version, here, error.detail) from error
             raise
         return database
