@@ -23,6 +23,7 @@ NAMES = names_of("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_0:3")
         (["rollout*"], None, None, False),
         (["verl.workers.*"], None, None, True),
         ([" wg_actor_* ", ""], None, None, True),
+        (["Critic, wg_actor_*,"], None, None, True),
         (["Critic", "ActorRolloutRefWorker"], None, None, True),
         (["wg_[!a]*"], None, None, False),
         ([], [0, 3], 3, True),

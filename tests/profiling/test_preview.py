@@ -15,6 +15,8 @@ from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.profiling.sources import Folder
+from eagleray.in_cluster.run.matching import names_of
+from eagleray.in_cluster.run.profile_settings import Profile
 
 from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody
 
@@ -58,6 +60,38 @@ def test_the_end_of_an_actors_own_name_is_no_name() -> None:
     """As in the worker: a run would not mean it."""
     assert fitting([actor("L", "judge.policy")], ["policy"], []) == [("L", 1, "")]
     assert fitting([actor("L", "judge.policy")], ["judge*"], []) == [("judge.policy", 1, "judge*")]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "module", "class_name", "name", "expected"),
+    [
+        (["*Policy*"], "m", "PolicyWorker", "p-0", "*Policy*"),
+        ([" x , *Policy*"], "m", "PolicyWorker", "", "*Policy*"),
+        (["", " , "], "m", "PolicyWorker", "", ""),
+        (["policy*"], "m", "PolicyWorker", "", ""),
+        # The first pattern counts, whichever name it fits.
+        (["p-*", "*Policy*"], "m", "PolicyWorker", "p-0", "p-*"),
+        (["m.*,Policy*"], "m", "PolicyWorker", "", "m.*"),
+        (["Inner"], "m", "Outer.Inner", "", "Inner"),
+        (["m.Inner"], "m", "Outer.Inner", "", "m.Inner"),
+        (["Outer.*"], "m", "Outer.Inner", "", "Outer.*"),
+        (["p-[!0]", "?.Policy"], "m", "Policy", "p-0", "?.Policy"),
+    ],
+)
+def test_the_preview_promises_what_the_run_does(
+    patterns: list[str], module: str, class_name: str, name: str, expected: str
+) -> None:
+    meant = Profile({"workers": patterns}).pattern(names_of(module, class_name, name))
+    (seen,) = {
+        one.matched_by
+        for one in preview([actor(class_name, name)], patterns, [f"{module}:{class_name}"])
+        if one.running
+    }
+    assert (meant, seen) == (expected, expected)
+
+
+def test_of_a_class_whose_module_nobody_knows_nothing_is_promised_by_that() -> None:
+    assert fitting([actor("Learner")], [".Learner"], []) == [("Learner", 1, "")]
 
 
 @pytest.mark.parametrize(

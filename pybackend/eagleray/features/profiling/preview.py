@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
 from attrs import frozen
 
 from eagleray.clients.ray_values import ActorRow
 from eagleray.common.errors import printable
+from eagleray.in_cluster.run.matching import first_fit, names_of, patterns_of
 
 
 @frozen
@@ -28,6 +28,7 @@ def preview(
     Ray says nothing of modules; `known` are classes of runs, as `module:Class`.  An actor of a class that is known
     of one module is taken for that.
     """
+    wanted = patterns_of(patterns)
     modules: dict[str, list[str]] = {}
     for one in dict.fromkeys(known):
         module, _, class_name = one.partition(":")
@@ -35,11 +36,11 @@ def preview(
     counts: dict[tuple[str, str], int] = {}
     for actor in actors:
         (module,) = found if len(found := modules.get(actor.class_name, [])) == 1 else ("",)
-        key = _fitting(patterns, module, actor.class_name, actor.name)
+        key = _fitting(wanted, module, actor.class_name, actor.name)
         counts[key] = counts.get(key, 0) + (actor.state != "DEAD")
     for class_name, found in modules.items():
         for module in found:
-            counts.setdefault(_fitting(patterns, module, class_name), 0)
+            counts.setdefault(_fitting(wanted, module, class_name), 0)
     seen = [SeenClass(printable(name, 200), n, fits) for (name, fits), n in counts.items() if name]
     return sorted(seen, key=lambda one: (not one.matched_by, -one.running, one.name))
 
@@ -47,18 +48,8 @@ def preview(
 def _fitting(
     patterns: Sequence[str], module: str, class_name: str, actor: str = ""
 ) -> tuple[str, str]:
-    """By what it is said, and the pattern that fits that or ""; the names are those by which a run means a worker."""
-    short = class_name.rpartition(".")[2]
-    ways: list[tuple[str, tuple[str, ...]]] = [(class_name, (short, class_name))]
-    if module:
-        whole = f"{module}.{class_name}"
-        ways.append((whole, (f"{module}.{short}", whole)))
-    if actor:
-        ways.append((actor, (actor,)))
-    fitting = ((said, pattern) for said, names in ways if (pattern := _first(patterns, names)))
-    return next(fitting, (class_name, ""))
-
-
-def _first(patterns: Sequence[str], names: Sequence[str]) -> str:
-    fits = (one for one in patterns if any(fnmatchcase(name, one) for name in names))
-    return next(fits, "")
+    """By what it is said, and the pattern by which a run would mean it or ""."""
+    pattern, name = first_fit(patterns, names_of(module, class_name, actor))
+    if not pattern or name in names_of("", class_name):
+        return class_name, pattern
+    return (actor if name == actor else f"{module}.{class_name}"), pattern

@@ -14,7 +14,7 @@ from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
-from eagleray.features.runs.profile_plan import patterns
+from eagleray.in_cluster.run.matching import patterns_of
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20
@@ -75,7 +75,7 @@ class Preparing:
             env=dict(asked.env or {}),
             cluster=cluster,
             breakpoints=asked.breakpoints,
-            workers=patterns(asked.workers),
+            workers=tuple(patterns_of(asked.workers)),
             ranks=asked.ranks,
             post_mortem=asked.post_mortem,
             children=asked.children,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import evolve
 
 from eagleray.common.profile_errors import bad_profile
 from eagleray.features.runs.plan import ProfilePlan
+from eagleray.in_cluster.run.matching import patterns_of
 
 _STEP = re.compile(r"\d{1,9}")
 _STEPS = re.compile(r"\d{1,9}:\d{1,9}")
@@ -20,14 +20,9 @@ _OURS = frozenset({"o", "output", "f", "force-overwrite", "session", "session-ne
 _LONGEST_S = 24 * 3600.0
 
 
-def patterns(said: Iterable[str]) -> tuple[str, ...]:
-    """Patterns as people write them: separated by commas, with blanks around them, some of them empty."""
-    return tuple(one for text in said for part in text.split(",") if (one := part.strip()))
-
-
 def checked(profile: ProfilePlan) -> ProfilePlan:
     """The profile with plain patterns and an absolute folder; raises `bad-profile`."""
-    workers = patterns(profile.workers)
+    workers = tuple(patterns_of(profile.workers))
     if not workers:
         raise bad_profile(
             "no worker is named", "Say which workers, such as `*policy*`; `*` is all."

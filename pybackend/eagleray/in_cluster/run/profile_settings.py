@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from fnmatch import fnmatchcase
+
+from .matching import first_fit, patterns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,20 +37,11 @@ class Profile:
 
     def pattern(self, names: Iterable[str]) -> str:
         """The first pattern that fits one of a worker's names; "" if it is not meant."""
-        known = list(names)
-        for pattern in self.workers:
-            if any(fnmatchcase(name, pattern) for name in known):
-                return pattern
-        return ""
+        return first_fit(self.workers, names)[0]
 
     def means_rank(self, rank: int | None) -> bool:
         """Whether a worker of this rank is meant; one whose rank is not known when it starts is not."""
         return self.ranks is None or rank in self.ranks
-
-
-def patterns_of(said: Iterable[Any]) -> list[str]:
-    """Patterns as people write them: separated by commas, with blanks around them, some of them empty."""
-    return [one for text in said for part in str(text).split(",") if (one := part.strip())]
 
 
 def wish(pattern: str, module: str, qualified: str, actor: str) -> str:
