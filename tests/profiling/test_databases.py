@@ -217,7 +217,7 @@ async def test_nobody_waits_for_one_that_breaks_off_again_and_again_and_it_may_c
     source, made, looking = Breaking(there, databases.TRIES), databases.Databases(here), Looking()
     answers = [await looked(source, made, here, looking) for _ in range(databases.TRIES + 1)]
     assert [waited for waited, _ in answers] == [0, 1, 1, 1, 0]
-    assert "p.nsys-rep is here without the database" in answers[-1][1][0]
+    assert "p.nsys-rep is here without its database: " in answers[-1][1][0]
     assert "Nothing answers at node-1" in answers[-1][1][0]
     assert await looked(source, made, here, looking) == (0, [])
     assert (here / "p.sqlite").read_bytes() == SQLITE
@@ -237,14 +237,14 @@ async def test_what_a_node_says_of_another_report_makes_none(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("made", "said", "why"),
     [
-        (b"\0" * 9000, {}, "or no database"),
-        (SQLITE, {"unpacked": 4096}, "it is longer than was said"),
+        (b"\0" * 9000, {}, "it is longer than was said, or no database"),
+        (SQLITE, {"unpacked": 4096}, "it is longer than was said, or no database"),
         (SQLITE, {"unpacked": 2**20}, "it is shorter than was said"),
-        (SQLITE, {"unpacked": 2**40}, "it would have 1099511.6 MB"),
-        (SQLITE, {"unpacked": -1}, "it would have"),
-        (SQLITE, {"size": 2**30}, "it would have"),
+        (SQLITE, {"unpacked": 2**40}, "its node says that it has 1099511.6 MB"),
+        (SQLITE, {"unpacked": -2_000_000}, "its node says that it has -2.0 MB"),
+        (SQLITE, {"size": 2**30}, "its node says that it has 1073.7 MB"),
         (SQLITE, {"sha256": "0" * 64}, "its size or its hash is another"),
-        (SQLITE, {"problem": "nsys \x1b[2Jdid not answer"}, "nsys  [2Jdid not answer"),
+        (SQLITE, {"problem": "nsys \x1b[2Jdied"}, "its node made none (nsys  [2Jdied)"),
     ],
 )
 async def test_a_node_that_lies_about_one_takes_nothing_but_the_database(
@@ -255,9 +255,7 @@ async def test_a_node_that_lies_about_one_takes_nothing_but_the_database(
     packed(there, "p", made, **said)
     seen = await gathered(there, tmp_path / "here")
     assert (seen.phase, seen.gathered) == ("gathered", 1)
-    assert (
-        seen.sentence.startswith("p.nsys-rep is here without the database") and why in seen.sentence
-    )
+    assert seen.sentence.startswith(f"p.nsys-rep is here without its database: {why}. Open it ")
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
 
 
@@ -314,7 +312,7 @@ async def test_a_full_disk_leaves_the_report_and_says_so(
     with monkeypatch.context() as patched:
         patched.setattr(databases, "_copy", full)
         seen = await gathered(there, tmp_path / "here")
-    assert "No space left on device" in seen.sentence and seen.phase == "gathered"
+    assert "its database: No space left on device." in seen.sentence and seen.phase == "gathered"
     assert names(tmp_path / "here") == ["manifest.json", "p.nsys-rep"]
     with monkeypatch.context() as patched:
         usage = databases.shutil.disk_usage(tmp_path)._replace(free=databases.SPARE)

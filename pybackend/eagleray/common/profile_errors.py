@@ -30,6 +30,7 @@ def no_room(folder: str, why: str) -> EaglerayError:
         "no-room",
         f"The reports cannot be written to {printable(folder, 300)}: {printable(why)}.",
         "Make room; `eagleray profile --gather RUN` goes on where it stopped.",
+        why,
     )
 
 
@@ -46,14 +47,14 @@ def bad_report(name: str, why: str) -> EaglerayError:
         "bad-report",
         f"{printable(name, 200)} did not come as it is there: {printable(why)}.",
         "`eagleray profile --gather RUN` tries it again.",
+        why,
     )
 
 
 def database_left_out(report: str, why: str) -> EaglerayError:
     return EaglerayError(
         "database-left-out",
-        f"{printable(report, 200)} is here without the database that its node has made of it: "
-        f"{printable(why.rstrip('.'), 300)}.",
+        f"{printable(report, 200)} is here without its database: {printable(why.rstrip('.'), 300)}.",
         "Open it with an nsys that is as new as that of the node.",
     )
 

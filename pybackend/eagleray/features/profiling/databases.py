@@ -23,7 +23,7 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
-from eagleray.common.profile_errors import bad_report, database_left_out
+from eagleray.common.profile_errors import database_left_out
 from eagleray.features.profiling.fetching import PART, Here, fetch
 from eagleray.features.profiling.file_names import DATABASE, REPORT
 from eagleray.features.profiling.manifest import Entry, entry_of
@@ -46,8 +46,12 @@ _BEGINS = b"SQLite format 3\0"
 Key = tuple[str, str, str]
 
 
-class _DidNotComeError(Exception):
-    """Of a database; the text says why."""
+class _LeftOutError(Exception):
+    """Of a database that is not to be had; the text says why."""
+
+
+class _DidNotComeError(_LeftOutError):
+    """Of one that may come the next time."""
 
 
 @frozen
@@ -140,7 +144,7 @@ class Databases:
             self._here[packed.of] = here
 
         try:
-            self._check(packed, report, database)
+            self._check(packed, report)
             await self._fetched(packed, name, tell)
             await _unpacked(self._folder / name, database, packed.unpacked)
             _not_older(database, self._folder / report.file)
@@ -148,8 +152,8 @@ class Databases:
             # What is here of it is gone on with.
             self._failed_again(packed.of, database_left_out(report.file, str(error)))
             return
-        except EaglerayError as error:
-            self._leave_out(packed.of, database_left_out(report.file, error.message))
+        except _LeftOutError as error:
+            self._leave_out(packed.of, database_left_out(report.file, str(error)))
         except OSError as error:
             why = error.strerror or str(error)
             self._leave_out(packed.of, database_left_out(report.file, why))
@@ -161,13 +165,16 @@ class Databases:
                 (self._folder / left).unlink(missing_ok=True)
 
     async def _fetched(self, packed: Packed, name: str, tell: Here) -> None:
-        """Raises _DidNotComeError for what its node or the way to it may do better the next time."""
+        """Raises _DidNotComeError for what its node or the way to it may do better the next time, or _LeftOutError."""
         try:
             await fetch(packed.source, packed.entry, self._folder, name, tell)
         except EaglerayError as error:
             if error.code == "no-room":
-                raise
-            raise _DidNotComeError(error.message) from error
+                raise _LeftOutError(error.detail) from error
+            # What else stands in the sentence of that one is of a report.
+            raise _DidNotComeError(
+                error.detail if error.code == "bad-report" else error.message
+            ) from error
 
     def _leave_out(self, key: Key, error: EaglerayError) -> None:
         self._failed.pop(key, None)
@@ -180,16 +187,17 @@ class Databases:
         if tries >= TRIES:
             self._left_out[key] = error
 
-    def _check(self, packed: Packed, report: Entry, database: Path) -> None:
+    def _check(self, packed: Packed, report: Entry) -> None:
         """Raises why it is not even begun with."""
         if packed.problem:
-            raise bad_report(database.name, packed.problem)
+            raise _LeftOutError(f"its node made none ({packed.problem})")
         most = max(_ALWAYS, _MOST_TIMES * report.size)
-        if not 0 < packed.unpacked <= most or packed.entry.size > most:
-            raise bad_report(database.name, f"it would have {_mb(packed.unpacked)} MB")
+        for size in (packed.unpacked, packed.entry.size):
+            if not 0 < size <= most:
+                raise _LeftOutError(f"its node says that it has {_mb(size)} MB")
         free = shutil.disk_usage(self._folder).free
         if packed.entry.size + packed.unpacked + SPARE > free:
-            raise OSError(None, f"only {_mb(free)} MB are free in {self._folder}")
+            raise _LeftOutError(f"only {_mb(free)} MB are free in {self._folder}")
 
 
 def database_beside(report: Path) -> Path:
@@ -216,7 +224,7 @@ async def _unpacked(packed: Path, database: Path, size: int) -> None:
 
 
 def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) -> None:
-    """`database` is there as a whole or not at all; raises OSError, or `bad-report` for what is not as was said."""
+    """`database` is there as a whole or not at all; raises OSError, or _LeftOutError for what is not as was said."""
     fd, made = tempfile.mkstemp(prefix=f".{database.name}-", dir=database.parent)
     try:
         with os.fdopen(fd, "wb") as out:
@@ -224,7 +232,7 @@ def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) ->
         Path(made).chmod(0o644)
         Path(made).replace(database)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise bad_report(packed.name, "it cannot be unpacked") from error
+        raise _LeftOutError("it cannot be unpacked") from error
     finally:
         Path(made).unlink(missing_ok=True)
 
@@ -235,11 +243,11 @@ def _copy(packed: Path, out: BinaryIO, size: int, stopped: threading.Event) -> N
         while not stopped.is_set() and (piece := stream.read(_PIECE)):
             left -= len(piece)
             if left < 0 or (is_first and not piece.startswith(_BEGINS)):
-                raise bad_report(packed.name, "it is longer than was said, or no database")
+                raise _LeftOutError("it is longer than was said, or no database")
             out.write(piece)
             is_first = False
     if left:
-        raise bad_report(packed.name, "it is shorter than was said")
+        raise _LeftOutError("it is shorter than was said")
 
 
 def _mb(size: int) -> str:
