@@ -10,7 +10,7 @@ from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.preview import SeenClass
-from eagleray.features.runs.plan import ProfilePlan
+from eagleray.features.runs.plan import ProfilePlan, When
 from eagleray.features.runs.profile_plan import check_seconds, checked
 from eagleray.sidecar.parts import Parts
 
@@ -29,9 +29,9 @@ async def profile(parts: Parts, asked: argparse.Namespace) -> int:
         return 0
     if asked.gather:
         return await _gather(parts, asked.gather)
-    asked.profile = plan_of(asked)
-    await _preview(parts, asked.cluster or "", asked.profile.workers)
-    return await run_commands.run(parts, asked)
+    plan = plan_of(asked)
+    await _preview(parts, asked.cluster or "", plan.workers)
+    return await run_commands.run(parts, asked, plan)
 
 
 def plan_of(asked: argparse.Namespace) -> ProfilePlan:
@@ -45,15 +45,17 @@ def plan_of(asked: argparse.Namespace) -> ProfilePlan:
         options=dict(asked.options),
         nsys=asked.nsys,
         output=asked.output,
-        when="steps"
-        if asked.steps is not None
-        else "seconds"
-        if asked.seconds
-        else "on-demand"
-        if asked.on_demand
-        else "always",
+        when=_when(asked),
     )
     return checked(profile)
+
+
+def _when(asked: argparse.Namespace) -> When:
+    if asked.steps is not None:
+        return "steps"
+    if asked.seconds:
+        return "seconds"
+    return "on-demand" if asked.on_demand else "always"
 
 
 async def _gather(parts: Parts, run: str) -> int:

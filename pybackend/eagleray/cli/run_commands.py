@@ -18,7 +18,7 @@ from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.keeper import ENDS_WITHOUT_REPORTS
 from eagleray.features.runs.output import follow as follow_output
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.records import Listed, Record, read
@@ -30,10 +30,13 @@ from eagleray.sidecar.parts import Parts
 INTERRUPTED = 130
 
 
-async def run(parts: Parts, asked: argparse.Namespace) -> int:
-    """Starts the program and follows it; the exit code is that of the program."""
+async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | None = None) -> int:
+    """Starts the program and follows it; the exit code is that of the program.
+
+    With a `profile` its workers stop nowhere.
+    """
     made = parts.debug_runs.proposal(
-        await _plan(parts, asked), asked.preset or NONE, dict(asked.answers)
+        await _plan(parts, asked, profile), asked.preset or NONE, dict(asked.answers)
     )
     plan = made.plan
     for problem in await parts.preparing.problems(plan):
@@ -79,7 +82,7 @@ async def runs(parts: Parts, asked: argparse.Namespace) -> int:
     return await _follow(parts, parts.runs.find(again))
 
 
-async def _plan(parts: Parts, asked: argparse.Namespace) -> RunPlan:
+async def _plan(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
     cwd = Path.cwd()
     return await parts.preparing.plan(
         Asked(
@@ -88,15 +91,14 @@ async def _plan(parts: Parts, asked: argparse.Namespace) -> RunPlan:
             cwd=str(cwd),
             cluster=asked.cluster or "",
             env=dict(asked.env),
-            **_stops(asked, cwd),
+            profile=profile,
+            **(_stops(asked, cwd) if profile is None else {}),
         )
     )
 
 
 def _stops(asked: argparse.Namespace, cwd: Path) -> dict[str, Any]:
-    """What `run` has to say where workers stop, or `profile` which of them are recorded."""
-    if asked.command == "profile":
-        return {"profile": asked.profile}
+    """What `run` has to say where workers stop."""
     return {
         "breakpoints": breakpoints(asked.breakpoints, cwd),
         "workers": tuple(asked.workers),

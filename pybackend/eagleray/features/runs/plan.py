@@ -8,6 +8,7 @@ import cattrs
 from attrs import field, frozen
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
+When = Literal["always", "steps", "seconds", "on-demand"]
 
 _converter = cattrs.Converter()
 
@@ -42,7 +43,7 @@ class ProfilePlan:
 
     workers: tuple[str, ...]
     ranks: tuple[int, ...] | None = None
-    when: Literal["always", "steps", "seconds", "on-demand"] = "always"
+    when: When = "always"
     steps: str = ""
     seconds: float = 0.0
     trace: str = "cuda,nvtx,osrt"
