@@ -13,6 +13,7 @@ from eagleray.cli import main as cli
 from eagleray.cli.profile_command import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.cli.run_commands import exit_code
+from eagleray.clients.in_cluster_package import Package
 from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import Profiled, ProfiledWorker
@@ -92,13 +93,14 @@ def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
     profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert of_json(to_json(plan)) == plan
-    told = environment.asked("r", plan, "s", package="p", reports="/r", reader="2022.4")
+    besides = environment.Told("r", "v", Package("p", {}), reports="/r", reader="2022.4")
+    told = environment.asked(plan, besides)
     assert (
         '"reports":"/r","reader":"2022.4"' in told
         and '"workers":["*p*"]' in told
         and '"/o"' not in told
     )
-    assert '"profile"' not in environment.asked("r", evolve(plan, profile=None), "s", package="p")
+    assert '"profile"' not in environment.asked(evolve(plan, profile=None), besides)
 
 
 def worker(state: Any, **more: Any) -> ProfiledWorker:

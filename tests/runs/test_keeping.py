@@ -14,11 +14,11 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.runs import keeping
 from eagleray.features.runs.keeper import Keeper
-from eagleray.features.runs.making import with_copy
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
 from eagleray.features.runs.seen import seen
+from eagleray.features.runs.starters.of_plan import with_copy
 from eagleray.features.runs.starters.starting import Ending, Started
 from eagleray.features.runs.state import RunState
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from eagleray.clients.in_cluster_package import Package
 from eagleray.clients.ray_jobs import JobState
 from eagleray.clients.ray_values import WorkerRow
-from eagleray.features.runs.environment import activated, asked, with_site
+from eagleray.features.runs.environment import Told, activated, asked, verifier, with_site
 from eagleray.features.runs.gates import in_table
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, submission, variables
@@ -88,7 +89,8 @@ def test_how_a_job_of_ray_ended() -> None:
 
 def test_the_environment_holds_no_secret_and_no_dollar() -> None:
     plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
-    said = asked("r1", plan, "the secret", package="p", path="/x")
+    told = Told("r1", verifier("the secret"), Package("p", {}), path="/x")
+    said = asked(plan, told)
     assert "$" not in said
     assert "the secret" not in said
     assert json.loads(said)["workers"] == ["$a*"]

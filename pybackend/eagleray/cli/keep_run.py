@@ -18,13 +18,14 @@ from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.unmatched import Unmatched
 from eagleray.features.runs.far_delivery import far_reports
+from eagleray.features.runs.gates import joined_in
 from eagleray.features.runs.home_cluster import HomeCluster
 from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.keeping import TAKEN
-from eagleray.features.runs.making import Making
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
+from eagleray.features.runs.starters.of_plan import Starters
 from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.watching import Watching
 from eagleray.sidecar.own_dashboards import own_dashboards
@@ -55,8 +56,8 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
-        making = Making(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)
-        home, plan = making.home(record), record.plan()
+        starters = Starters(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)
+        home, plan = _home(parts, record), record.plan()
         watching = Watching(
             record,
             plan,
@@ -68,7 +69,7 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
         keeper = Keeper(
             record,
             output,
-            lambda: making.starter(record, output, dict(os.environ)),
+            lambda: starters.of(record, output, dict(os.environ)),
             watching,
             reports=_reports(parts, record, plan, home),
         )
@@ -84,6 +85,19 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
 def _kept_again(state: RunState) -> RunState:
     """What was written when nobody reached it any more is over; whoever stops it now waits for the word to change."""
     return evolve(state, phase="running", note="") if state.phase == "unwatched" else state
+
+
+def _home(parts: Parts, record: Record) -> HomeCluster:
+    """The cluster of the run, which may have to be looked for."""
+    plan = record.plan()
+    return HomeCluster(
+        record.id,
+        "" if plan.kind == "sbatch" else plan.cluster,
+        parts.clusters,
+        parts.watch.dashboard,
+        own_dashboards,
+        lambda: joined_in(record.folder),
+    )
 
 
 def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:

@@ -23,7 +23,7 @@ Handler = Callable[[P], Awaitable[object]]
 log = logging.getLogger(__name__)
 
 
-class Progress(Protocol):
+class TellProgress(Protocol):
     """How a handler of long work says how far it is; `percentage` from 0 to 100 if it is known."""
 
     def __call__(self, message: str, percentage: int | None = None) -> None: ...
@@ -70,7 +70,10 @@ class Requests:
         self._add(method, Answer(None, handler, reports=False))
 
     def answer_reporting(
-        self, method: str, params_type: type[P], handler: Callable[[P, Progress], Awaitable[object]]
+        self,
+        method: str,
+        params_type: type[P],
+        handler: Callable[[P, TellProgress], Awaitable[object]],
     ) -> None:
         """As `answer`, for long work: `await handler(params, report)`; reports go out as $/progress."""
         self._add(method, Answer(params_type, handler, reports=True))
@@ -92,7 +95,7 @@ class Requests:
         """All methods that are answered."""
         return list(self._answers)
 
-    async def call(self, method: str, params: object, report: Progress) -> object:
+    async def call(self, method: str, params: object, report: TellProgress) -> object:
         """The answer to one request, as plain JSON values.
 
         Raises `UnknownMethod`, `BadParams`, an error of the catalogue, or is cancelled.
@@ -128,7 +131,7 @@ class Requests:
         for close in self._ends:
             await close()
 
-    def _arguments(self, answer: Answer, params: object, report: Progress) -> tuple[Any, ...]:
+    def _arguments(self, answer: Answer, params: object, report: TellProgress) -> tuple[Any, ...]:
         if answer.params_type is None:
             return ()
         try:

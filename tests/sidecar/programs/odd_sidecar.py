@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 from eagleray.common.cluster_errors import cluster_unreachable
 from eagleray.sidecar import main
-from eagleray.sidecar.requests import Progress, Requests
+from eagleray.sidecar.requests import Requests, TellProgress
 
 
 @frozen
@@ -51,7 +51,7 @@ class Loud:
         finally:
             self.requests.notify("eagleray/test/ended", said)
 
-    async def reports(self, said: Said, report: Progress) -> None:
+    async def reports(self, said: Said, report: TellProgress) -> None:
         report("half", 50)
         report("nearly")
 

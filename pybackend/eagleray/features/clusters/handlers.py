@@ -18,7 +18,7 @@ from eagleray.features.clusters.terminals import Terminals
 if TYPE_CHECKING:
     from eagleray.adapter.protocol import Question
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Progress, Requests
+    from eagleray.sidecar.requests import Requests, TellProgress
 
 
 class Answers(Protocol):
@@ -89,7 +89,7 @@ class Handlers:
         await self._jobs.look_everywhere()
         return self.all()
 
-    async def add(self, asked: wire.AddCluster, report: Progress) -> wire.Cluster:
+    async def add(self, asked: wire.AddCluster, report: TellProgress) -> wire.Cluster:
         given = (asked.address, asked.token, asked.headers, asked.ca_file)
         return wire_cluster(await self._clusters.add(*given, say=report))
 
@@ -106,7 +106,7 @@ class Handlers:
     async def choices(self) -> wire.Choices:
         return self._choices(await choices(self._jobs))
 
-    async def look_at(self, asked: wire.HostRef, report: Progress) -> wire.Clusters:
+    async def look_at(self, asked: wire.HostRef, report: TellProgress) -> wire.Clusters:
         report(f"Asking {asked.host} for jobs")
         await self._jobs.add_host(asked.host)
         return self.all()

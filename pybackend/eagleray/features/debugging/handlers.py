@@ -12,7 +12,7 @@ from eagleray.features.debugging.reminding import Held
 
 if TYPE_CHECKING:
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Progress, Requests
+    from eagleray.sidecar.requests import Requests, TellProgress
 
 
 def register(server: Requests, parts: Parts) -> None:
@@ -20,7 +20,7 @@ def register(server: Requests, parts: Parts) -> None:
     debugging = parts.debugging
     actions = debugging.actions
 
-    async def attach(asked: messages.Attach, report: Progress) -> messages.Attached:
+    async def attach(asked: messages.Attach, report: TellProgress) -> messages.Attached:
         return attached(
             await debugging.attaching.attach(
                 asked.cluster,

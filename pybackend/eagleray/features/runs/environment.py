@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import Attribute, asdict
+from attrs import Attribute, asdict, frozen
 
 from eagleray.clients.in_cluster_package import NAME, SITE, Package, zipped
 from eagleray.common.paths import host_name
@@ -25,32 +25,35 @@ def verifier(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def asked(
-    run: str,
-    plan: RunPlan,
-    secret: str,
-    *,
-    package: str,
-    path: str = "",
-    debugger: str = "",
-    uri: str = "",
-    folder: str = "",
-    reports: str = "",
-    reader: str = "",
-) -> str:
-    """The value of the variable.
+@frozen
+class Told:
+    """What a program is told of its run besides the plan.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
     of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none,
     `reports` one in which workers that share a file system with us put what nsys has recorded; `reader` is the
     version of the nsys with which that is read here, "" for none.
     """
+
+    run: str
+    verifier: str
+    package: Package
+    path: str = ""
+    uri: str = ""
+    folder: str = ""
+    debugger: str = ""
+    reports: str = ""
+    reader: str = ""
+
+
+def asked(plan: RunPlan, told: Told) -> str:
+    """The value of the variable."""
     said: dict[str, Any] = {
-        "run": run,
-        "verifier": verifier(secret),
-        "package": package,
-        "path": path,
-        "uri": uri,
+        "run": told.run,
+        "verifier": told.verifier,
+        "package": told.package.name,
+        "path": told.path,
+        "uri": told.uri,
         "breakpoints": [asdict(one) for one in plan.breakpoints],
         "workers": list(plan.workers),
         "ranks": None if plan.ranks is None else list(plan.ranks),
@@ -59,14 +62,14 @@ def asked(
         "everywhere": plan.everywhere,
         "wait_s": WAIT_S,
         "hold_s": HOLD_S,
-        "folder": folder,
-        "debugpy": debugger,
+        "folder": told.folder,
+        "debugpy": told.debugger,
         "host": host_name(),
     }
     if plan.profile is not None:
         said["profile"] = asdict(plan.profile, filter=_is_far) | {
-            "reports": reports,
-            "reader": reader,
+            "reports": told.reports,
+            "reader": told.reader,
         }
     return plain_json(said)
 

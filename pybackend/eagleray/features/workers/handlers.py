@@ -18,7 +18,7 @@ from eagleray.features.workers.rows import Paused, PausedGroup, everyone
 if TYPE_CHECKING:
     from eagleray.features.workers.paused_workers import PausedWorkers
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Progress, Requests
+    from eagleray.sidecar.requests import Requests, TellProgress
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class Panel:
         self._server.notify(messages.LOG_TEXT, part)
 
     async def search_logs(
-        self, params: messages.SearchLogs, report: Progress
+        self, params: messages.SearchLogs, report: TellProgress
     ) -> messages.LogMatches:
         matching = matcher(params.pattern, params.regex, params.match_case)
         live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))

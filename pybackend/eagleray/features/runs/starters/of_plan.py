@@ -1,4 +1,4 @@
-"""Putting together what keeps a run: the starter that its plan asks for, with our code delivered to it."""
+"""The starter that the plan of a run asks for, with our code delivered to where its program runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from eagleray.clients.in_cluster_package import delivered, package
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.run_errors import no_gcs
 from eagleray.features.runs import environment
+from eagleray.features.runs.environment import Told
 from eagleray.features.runs.far_delivery import delivered_to, login_of, with_far_reports
-from eagleray.features.runs.gates import joined_in
-from eagleray.features.runs.home_cluster import HomeCluster, NamesClusters, OwnDashboard
+from eagleray.features.runs.home_cluster import NamesClusters, OwnDashboard
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record
@@ -26,7 +26,7 @@ from eagleray.features.runs.starters.sbatch import Sbatch
 from eagleray.features.runs.starters.starting import Starter
 
 
-class Making:
+class Starters:
     """Belongs to the process of a keeper."""
 
     def __init__(
@@ -41,119 +41,60 @@ class Making:
         self._commands = commands
         self._own = own
 
-    def home(self, record: Record) -> HomeCluster:
-        """The cluster of the run, which may have to be looked for."""
-        plan = record.plan()
-        named = "" if plan.kind == "sbatch" else plan.cluster
-        return HomeCluster(
-            record.id,
-            named,
-            self._clusters,
-            self._dashboard,
-            self._own,
-            lambda: joined_in(record.folder),
-        )
-
-    async def starter(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
+    async def of(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
         """Raises what stands in the way of a cluster or host that the plan names."""
         plan, taken_over = with_copy(record, record.plan()), record.state().far_id
         if taken_over:
             # It is followed from its beginning once more.
             output.begin_anew()
-        reader = await nsys.version_here() if plan.profile is not None else ""
+        told = await told_of(record, plan)
         if plan.kind == "job":
-            return await self._job(record, plan, output, taken_over, reader)
+            return await self._job(plan, told, output, taken_over)
         if plan.kind == "sbatch":
-            return await self._sbatch(record, plan, output, environ, taken_over, reader)
-        return self._local(record, plan, output, environ, reader)
+            return await self._sbatch(plan, told, output, environ, taken_over)
+        return self._local(plan, told, output, environ)
 
     def _local(
-        self,
-        record: Record,
-        plan: RunPlan,
-        output: Output,
-        environ: Mapping[str, str],
-        reader: str,
+        self, plan: RunPlan, told: Told, output: Output, environ: Mapping[str, str]
     ) -> Starter:
-        ours = package()
-        path = str(delivered(ours))
+        path = str(delivered(told.package))
         full = {**environment.activated(environ, plan.python), **plan.env}
-        full["PYTHONPATH"] = environment.with_site(full, path, ours.name)
-        full[environment.VARIABLE] = environment.asked(
-            record.id,
-            plan,
-            record.secret(),
-            package=ours.name,
-            path=path,
-            folder=str(record.folder),
-            debugger=debugger_copy(),
-            reports=reports(record, plan),
-            reader=reader,
-        )
+        full["PYTHONPATH"] = environment.with_site(full, path, told.package.name)
+        full[environment.VARIABLE] = environment.asked(plan, evolve(told, path=path))
         # It writes to a file, in which lines would else appear long after they were printed.
         full.setdefault("PYTHONUNBUFFERED", "1")
         if plan.cluster:
             full["RAY_ADDRESS"] = self._gcs(plan.cluster)
         return LocalProgram(plan.command, plan.cwd, full, output.fd)
 
-    async def _job(
-        self, record: Record, plan: RunPlan, output: Output, job: str, reader: str
-    ) -> Starter:
-        ours = package()
+    async def _job(self, plan: RunPlan, told: Told, output: Output, job: str) -> Starter:
         cluster = await self._clusters.named(plan.cluster)
-        uri = environment.uri_of(ours)
-        asked = environment.asked(
-            record.id,
-            plan,
-            record.secret(),
-            package=ours.name,
-            uri=uri,
-            folder=str(record.folder),
-            debugger=debugger_copy(),
-            reports=reports(record, plan),
-            reader=reader,
-        )
+        uri = environment.uri_of(told.package)
         env = {
             **plan.env,
-            environment.VARIABLE: asked,
+            environment.VARIABLE: environment.asked(plan, evolve(told, uri=uri)),
             # A program that hands on its whole environment would else be refused for variables of ours.
             "RAY_OVERRIDE_JOB_RUNTIME_ENV": "1",
         }
         dashboard = self._dashboard(cluster)
-        return RayJob(dashboard, plan.command, plan.cwd, plan.name, ours, env, output, job)
+        return RayJob(dashboard, plan.command, plan.cwd, plan.name, told.package, env, output, job)
 
     async def _sbatch(
-        self,
-        record: Record,
-        plan: RunPlan,
-        output: Output,
-        environ: Mapping[str, str],
-        job: str,
-        reader: str,
+        self, plan: RunPlan, told: Told, output: Output, environ: Mapping[str, str], job: str
     ) -> Starter:
-        ours = package()
         ssh = login_of(plan)
         if ssh:
-            path = await delivered_to(self._commands, ssh, ours)
-            reported = await with_far_reports(self._commands, record.id, plan)
+            path = await delivered_to(self._commands, ssh, told.package)
+            reports = await with_far_reports(self._commands, told.run, plan)
+            told = evolve(told, path=path, reports=reports)
             before: Mapping[str, str] = plan.env
         else:
-            path = str(delivered(ours))
-            reported = reports(record, plan)
+            told = evolve(told, path=str(delivered(told.package)))
             before = {**environ, **plan.env}
         env = {
             **plan.env,
-            "PYTHONPATH": environment.with_site(before, path, ours.name),
-            environment.VARIABLE: environment.asked(
-                record.id,
-                plan,
-                record.secret(),
-                package=ours.name,
-                path=path,
-                debugger="" if ssh else debugger_copy(),
-                reports=reported,
-                reader=reader,
-            ),
+            "PYTHONPATH": environment.with_site(before, told.path, told.package.name),
+            environment.VARIABLE: environment.asked(plan, told),
         }
         return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)
 
@@ -165,10 +106,22 @@ class Making:
         raise no_gcs(cluster)
 
 
-def reports(record: Record, plan: RunPlan) -> str:
-    """The folder in which nsys puts what it has recorded, wherever the run's folder is seen; "" for no profile."""
-    if plan.profile is None:
-        return ""
+async def told_of(record: Record, plan: RunPlan) -> Told:
+    """All but how our code comes to the program, and what lies on a host elsewhere."""
+    is_far = bool(login_of(plan))
+    return Told(
+        run=record.id,
+        verifier=environment.verifier(record.secret()),
+        package=package(),
+        folder="" if plan.kind == "sbatch" else str(record.folder),
+        debugger="" if is_far else debugger_copy(),
+        reports="" if is_far or plan.profile is None else reports_folder(record),
+        reader="" if plan.profile is None else await nsys.version_here(),
+    )
+
+
+def reports_folder(record: Record) -> str:
+    """The folder in which nsys puts what it has recorded, wherever the run's folder is seen."""
     record.reports.mkdir(mode=0o700, exist_ok=True)
     return str(record.reports)
 
