@@ -172,6 +172,53 @@ test("the number of a line that was found opens its log at that line", async () 
   assert.equal(await document?.provideTextDocumentContent(link.target), said);
 });
 
+const elsewhere = pausedWorker({ cluster: "http://b:8265", worker_id: "c", name: "policy_9" });
+const farGroup: GroupRow = {
+  row: "group",
+  cluster: elsewhere.cluster,
+  title: "W",
+  workers: [elsewhere],
+};
+
+test("workers of two clusters are searched in both, and one that does not answer is said", async () => {
+  editor.answer = ({ kind }) => (kind === "input" ? "loss" : undefined);
+  let silent: readonly string[] = [];
+  fake.sidecar.on(SEARCH_LOGS, ({ cluster, worker_ids: [worker_id = ""] }): LogMatches => {
+    if (silent.includes(cluster)) {
+      throw new EaglerayError("cluster-unreachable", "It does not answer.");
+    }
+    const match = { worker_id, name: "w", stream: "out", line_number: 1, text: "loss" } as const;
+    return { matches: [match], truncated: false, unread: [], lines: 9 };
+  });
+  assert.ok(first);
+  await editor.run("eagleray.searchLogs", group, [group, farGroup, first]);
+  assert.deepEqual(
+    fake.sidecar
+      .sentTo(SEARCH_LOGS)
+      .map((one) => one as { cluster: string; worker_ids: string[] })
+      .map(({ cluster, worker_ids }) => [cluster, worker_ids]),
+    [
+      [CLUSTER_ID, ["0badcafe", "b"]],
+      [elsewhere.cluster, ["c"]],
+    ],
+  );
+  const [results] = editor.documents;
+  assert.ok(results);
+  assert.match(results.text, /^2 lines with “loss” in the logs of 3 workers of 2 clusters\n/);
+  const links = editor.links.get("eagleray-log")?.provideDocumentLinks(results) ?? [];
+  assert.deepEqual(
+    links.map(({ target }) => (JSON.parse(target.query) as { cluster: string }).cluster),
+    [CLUSTER_ID, elsewhere.cluster],
+  );
+  silent = [elsewhere.cluster];
+  await editor.run("eagleray.searchLogs", group, [group, farGroup]);
+  const said = `1 line with “loss” in the logs of 3 workers of 2 clusters\nNot read: ${elsewhere.cluster}: It does not answer.\n`;
+  assert.ok(editor.documents.at(-1)?.text.startsWith(said));
+  silent = [CLUSTER_ID, elsewhere.cluster];
+  await editor.run("eagleray.searchLogs", group, [group, farGroup]);
+  assert.equal(editor.asked.at(-1)?.text, "It does not answer.");
+});
+
 test("without a row all logs of the cluster are searched", async () => {
   fake.sidecar.notify(CLUSTERS_CHANGED, clustersOf([cluster()]));
   fake.sidecar.on(SEARCH_LOGS, () => ({ matches: [], truncated: false, unread: [], lines: 9 }));

@@ -5,11 +5,12 @@ import * as vscode from "vscode";
 import { noCluster } from "../../common/errors";
 import { workersOf, type Row, type WorkerName } from "../../common/rows";
 import { withEach } from "../../common/several";
-import { count, plain } from "../../common/texts";
+import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Followers } from "./following";
 import { linksTo, type LogDocuments } from "./log_documents";
 import { logDocument, logTitle, matchesText, searchOf, type Stream } from "./log_model";
+import { scopeOf, searchEach } from "./log_search";
 import { OPEN_LOG, SEARCH_LOGS } from "./messages";
 
 const LINES = 10_000;
@@ -61,7 +62,8 @@ export class LogCommands {
   }
 
   async search(rows: readonly Row[]): Promise<void> {
-    const scope = this.scopeOf(rows);
+    const clusters = this.parts.clusters.value.clusters;
+    const scope = scopeOf(rows, clusters);
     if (scope === undefined) {
       throw noCluster();
     }
@@ -70,46 +72,30 @@ export class LogCommands {
       return;
     }
     const search = searchOf(typed);
-    const { cluster, worker_ids } = scope;
+    const nameOfCluster = (id: string): string =>
+      plain(clusters.find((one) => one.id === id)?.name ?? id);
     const progress = {
       location: vscode.ProgressLocation.Notification,
       title: `Searching the logs of ${scope.where}`,
       cancellable: true,
     };
     const found = await vscode.window.withProgress(progress, (report, cancel) =>
-      this.parts.sidecar.request(
-        SEARCH_LOGS,
-        { cluster, worker_ids, ...search },
-        {
-          cancel,
-          onProgress: ({ message }) => {
-            report.report(message === undefined ? {} : { message: plain(message) });
+      searchEach(scope, nameOfCluster, (logs) =>
+        this.parts.sidecar.request(
+          SEARCH_LOGS,
+          { ...logs, ...search },
+          {
+            cancel,
+            onProgress: ({ message }) => {
+              report.report(message === undefined ? {} : { message: plain(message) });
+            },
           },
-        },
+        ),
       ),
     );
     const title = `Search ${plain(search.pattern, 40).replaceAll("/", "∕")}`;
     const { text, links } = matchesText(search, scope.where, found);
-    const shown = { links: linksTo(cluster, found.lines, links) };
-    await this.documents.show(title, text, shown);
-  }
-
-  /** Which logs to search: those of the rows' workers, else all of a cluster. */
-  private scopeOf(rows: readonly Row[]): Scope | undefined {
-    const workers = workersOf(rows);
-    const [first] = workers;
-    if (first !== undefined) {
-      const same = workers.filter((worker) => worker.cluster === first.cluster);
-      const [only] = rows;
-      const title = only?.row === "group" || only?.row === "anyGroup" ? only.title : first.name;
-      const where = rows.length === 1 ? plain(title) : count(same.length, "worker");
-      return { cluster: first.cluster, worker_ids: same.map((one) => one.worker_id), where };
-    }
-    const [row] = rows;
-    const { clusters } = this.parts.clusters.value;
-    const id = row !== undefined && "cluster" in row ? idOf(row.cluster) : clusters[0]?.id;
-    const cluster = clusters.find((one) => one.id === id) ?? clusters[0];
-    return cluster && { cluster: cluster.id, worker_ids: [], where: plain(cluster.name) };
+    await this.documents.show(title, text, { links: linksTo(links) });
   }
 
   /** The workers of the rows; called with a group, or with nothing, the person picks one. */
@@ -136,16 +122,6 @@ export class LogCommands {
 
 function nameOf({ name }: WorkerName): string {
   return name;
-}
-
-interface Scope {
-  readonly cluster: string;
-  readonly worker_ids: readonly string[];
-  readonly where: string;
-}
-
-function idOf(cluster: string | { readonly id: string }): string {
-  return typeof cluster === "string" ? cluster : cluster.id;
 }
 
 function askPattern(where: string): Thenable<string | undefined> {

@@ -88,14 +88,10 @@ export class LogDocuments
   }
 }
 
-/** The links of what a search found in the last `lines` lines of logs. */
-export function linksTo(
-  cluster: string,
-  lines: number,
-  links: readonly LineLink[],
-): vscode.DocumentLink[] {
+/** The links of what a search found. */
+export function linksTo(links: readonly LineLink[]): vscode.DocumentLink[] {
   return links.map(({ line, from, to, title, match }) => {
-    const { worker_id, stream, line_number } = match;
+    const { cluster, worker_id, stream, lines, line_number } = match;
     const log = { cluster, worker_id, stream, lines };
     const range = new vscode.Range(line, from, line, to);
     return new vscode.DocumentLink(range, lineUri(title, log, line_number));

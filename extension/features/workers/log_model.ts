@@ -2,7 +2,8 @@
 
 import type { WorkerName } from "../../common/rows";
 import { count, plain } from "../../common/texts";
-import type { LogMatch, LogMatches, LogText } from "./messages";
+import type { Found } from "./log_search";
+import type { LogMatch, LogText } from "./messages";
 
 const NUMBER_WIDTH = 7;
 
@@ -48,31 +49,40 @@ export interface LineLink {
   readonly from: number;
   readonly to: number;
   readonly title: string;
-  readonly match: LogMatch;
+  readonly match: FoundLine;
+}
+
+/** A line that fits; the last `lines` lines of its log were searched. */
+interface FoundLine extends LogMatch {
+  readonly cluster: string;
+  readonly lines: number;
 }
 
 /** The matches worker by worker. */
-export function matchesText(search: Search, where: string, found: LogMatches): MatchesText {
-  const lines = [
-    `${count(found.matches.length, "line")} with “${search.pattern}” in the logs of ${where}`,
-    ...(found.truncated ? ["There are more; these are the first."] : []),
-    ...found.unread.map((one) => `Not read: ${plain(one, 500)}`),
+export function matchesText(search: Search, where: string, found: readonly Found[]): MatchesText {
+  const matches = found.flatMap(({ cluster, lines, matches }) =>
+    matches.map((match) => ({ ...match, cluster, lines })),
+  );
+  const text = [
+    `${count(matches.length, "line")} with “${search.pattern}” in the logs of ${where}`,
+    ...(found.some(({ truncated }) => truncated) ? ["There are more; these are the first."] : []),
+    ...found.flatMap(({ unread }) => unread).map((one) => `Not read: ${plain(one, 500)}`),
   ];
   const links: LineLink[] = [];
-  for (const [title, matches] of byLog(found.matches)) {
-    lines.push("", title);
-    for (const match of matches) {
+  for (const [title, ofLog] of byLog(matches)) {
+    text.push("", title);
+    for (const match of ofLog) {
       const number = String(match.line_number);
       const to = Math.max(number.length, NUMBER_WIDTH);
-      links.push({ line: lines.length, from: to - number.length, to, title, match });
-      lines.push(`${number.padStart(NUMBER_WIDTH)}: ${match.text}`);
+      links.push({ line: text.length, from: to - number.length, to, title, match });
+      text.push(`${number.padStart(NUMBER_WIDTH)}: ${match.text}`);
     }
   }
-  return { text: `${lines.join("\n")}\n`, links };
+  return { text: `${text.join("\n")}\n`, links };
 }
 
-function byLog(matches: readonly LogMatch[]): Map<string, LogMatch[]> {
-  const logs = new Map<string, LogMatch[]>();
+function byLog(matches: readonly FoundLine[]): Map<string, FoundLine[]> {
+  const logs = new Map<string, FoundLine[]>();
   for (const match of matches) {
     const title = logTitle(match, match.stream);
     logs.set(title, [...(logs.get(title) ?? []), match]);
