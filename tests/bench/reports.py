@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.features.profiling.reading import calls, kernels, range_times, ranges
+from eagleray.features.profiling.reading import calls, copies, kernels, range_times, ranges
 from eagleray.features.profiling.reading.database import opened
 from eagleray.features.profiling.reading.kept import KeptSummaries
 from eagleray.features.profiling.reading.limits import Limits
@@ -90,9 +90,9 @@ def _third(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Row:
 def _kernels(file: Path) -> None:
     """The tables of KERNELS and no more."""
     with Slices(opened(file, Limits())) as slices:
-        found, copied = kernels.begun(slices), kernels.copies_begun(slices)
+        found, copied = kernels.begun(slices), copies.begun(slices)
         assert kernels.table(kernels.read(slices.database, found)).rows
-        assert kernels.copies(slices.database, *copied).rows
+        assert copies.read(slices.database, *copied).rows
 
 
 def _ranges(file: Path) -> None:

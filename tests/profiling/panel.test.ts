@@ -10,11 +10,12 @@ import {
   LIST,
   RECORD,
   REPORT,
+  REPORT_TEXT,
   STOP,
   TABLE,
+  TABLE_TEXT,
   type ProfiledRun,
   type Report,
-  type TableOf,
 } from "../../extension/features/profiling/messages";
 import type { Look, ToPage } from "../../extension/features/profiling/page_messages";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
@@ -123,22 +124,47 @@ test("another look at a table is asked for, and answered with that look", async 
   assert.deepEqual(last(panel), { kind: "table", look, table: table({ total: 1 }) });
 });
 
-test("a table is copied whole, as it is sorted and searched", async () => {
+test("a look that is not answered is told to its table and to the person", async () => {
   fake.sidecar.on(REPORT, () => report());
-  fake.sidecar.on(TABLE, () => table());
+  fake.sidecar.on(TABLE, () => {
+    throw new EaglerayError("no-report", "It cannot be read.", "Look where it is.");
+  });
+  const panel = await opened();
+  const look = { ...LOOK, search: "gemm" };
+  panel.webview.says({ kind: "look", look });
+  await settled();
+  const reason = "It cannot be read. Look where it is.";
+  assert.deepEqual(last(panel), { kind: "noTable", look, reason });
+  assert.equal(editor.asked.at(-1)?.text, reason);
+});
+
+test("a table is copied whole, as it is sorted and searched", async () => {
+  const text = { title: "Kernels", text: "kernel,count\n", rows: 2, total: 2 };
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(TABLE_TEXT, () => text);
   const panel = await opened();
   panel.webview.says({ kind: "copy", look: { ...LOOK, search: "g" }, format: "csv" });
   await settled();
-  const [asked] = fake.sidecar.sentTo(TABLE) as TableOf[];
-  assert.equal(asked?.search, "g");
-  assert.ok(Number(asked.limit) > 10_000);
-  assert.match(editor.clipboard, /^Kernel,Calls/);
+  const asked = { table: "kernels", sort: "", descending: true, search: "g", format: "csv" };
+  assert.deepEqual(fake.sidecar.sentTo(TABLE_TEXT), [{ path: PATH, ...asked }]);
+  assert.equal(editor.clipboard, text.text);
   assert.deepEqual(last(panel), { kind: "said", sentence: "“Kernels” is in the clipboard." });
-  fake.sidecar.on(TABLE, () => table({ total: 3 }));
+  fake.sidecar.on(TABLE_TEXT, () => ({ ...text, total: 3 }));
   panel.webview.says({ kind: "copy", look: LOOK, format: "csv" });
   await settled();
   const part = "The first 2 of 3 rows of “Kernels” are in the clipboard.";
   assert.deepEqual(last(panel), { kind: "said", sentence: part });
+});
+
+test("the summary is copied as the sidecar writes it", async () => {
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(REPORT_TEXT, () => ({ text: "# policy" }));
+  const panel = await opened();
+  panel.webview.says({ kind: "copyReport" });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(REPORT_TEXT), [{ path: PATH }]);
+  assert.equal(editor.clipboard, "# policy");
+  assert.deepEqual(last(panel), { kind: "said", sentence: "The summary is in the clipboard." });
 });
 
 test("a page that was closed is told nothing any more", async () => {

@@ -7,10 +7,6 @@ import type {
   Table,
 } from "../../extension/features/profiling/messages";
 
-/** What a program may have called its kernels and ranges: markup, formulas, escapes, a turn of the reading direction. */
-export const HOSTILE =
-  '<img src=x onerror="alert(1)">|`$(trash)` [a](command:x)\u001b[1m\n\u202e=1+1';
-
 export function table(changes: Partial<Table> = {}): Table {
   return {
     id: "kernels",

@@ -45,7 +45,7 @@ def read(path: Path, trace: str = "") -> Summary:
 
 
 def codes(seen: Summary) -> set[str]:
-    return {doubt.code for doubt in seen.doubts}
+    return {warning.code for warning in seen.warnings}
 
 
 def changed(folder: Path, *statements: str) -> Path:
@@ -135,7 +135,7 @@ def test_any_table_may_be_missing(tmp_path: Path, table: str) -> None:
 def test_a_table_of_other_columns_is_left_out_and_said(tmp_path: Path, table: str) -> None:
     seen = read(changed(tmp_path, f"ALTER TABLE {table} RENAME COLUMN end TO finish"))
     assert "unknown-columns" in codes(seen)
-    assert any(table in doubt.message for doubt in seen.doubts)
+    assert any(table in warning.message for warning in seen.warnings)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
         (Recording(kernels=[Kernel(0, 1)]), "cuda", set()),
     ],
 )
-def test_doubts(tmp_path: Path, recording: Recording, trace: str, expected: set[str]) -> None:
+def test_warnings(tmp_path: Path, recording: Recording, trace: str, expected: set[str]) -> None:
     assert codes(read(write(tmp_path / "r.sqlite", recording), trace)) == expected
 
 
@@ -279,4 +279,6 @@ def test_what_nsys_itself_complains_of_is_said(tmp_path: Path) -> None:
         "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT)",
         "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 3, 'Not all events were collected'), (1, 1, 'x')",
     )
-    assert [d.message for d in read(path).doubts] == ["nsys says: Not all events were collected"]
+    assert [one.message for one in read(path).warnings] == [
+        "nsys says: Not all events were collected"
+    ]

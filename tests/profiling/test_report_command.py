@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.profiling.reading.reports import Reports
@@ -35,7 +36,7 @@ SOME = Recording(
 )
 TEXT = """\
 report.sqlite
-  node-7 · 2026-11-21 22:01:40.642 UTC · 120.000 ms · nsys 2022.4.2.1 · schema 3.0.0
+  node-7 · 2026-11-21 22:01:40.642 UTC · 120.000 ms · <size> · nsys 2022.4.2.1 · schema 3.0.0
 
 GPUs
   GPU  Name         Kernels    Busy  Busy time  Idle time       NCCL  NCCL alone
@@ -63,13 +64,19 @@ Threads (1)
 """
 
 
+def silent(_: str, percentage: int | None = None) -> None:
+    """Nobody asked for progress."""
+
+
 @pytest.fixture
 def database(tmp_path: Path, own_home: Path) -> str:
     return str(write(tmp_path / "report.sqlite", SOME))
 
 
 async def test_tables_for_people(database: str) -> None:
-    assert (await eagleray("report", database, "--top", "1")).out == TEXT
+    size = f"{Path(database).stat().st_size / 1000:.3f} kB"
+    out = (await eagleray("report", database, "--top", "1")).out
+    assert out.replace(size, "<size>") == TEXT
 
 
 async def test_markdown_and_csv(database: str) -> None:
@@ -94,9 +101,24 @@ async def test_markdown_and_csv(database: str) -> None:
     assert (await eagleray("report", database, "--csv", "osrt")).out.count("\n") == 1
 
 
+async def test_the_editor_copies_what_the_command_prints(database: str, tmp_path: Path) -> None:
+    handlers = ReportHandlers(Reports(lambda: tmp_path))
+    every = await handlers.report_text(messages.ReportOf(database), silent)
+    printed = await eagleray("report", database, "--markdown", "--top", str(FIRST_ROWS))
+    assert every.text == printed.out
+    asked = messages.TableTextOf(database, "kernels", "csv", "kernel", False, "L")
+    table = await handlers.table_text(asked, silent)
+    words = ("--csv", "kernels", "--sort", "kernel", "--ascending", "--search", "L")
+    assert table.text == (await eagleray("report", database, *words)).out
+    assert (table.title, table.rows, table.total) == ("Kernels", 2, 2)
+    marked = (await handlers.table_text(evolve(asked, format="markdown"), silent)).text
+    assert marked.splitlines()[0].startswith("| Kernel | Count | Total |")
+    assert [line[:9] for line in marked.splitlines()[2:]] == ["| ncclDev", "| void ge"]
+
+
 async def test_json_is_what_the_editor_gets(database: str, tmp_path: Path) -> None:
     handlers = ReportHandlers(Reports(lambda: tmp_path))
-    wire = await handlers.report(messages.ReportOf(database), lambda text, percentage=None: None)
+    wire = await handlers.report(messages.ReportOf(database), silent)
     assert (await eagleray("report", database, "--json", "--top", "100")).json == Wire().plain(wire)
     assert [gpu.busy_share for gpu in wire.gpus] == [0.75]
     assert json.loads(json.dumps(Wire().plain(wire)))["tables"][0]["id"] == "kernels"
@@ -108,10 +130,6 @@ async def test_the_editor_gets_the_first_rows_and_asks_for_others(
     many = Recording(ranges=[Range(0, n + 1, f"step {n}") for n in range(300)])
     file = str(write(tmp_path / "many.sqlite", many))
     handlers = ReportHandlers(Reports(lambda: tmp_path))
-
-    def silent(_: str, percentage: int | None = None) -> None:
-        """Nobody asked for progress."""
-
     report = await handlers.report(messages.ReportOf(file), silent)
     (nvtx,) = [table for table in report.tables if table.id == "nvtx"]
     assert (len(nvtx.rows), nvtx.total) == (FIRST_ROWS, 300)

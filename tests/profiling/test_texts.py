@@ -1,10 +1,25 @@
-"""How a report's cells are written: numbers in the unit that fits after rounding, and no formula in CSV."""
+"""How a report is written: numbers in the unit that fits after rounding, no formula in CSV, no markup in Markdown."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from eagleray.features.profiling.reading import texts
-from eagleray.features.profiling.reading.tables import Cell, Column, Kind
+from eagleray.features.profiling.reading.recording import About
+from eagleray.features.profiling.reading.report_warnings import ReportWarning
+from eagleray.features.profiling.reading.reports import Report
+from eagleray.features.profiling.reading.summary import Summary
+from eagleray.features.profiling.reading.tables import Cell, Column, Kind, Table
+
+COPIES = Table(
+    "memcpy",
+    (
+        ('Host|<b>, "x"', 3, 2_000_000, 1_500_000, 1_333_333_333, 900),
+        ("=Memset", 12345, 0, 0, None, 0),
+    ),
+    7,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +49,28 @@ def test_no_cell_is_a_formula(sign: str) -> None:
     columns = [Column("name", "Name", "text"), Column("count", "Count", "count")]
     said = texts.comma_separated(columns, [(f"{sign}x", -1), (f"f;{sign}x", 2)])
     assert said.replace('"', "") == f"name,count\n'{sign}x,-1\nf;'{sign}x,2\n"
+
+
+def test_a_table_for_other_programs() -> None:
+    assert texts.table_text(COPIES, "csv") == (
+        "copy,count,bytes,total_ns,rate,max_ns\n"
+        '"Host|<b>, ""x""",3,2000000,1500000,1333333333,900\n'
+        "'=Memset,12345,0,0,,0\n"
+    )
+    assert texts.table_text(COPIES, "markdown") == (
+        "| Copy | Count | Bytes | Total | Rate | Max |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: |\n"
+        '| Host\\|\\<b\\>, "x" | 3 | 2.000 MB | 1.500 ms | 1.333 GB/s | 900 ns |\n'
+        "| =Memset | 12345 | 0 B | 0 ns | – | 0 ns |\n"
+    )
+
+
+def test_a_report_in_markdown() -> None:
+    warnings = (ReportWarning("a", "No *rows*.", "Compare."), ReportWarning("b", "Cut off.", ""))
+    seen = Summary(About(host="node_7", duration=2_000_000_000), (), (COPIES,), warnings)
+    report = Report(Path("/w/a_b.nsys-rep"), Path("/w/a_b.sqlite"), 4096, seen)
+    assert texts.markdown(report, ()) == (
+        "# a\\_b.nsys-rep\n\nnode\\_7 · 2.000 s · 4.096 kB\n\n"
+        "## Warnings\n\n- No \\*rows\\*. Compare.\n- Cut off.\n"
+    )
+    assert "## Memory copies (2 of 7)\n\n| Copy |" in texts.markdown(report, [COPIES])

@@ -1,12 +1,11 @@
-// Numbers, facts, Markdown and CSV of a report.
+// Numbers, names and facts of a report, as its page shows them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { csvOf, markdownOf, reportText } from "../../extension/features/profiling/copy_model";
 import { factsOf, gpuWords } from "../../extension/features/profiling/facts_model";
 import { oneLine } from "../../extension/features/profiling/names_model";
 import { shown, type Cell, type Kind } from "../../extension/features/profiling/quantity_model";
-import { gpu, HOSTILE, report, table } from "./samples";
+import { gpu, report } from "./samples";
 
 const SHOWN: readonly (readonly [Cell, Kind, string])[] = [
   [0, "ns", "0 ns"],
@@ -45,58 +44,6 @@ for (const [cell, kind, words] of SHOWN) {
   });
 }
 
-test("a table as CSV has bare numbers, with their unit in the heading", () => {
-  assert.equal(
-    csvOf(table()),
-    "Kernel,Calls,Total (ns),Share\r\ngemm,12345,1500000,0.75\r\nsoftmax,2,,0.25\r\n",
-  );
-});
-
-test("commas, quotes and line ends of a name stay in their cell, and a formula is none", () => {
-  const [, ...lines] = csvOf(
-    table({
-      rows: [
-        ['f<a, "b">\n', 1, 2, 0],
-        ["=1+1", 1, 2, 0],
-      ],
-    }),
-  ).split("\r\n");
-  assert.deepEqual(lines, ['"f<a, ""b"">\n",1,2,0', "'=1+1,1,2,0", ""]);
-});
-
-for (const sign of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
-  test(`no cell that begins with ${JSON.stringify(sign)} is a formula, nor where “;” parts cells`, () => {
-    const csv = csvOf(
-      table({
-        rows: [
-          [`${sign}x`, 1, 2, 0],
-          [`f;${sign}x`, 1, 2, 0],
-        ],
-      }),
-    );
-    assert.deepEqual(csv.split("\r\n").slice(1, 3), [`'${sign}x,1,2,0`, `f;'${sign}x,1,2,0`]);
-  });
-}
-
-test("a table as Markdown reads as the page does", () => {
-  assert.deepEqual(markdownOf(table()).split("\n"), [
-    "| Kernel | Calls | Total | Share |",
-    "| --- | ---: | ---: | ---: |",
-    "| gemm | 12\u202f345 | 1.50 ms | 75.0 % |",
-    "| softmax | 2 | – | 25.0 % |",
-    "",
-  ]);
-});
-
-test("a hostile name is no markup in Markdown, and adds no cell and no line", () => {
-  const markdown = markdownOf(table({ rows: [[HOSTILE, 1, 2, 0]] }));
-  const [, , row = "", ...rest] = markdown.split("\n");
-  assert.deepEqual(rest, [""]);
-  assert.equal(row.match(/(?<!\\)\|/gu)?.length, 5);
-  assert.doesNotMatch(row, /(?<!\\)[<[`]/u);
-  assert.doesNotMatch(row, /[\u001b\u202e]/u);
-});
-
 test("a name is shown whole, on one line, in its own direction", () => {
   assert.equal(oneLine(" a\u001b[1m\r\nb\u202ec "), "a [1m b c");
   assert.equal(oneLine("x".repeat(5000)).length, 5000);
@@ -118,17 +65,4 @@ test("a GPU’s words say how busy it was, and what of that was NCCL", () => {
   ]);
   assert.equal(gpuWords(gpu({ nccl_ns: 0 })).length, 3);
   assert.deepEqual(gpuWords(gpu({ kernels: 0 })), ["no kernel ran"]);
-});
-
-test("the whole summary as Markdown: warnings first, and how many rows are left out", () => {
-  const warnings = [{ code: "no-nvtx", message: "No NVTX rows.", next_step: "Compare versions." }];
-  const tables = [
-    table({ total: 40 }),
-    table({ id: "gaps", title: "Gaps", rows: [], note: "None." }),
-  ];
-  const text = reportText("a_b.nsys-rep", report({ warnings, tables }));
-  assert.match(text, /^# a\\_b\.nsys-rep\n\n## Warnings\n\n- No NVTX rows\. Compare versions\.\n/);
-  assert.match(text, /- GPU 0 \(H200\): busy 75\.0 %/);
-  assert.match(text, /… and 38 more\n/);
-  assert.match(text, /## Gaps\n\nNone\.\n/);
 });

@@ -25,11 +25,7 @@ export function factsOf(report: Report): Fact[] {
   return facts.filter(({ value }) => value !== "");
 }
 
-/** "GPU 0 (H100): busy 63.2 % …", as one line. */
-export function gpuFact(gpu: Gpu): Fact {
-  return { name: gpuName(gpu), value: gpuWords(gpu).join("; ") };
-}
-
+/** "GPU 0 (H100)". */
 export function gpuName({ id, name }: Gpu): string {
   return name === "" ? `GPU ${id}` : `GPU ${id} (${name})`;
 }

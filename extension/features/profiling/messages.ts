@@ -3,6 +3,8 @@ import { notification, request, type Nothing } from "../../common/wire";
 
 export const REPORT = request<ReportOf, Report>("eagleray/profiling/report");
 export const TABLE = request<TableOf, Table>("eagleray/profiling/table");
+export const REPORT_TEXT = request<ReportOf, ReportText>("eagleray/profiling/reportText");
+export const TABLE_TEXT = request<TableTextOf, TableText>("eagleray/profiling/tableText");
 export const LIST = request<Nothing, ProfiledRuns>("eagleray/profiling/list");
 export const CHANGED = notification<ProfiledRuns>("eagleray/profiling/changed");
 export const RECORD = request<Record, Asked>("eagleray/profiling/record");
@@ -58,6 +60,24 @@ export interface TableOf {
   readonly limit?: number;
 }
 
+/** Asks for a table as text for other programs, in that order and searched so. */
+export interface TableTextOf {
+  readonly path: string;
+  readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
+  readonly format: "markdown" | "csv";
+  readonly sort?: string;
+  readonly descending?: boolean;
+  readonly search?: string;
+}
+
+/** All `rows` that are known of a table; `total` counts those that fit, known or not. */
+export interface TableText {
+  readonly title: string;
+  readonly text: string;
+  readonly rows: number;
+  readonly total: number;
+}
+
 /**
  * A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
  *
@@ -108,6 +128,11 @@ export interface Report {
   readonly gpus: readonly Gpu[];
   readonly tables: readonly Table[];
   readonly warnings: readonly ReportWarning[];
+}
+
+/** The summary and the first rows of its tables, in Markdown. */
+export interface ReportText {
+  readonly text: string;
 }
 
 /**

@@ -1,15 +1,14 @@
-/** Numbers of a report as a person reads them, and as a program does. */
+/** Numbers of a report as a person reads them on its page. */
 
 import type { Column } from "./messages";
 
 export type Kind = Column["kind"];
 export type Cell = string | number | null;
 
-/** As nsys and the command `eagleray report` write them. */
+/** As nsys writes them. */
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 const TIMES = ["ns", "µs", "ms", "s"];
 const STEP = 1000;
-const BARE_UNITS: Partial<Record<Kind, string>> = { ns: "ns", bytes: "bytes", rate: "bytes/s" };
 /** What is missing. */
 const NONE = "–";
 
@@ -45,17 +44,6 @@ export function spent(ns: number): string {
 /** A part of a whole: 0.125 is "12.5 %". */
 export function share(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
-}
-
-/** The value for a program: bare numbers in the unit of the column's heading. */
-export function bare(cell: Cell): string {
-  return cell === null ? "" : String(cell);
-}
-
-/** The heading for a program names the unit. */
-export function bareTitle({ title, kind }: Column): string {
-  const unit = BARE_UNITS[kind] ?? "";
-  return unit === "" ? title : `${title} (${unit})`;
 }
 
 /** Whether cells of this kind stand at the right, under one another. */

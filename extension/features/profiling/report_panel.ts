@@ -9,15 +9,11 @@ import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Progress } from "../../sidecar/sidecar";
-import { reportText, tableText, type Format } from "./copy_model";
 import { revealReport } from "./files";
-import { REPORT, TABLE, type Report } from "./messages";
+import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
 import { openInNsight } from "./nsight";
 import { pageDocument } from "./page_model";
 import type { FromPage, Look, ToPage } from "./page_messages";
-
-/** More rows than this are no table that anybody pastes. */
-const COPIED_AT_MOST = 100_000;
 
 /** Fills `panel`, whose end ends everything that was asked for it. */
 export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
@@ -142,29 +138,29 @@ class ReportPanel {
     this.show({ kind: "failed", message, nextStep });
   }
 
+  /** The page is told also when there is no answer, so that no rows of an older question stand there. */
   private async look(look: Look): Promise<void> {
-    const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
-    this.post({ kind: "table", look, table });
-  }
-
-  private async copyTable(look: Look, format: Format): Promise<void> {
-    const asked = { ...look, path: this.uri.fsPath, limit: COPIED_AT_MOST };
-    const table = await this.parts.sidecar.request(TABLE, asked);
-    const { title, rows, total } = table;
-    const isWhole = rows.length === total;
-    const part = `The first ${rows.length} of ${total} rows of “${title}” are`;
-    await this.copy(tableText(table, format), isWhole ? `“${title}” is` : part);
-  }
-
-  private async copyReport(): Promise<void> {
-    const report = this.report;
-    if (report !== undefined) {
-      await this.copy(reportText(this.name, report), "The summary is");
+    try {
+      const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
+      this.post({ kind: "table", look, table });
+    } catch (error) {
+      this.post({ kind: "noTable", look, reason: asEaglerayError(error).sentence });
+      throw error;
     }
   }
 
-  private get report(): Report | undefined {
-    return this.present?.kind === "report" ? this.present.report : undefined;
+  private async copyTable(look: Look, format: TableTextOf["format"]): Promise<void> {
+    const { table, sort, descending, search } = look;
+    const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
+    const { title, text, rows, total } = await this.parts.sidecar.request(TABLE_TEXT, asked);
+    const part = `The first ${rows} of ${total} rows of “${title}” are`;
+    await this.copy(text, rows === total ? `“${title}” is` : part);
+  }
+
+  private async copyReport(): Promise<void> {
+    const asked = { path: this.uri.fsPath };
+    const { text } = await this.parts.sidecar.request(REPORT_TEXT, asked);
+    await this.copy(text, "The summary is");
   }
 
   private async copy(text: string, what: string): Promise<void> {

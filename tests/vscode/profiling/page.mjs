@@ -1,7 +1,7 @@
 /** The page of a report, with mouse and keys, in a dark and in a light theme. */
 
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { writeSettings } from "../harness/server.mjs";
 import { until } from "../harness/until.mjs";
@@ -71,7 +71,7 @@ export async function reportPage({ stage, server, window, test }) {
     const copy = (title) => kernels.locator("vscode-button", { hasText: title });
     await window.click(
       copy("Copy as CSV"),
-      async () => (await clipboard()).startsWith("Kernel,Count,Total (ns)"),
+      async () => (await clipboard()).startsWith("kernel,count,total_ns,"),
       "CSV is in the clipboard",
     );
     assert.match(await clipboard(), /"?ncclDevKernel_AllReduce_Sum_f32\(void\)"?,40,200000000,/);
@@ -114,6 +114,20 @@ export async function reportPage({ stage, server, window, test }) {
     await openFile("policy.nsys-rep", () => kernels.isVisible());
     await until(async () => (await total.textContent()) === "11", "the same rows", 20_000);
     assert.equal(await search.locator("input").inputValue(), "gemm_1");
+  });
+
+  await test("a search that nobody answers leaves no rows beside it, and the next one does", async () => {
+    const file = path.join(stage.workspace, "policy.nsys-rep");
+    renameSync(file, `${file}.away`);
+    await search.locator("input").fill("gemm_2");
+    await window.sees(kernels.getByText("cannot be read"), "why there are no rows");
+    assert.equal(await kernels.locator("tbody tr").count(), 0);
+    await window.told(/cannot be read/, "that it failed");
+    await window.shot("not-answered");
+    await window.clearMessages();
+    renameSync(`${file}.away`, file);
+    await search.locator("input").fill("gemm_1");
+    await until(async () => (await total.textContent()) === "11", "the rows are back", 20_000);
   });
 
   await test("without Nsight Systems it is said what to do with the file", async () => {

@@ -27,3 +27,8 @@ export function button(title: string, pressed: () => void, isMain = false): HTML
   made.addEventListener("click", pressed);
   return made;
 }
+
+/** What the catalogue writes between backticks is a command. */
+export function withCode(text: string): Child[] {
+  return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
+}

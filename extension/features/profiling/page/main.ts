@@ -40,6 +40,9 @@ onTold((message) => {
     case "table":
       report?.take(message.look, message.table);
       break;
+    case "noTable":
+      report?.fail(message.look, message.reason);
+      break;
     case "said":
       say(message.sentence);
       break;

@@ -34,6 +34,10 @@ export class ReportView {
     this.tables.find((one) => one.id === table.id)?.take(look, table);
   }
 
+  fail(look: Look, reason: string): void {
+    this.tables.find((one) => one.id === look.table)?.fail(look, reason);
+  }
+
   end(): void {
     for (const gpu of this.gpus) {
       gpu.end();

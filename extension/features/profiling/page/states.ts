@@ -1,6 +1,6 @@
 /** What stands on the page as long as there is no report: that it is being read, or why it cannot be. */
 
-import { button, element, type Child } from "./elements";
+import { button, element, withCode } from "./elements";
 import { tell } from "./editor";
 
 export class Loading {
@@ -58,9 +58,4 @@ export function failure(message: string, nextStep: string): HTMLElement {
     ...(nextStep === "" ? [] : [element("p", {}, ...withCode(nextStep))]),
     element("div", { class: "buttons" }, again, ...others),
   );
-}
-
-/** What the catalogue writes between backticks is a command. */
-function withCode(text: string): Child[] {
-  return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
 }

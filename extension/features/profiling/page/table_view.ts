@@ -8,7 +8,7 @@ import { oneLine } from "../names_model";
 import type { Look } from "../page_messages";
 import { isNumber, shown, type Cell } from "../quantity_model";
 import { keep, kept, tell } from "./editor";
-import { button, element } from "./elements";
+import { button, element, withCode } from "./elements";
 
 /** A search begins when the person has stopped typing for so long. */
 const TYPED_MS = 150;
@@ -21,6 +21,8 @@ export class TableView {
   private look: Look;
   private at: Place = { row: 0, column: 0 };
   private typing: number | undefined;
+  /** Why the rows that were asked for are not known. */
+  private reason = "";
   private readonly body = element("div", { class: "table" });
   private readonly count = element("vscode-badge");
   private readonly field: VscodeTextfield;
@@ -50,11 +52,18 @@ export class TableView {
   }
 
   /** Rows that were asked for; those of an older question are not shown any more. */
-  take(look: Look, table: Table): void {
+  take(look: Look, table: Table, reason = ""): void {
     if (JSON.stringify(look) === JSON.stringify(this.look)) {
       this.table = table;
+      this.reason = reason;
       this.draw();
     }
+  }
+
+  /** Beside a question without an answer stand no rows of another one. */
+  fail(look: Look, reason: string): void {
+    const { sort, descending } = look;
+    this.take(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
   }
 
   private section(): HTMLElement {
@@ -99,12 +108,13 @@ export class TableView {
   private draw(): void {
     const { rows, total } = this.table;
     const hadFocus = this.body.contains(document.activeElement);
-    this.count.textContent = String(total);
+    this.count.textContent = this.reason === "" ? String(total) : shown(null, "count");
     const left = total - rows.length;
     const more = button(`Show ${Math.min(left, MORE)} More of ${left}`, () => {
       this.ask({ limit: rows.length + MORE });
     });
-    const empty = element("p", { class: "nothing" }, "No row has this text in it.");
+    const reason = withCode(this.reason || "No row has this text in it.");
+    const empty = element("p", { class: "nothing" }, ...reason);
     this.body.replaceChildren(
       this.grid(),
       ...(rows.length === 0 ? [empty] : []),

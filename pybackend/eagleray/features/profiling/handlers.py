@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.profiling.reading import texts
 from eagleray.features.profiling.reading.device import Gpu
-from eagleray.features.profiling.reading.reports import Report as ReadReport
-from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.profiling.reading.reports import Report, Reports
 from eagleray.features.profiling.reading.tables import Table
 
 if TYPE_CHECKING:
     from eagleray.sidecar.parts import Parts
-    from eagleray.sidecar.requests import Report, Requests
+    from eagleray.sidecar.requests import Requests, TellProgress
 
 # So many rows of each table come with the summary; the others are asked for.
 FIRST_ROWS = 100
@@ -29,6 +29,8 @@ def register(server: Requests, parts: Parts) -> None:
     reports = ReportHandlers(parts.reports)
     server.answer_reporting(messages.REPORT, messages.ReportOf, reports.report)
     server.answer_reporting(messages.TABLE, messages.TableOf, reports.table)
+    server.answer_reporting(messages.REPORT_TEXT, messages.ReportOf, reports.report_text)
+    server.answer_reporting(messages.TABLE_TEXT, messages.TableTextOf, reports.table_text)
     handlers = RunHandlers(parts.profiling)
     server.answer_plain(messages.LIST, handlers.list)
     server.answer(messages.RECORD, messages.Record, handlers.record)
@@ -63,7 +65,7 @@ class RunHandlers:
     async def stop(self, asked: messages.Recording) -> messages.Asked:
         return messages.Asked(await self._profiling.stop(asked.run, asked.workers))
 
-    async def gather(self, asked: messages.Gather, report: Report) -> messages.Gathered:
+    async def gather(self, asked: messages.Gather, report: TellProgress) -> messages.Gathered:
         def tell(seen: Profiled) -> None:
             report(progress_text(seen), percentage(seen))
 
@@ -83,17 +85,33 @@ class ReportHandlers:
     def __init__(self, reports: Reports) -> None:
         self._reports = reports
 
-    async def report(self, asked: messages.ReportOf, report: Report) -> messages.Report:
+    async def report(self, asked: messages.ReportOf, report: TellProgress) -> messages.Report:
         return wire_report(await self._reports.read(asked.path, report))
 
-    async def table(self, asked: messages.TableOf, report: Report) -> messages.Table:
+    async def table(self, asked: messages.TableOf, report: TellProgress) -> messages.Table:
         found = await self._reports.table(
             asked.path, asked.table, asked.sort, asked.descending, asked.search, report
         )
         return wire_table(found, asked.limit)
 
+    async def report_text(
+        self, asked: messages.ReportOf, report: TellProgress
+    ) -> messages.ReportText:
+        read = await self._reports.read(asked.path, report)
+        tables = [one.first(FIRST_ROWS) for one in read.summary.tables]
+        return messages.ReportText(texts.markdown(read, tables))
 
-def wire_report(one: ReadReport) -> messages.Report:
+    async def table_text(
+        self, asked: messages.TableTextOf, report: TellProgress
+    ) -> messages.TableText:
+        found = await self._reports.table(
+            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
+        )
+        text = await asyncio.to_thread(texts.table_text, found, asked.format)
+        return messages.TableText(found.shape.title, text, len(found.rows), found.total)
+
+
+def wire_report(one: Report) -> messages.Report:
     about = one.summary.about
     return messages.Report(
         path=str(one.path),

@@ -12,6 +12,8 @@ from attrs import field, frozen
 
 REPORT = "eagleray/profiling/report"  # ReportOf -> Report, with $/progress
 TABLE = "eagleray/profiling/table"  # TableOf -> Table, with $/progress
+REPORT_TEXT = "eagleray/profiling/reportText"  # ReportOf -> ReportText, with $/progress
+TABLE_TEXT = "eagleray/profiling/tableText"  # TableTextOf -> TableText, with $/progress
 LIST = "eagleray/profiling/list"  # {} -> ProfiledRuns
 CHANGED = "eagleray/profiling/changed"  # notification to the editor: ProfiledRuns
 RECORD = "eagleray/profiling/record"  # Record -> Asked
@@ -72,6 +74,28 @@ class TableOf:
 
 
 @frozen
+class TableTextOf:
+    """Asks for a table as text for other programs, in that order and searched so."""
+
+    path: str
+    table: TableId
+    format: Literal["markdown", "csv"]
+    sort: str = ""
+    descending: bool = True
+    search: str = ""
+
+
+@frozen
+class TableText:
+    """All `rows` that are known of a table; `total` counts those that fit, known or not."""
+
+    title: str
+    text: str
+    rows: int
+    total: int
+
+
+@frozen
 class Gpu:
     """A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
 
@@ -122,6 +146,13 @@ class Report:
     gpus: list[Gpu]
     tables: list[Table]
     warnings: list[ReportWarning] = field(factory=list)
+
+
+@frozen
+class ReportText:
+    """The summary and the first rows of its tables, in Markdown."""
+
+    text: str
 
 
 @frozen

@@ -17,9 +17,13 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.reading.busy import Gap
 from eagleray.features.profiling.reading.database import Database, pid, shown
 from eagleray.features.profiling.reading.device import Device, Gpu, Strange
-from eagleray.features.profiling.reading.kernel_tables import KERNELS, NO_KERNEL, Span, kernel_tables
+from eagleray.features.profiling.reading.kernel_tables import (
+    KERNELS,
+    NO_KERNEL,
+    Span,
+    kernel_tables,
+)
 from eagleray.features.profiling.reading.slices import Slices
-
 
 # The GPU, starts, ends, numbers of rows, and which are of NCCL.
 _Some = tuple[Any, Sequence[int], Sequence[int], Sequence[int], Sequence[int] | None]
@@ -61,13 +65,13 @@ def read(slices: Slices, span: Span, nccl: frozenset[int]) -> Gpus:
 
 def after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
     """Blocks.  The process and the number of the name of the kernel behind each gap, by the number of its row."""
-    found = next((one for one in kernel_tables(database) if one.table == KERNELS), None)
+    found = next((one for one in kernel_tables(database) if one.name == KERNELS), None)
     if not gaps or not found:
         return {}
     process = "globalPid" if database.has(KERNELS, "globalPid") else "NULL"
     rows = json.dumps([gap.after for gap in gaps])
     wanted = "rowid IN (SELECT value FROM json_each(?))"
-    sql = f"SELECT rowid, {process}, {found.name} FROM {KERNELS} WHERE {wanted}"
+    sql = f"SELECT rowid, {process}, {found.names} FROM {KERNELS} WHERE {wanted}"
     return {
         row: (pid(where) if isinstance(where, int) else None, name)
         for row, where, name in database.rows(sql, (rows,))
@@ -92,17 +96,17 @@ def _in_parts(slices: Slices, nccl: frozenset[int]) -> Iterator[_Some]:
         raise Strange
     sql = (
         "SELECT json_group_array(deviceId), json_group_array(start), json_group_array(end),"
-        f" group_concat(CASE WHEN {table.name} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
-        f" FROM {table.table} WHERE rowid BETWEEN ?1 AND ?2"
+        f" group_concat(CASE WHEN {table.names} IN (SELECT value FROM json_each(?3)) THEN rowid END)"
+        f" FROM {table.name} WHERE rowid BETWEEN ?1 AND ?2"
     )
-    parts = slices.parts(table.table)
+    parts = slices.parts(table.name)
     for (low, high), columns in slices.rows(sql, parts, json.dumps(list(nccl))):
         devices, starts, ends, of_nccl = columns
         begins = json.loads(starts)
         count = len(begins)
         if count != high - low + 1:
             raise Strange
-        rows = range(low, high + 1) if table.table == KERNELS else [NO_KERNEL] * count
+        rows = range(low, high + 1) if table.name == KERNELS else [NO_KERNEL] * count
         flags = bytearray(count)
         for row in of_nccl.split(",") if of_nccl else ():
             flags[int(row) - low] = 1
@@ -131,7 +135,7 @@ def _by_device(
 
 def _checked_span(database: Database) -> Span:
     parts = [
-        f"SELECT start, end FROM {one.table} WHERE {one.where(checked=True)}"
+        f"SELECT start, end FROM {one.name} WHERE {one.where(checked=True)}"
         for one in kernel_tables(database)
     ]
     sql = f"SELECT count(*), min(start), max(end) FROM ({' UNION ALL '.join(parts)})"
@@ -141,7 +145,7 @@ def _checked_span(database: Database) -> Span:
 def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Some]:
     """Only what is an interval, in the order of its start."""
     parts = [
-        f"SELECT deviceId, start, end, {one.number}, {one.name} FROM {one.table}"
+        f"SELECT deviceId, start, end, {one.number}, {one.names} FROM {one.name}"
         f" WHERE {one.where(checked=True)}"
         for one in kernel_tables(database)
     ]

@@ -15,18 +15,18 @@ NO_KERNEL = 0
 
 @frozen
 class KernelTable:
-    """A table of what runs on GPUs, and its column of names, "0" where it has none."""
+    """A table of what runs on GPUs, and `names`, its column of them, "0" where it has none."""
 
-    table: str
     name: str
+    names: str
 
     @property
     def number(self) -> str:
-        return "rowid" if self.table == KERNELS else str(NO_KERNEL)
+        return "rowid" if self.name == KERNELS else str(NO_KERNEL)
 
     def where(self, checked: bool) -> str:
         """`checked` leaves out what is no interval, which costs as much again as the reading."""
-        columns = ("start", "end", "deviceId", self.name)
+        columns = ("start", "end", "deviceId", self.names)
         whole = " AND ".join(f"typeof({column}) = 'integer'" for column in columns)
         return f"{whole} AND end >= start" if checked else "1"
 

@@ -33,7 +33,7 @@ def begun(slices: Slices, checked: bool = False) -> list[Groups]:
     """Begins to sum up what runs on GPUs."""
     sums = (*TIMES, "min(start)", "max(end)")
     return [
-        slices.groups(one.table, (), (one.name,), sums, one.where(checked))
+        slices.groups(one.name, (), (one.names,), sums, one.where(checked))
         for one in kernel_tables(slices.database)
     ]
 

@@ -6,12 +6,14 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from eagleray.features.profiling.reading.database import shown
 from eagleray.features.profiling.reading.device import Gpu
-from eagleray.features.profiling.reading.recording import About
 from eagleray.features.profiling.reading.reports import Report
 from eagleray.features.profiling.reading.tables import Cell, Column, Table
+
+Format = Literal["markdown", "csv"]
 
 # A name takes no more of a line; CSV and JSON have it whole.
 WIDEST = 72
@@ -53,9 +55,8 @@ def gpu_rows(gpus: Sequence[Gpu]) -> list[tuple[Cell, ...]]:
 
 def plain(report: Report, tables: Sequence[Table]) -> str:
     """For a terminal."""
-    lines = [shown(report.path.name), f"  {about(report.summary.about)}"]
-    for doubt in report.summary.doubts:
-        lines.append(f"  ! {doubt.message} {doubt.next_step}".rstrip())
+    lines = [shown(report.path.name), f"  {about(report)}"]
+    lines += [f"  ! {warning}" for warning in _warnings(report)]
     if report.summary.gpus:
         lines += ["", "GPUs", *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
     for table in tables:
@@ -64,15 +65,22 @@ def plain(report: Report, tables: Sequence[Table]) -> str:
 
 
 def markdown(report: Report, tables: Sequence[Table]) -> str:
-    lines = [f"# {_escaped(shown(report.path.name))}", "", _escaped(about(report.summary.about))]
-    for doubt in report.summary.doubts:
-        lines += ["", f"- {_escaped(f'{doubt.message} {doubt.next_step}'.rstrip())}"]
+    lines = [f"# {_escaped(shown(report.path.name))}", "", _escaped(about(report))]
+    if warnings := _warnings(report):
+        lines += ["", "## Warnings", "", *(f"- {_escaped(warning)}" for warning in warnings)]
     if report.summary.gpus:
         lines += ["", "## GPUs", "", *_marked(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
     for table in tables:
         heading = f"## {_escaped(_heading(table))}"
         lines += ["", heading, "", *_marked(table.shape.columns, table.rows)]
     return "\n".join(lines) + "\n"
+
+
+def table_text(table: Table, form: Format) -> str:
+    """Its rows and no more."""
+    if form == "csv":
+        return comma_separated(table.shape.columns, table.rows)
+    return "\n".join(_marked(table.shape.columns, table.rows)) + "\n"
 
 
 def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> str:
@@ -85,12 +93,14 @@ def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -
     return out.getvalue()
 
 
-def about(said: About) -> str:
-    """Where, when, how long, by what."""
+def about(report: Report) -> str:
+    """Where, when, how long, how large, by what."""
+    said = report.summary.about
     parts = [
         said.host,
         said.started_utc.replace("T", " ").replace("Z", " UTC"),
         cell_text(said.duration, Column("", "", "ns")) if said.duration else "",
+        cell_text(report.size, Column("", "", "bytes")),
         f"nsys {said.nsys_version}" if said.nsys_version else "",
         f"schema {said.schema_version}" if said.schema_version else "",
         f"trace {said.trace}" if said.trace else "",
@@ -113,6 +123,10 @@ def cell_text(cell: Cell, column: Column) -> str:
     if column.kind == "rate":
         return f"{_scaled(cell, _SIZES, 'B')}/s"
     return str(cell)
+
+
+def _warnings(report: Report) -> list[str]:
+    return [f"{one.message} {one.next_step}".rstrip() for one in report.summary.warnings]
 
 
 def _scaled(number: float, units: Sequence[tuple[float, str]], least: str) -> str:
