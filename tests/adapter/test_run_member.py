@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from eagleray.adapter import dap
 from eagleray.adapter.run_gate import Gate
 from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_member import Member
 from eagleray.adapter.run_protocol import FileLines, Line
+from eagleray.adapter.run_worker import said_by_log_point
 from eagleray.routes.spec import DIRECT
 
 
@@ -42,3 +44,19 @@ async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(release
     await asyncio.sleep(0)
     assert ("debug" in control.said) is not released
     member.close()
+
+
+ENDED_AT_A_LINE = "<class 'SystemExit'> raised from within the callback set in sys.settrace.\n"
+
+
+@pytest.mark.parametrize(
+    ("category", "text", "said"),
+    [
+        ("stdout", "loss is 3\n", "loss is 3\n"),
+        ("console", ENDED_AT_A_LINE, ""),
+        ("telemetry", "debugpy", ""),
+    ],
+)
+def test_only_log_points_are_written_into_the_output(category: str, text: str, said: str) -> None:
+    event = dap.event("output", {"category": category, "output": text})
+    assert said_by_log_point(event) == said

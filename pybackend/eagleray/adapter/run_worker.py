@@ -91,6 +91,13 @@ class RunWorker(Worker):
         body = event.get("body") or {}
         if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
             self._member.breakpoint_changed(body["breakpoint"])
-        if event.get("event") == "output" and body.get("category") in (None, "stdout", "console"):
-            self._member.said(str(body.get("output", "")))
+        if text := said_by_log_point(event):
+            self._member.said(text)
         super()._tell(event)
+
+
+def said_by_log_point(event: Message) -> str:
+    """Nothing for what debugpy says of itself, as that a worker was ended while it stood at a line."""
+    body = event.get("body") or {}
+    is_one = event.get("event") == "output" and body.get("category") == "stdout"
+    return str(body.get("output", "")) if is_one else ""
