@@ -15,9 +15,9 @@ from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun import OverSrun
 
-from tests.routes.ssh_fixtures import masters, short, sshd, wire
+from tests.routes.ssh_fixtures import masters, short, sshd, started, wire
 
-__all__ = ["masters", "short", "sshd", "wire"]
+__all__ = ["masters", "short", "sshd", "started", "wire"]
 
 FAKE_SRUN = """#!/bin/sh
 # A fake srun: it says what FAKE_SRUN_SAYS has, or runs what follows its options on this machine.

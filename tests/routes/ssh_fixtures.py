@@ -19,6 +19,7 @@ from eagleray.routes.ssh_command import SshOptions
 from eagleray.routes.ssh_master import SshMaster
 from eagleray.routes.ssh_process import Carried
 
+from tests.fakes.echo import Echo
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer, Wire
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter, Carried]
@@ -103,6 +104,12 @@ async def echoes(stream: Stream, text: bytes = b"hello\n") -> bool:
     return await asyncio.wait_for(reader.readexactly(len(text)), PATIENCE_S) == text
 
 
+async def works(master: SshMaster) -> bool:
+    """Whether a stream through it comes back."""
+    with Echo() as echo:
+        return await echoes(await opened(master, "127.0.0.1", echo.port))
+
+
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A private folder with a short path."""
@@ -118,6 +125,13 @@ def sshd(short: Path) -> Iterator[SshServer]:
     server = SshServer(short / "site")
     yield server
     server.stop()
+
+
+@pytest.fixture
+async def started(sshd: SshServer) -> None:
+    """The server listens before the test begins."""
+    sshd.start()
+    await sshd.listens()
 
 
 @pytest.fixture

@@ -1,0 +1,90 @@
+"""The known clusters over a home and a machine of the test, which may be started again and again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.processes import Listener
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters import examining
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.discovery import DashboardProcess, Machine
+from eagleray.features.clusters.token_rules import TokenRules
+
+from tests.fakes.dashboard import FakeDashboard, dashboard, patient
+
+SCRIPT = "/venv/ray/dashboard/dashboard.py"
+
+
+class Here:
+    """This machine as the test wants it: the ports of one's own dashboards, and other listeners.
+
+    `is_far`: the dashboards count as those of another machine, where nobody knows who listens.
+    """
+
+    def __init__(self) -> None:
+        self.ports: list[int] = []
+        self.listeners: list[Listener] = []
+        self.is_far = False
+
+    def machine(self) -> Machine:
+        return Machine(self._dashboards, lambda: self.listeners, os.getuid())
+
+    def _dashboards(self) -> list[DashboardProcess]:
+        return [
+            DashboardProcess(
+                port, ("python", SCRIPT, f"--port={port}"), (Listener("127.0.0.1", port, 0),)
+            )
+            for port in self.ports
+        ]
+
+
+Make = Callable[..., Clusters]
+
+
+@pytest.fixture
+def here() -> Here:
+    return Here()
+
+
+@pytest.fixture
+async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
+    """Makes the core over the same home and machine, as another start of Eagleray would."""
+    # The recorded workers have addresses and process ids that this machine may have too.
+    monkeypatch.setattr(examining, "local_addresses", frozenset)
+    async with AsyncExitStack() as ends:
+
+        def made(**environ: str) -> Clusters:
+            watch = ClusterWatch()
+            ends.push_async_callback(watch.close)
+            far = TokenRules(environ, listener=lambda host, port: None)
+            clusters = Clusters(
+                watch,
+                environ,
+                folder=tmp_path,
+                machine=here.machine(),
+                make_dashboard=patient,
+                tokens=far if here.is_far else None,
+            )
+            ends.push_async_callback(clusters.close)
+            return clusters
+
+        yield made
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeDashboard]:
+    async with dashboard() as running:
+        yield running
+
+
+@asynccontextmanager
+async def refused(code: str) -> AsyncIterator[None]:
+    with pytest.raises(EaglerayError) as failed:
+        yield
+    assert failed.value.code == code

@@ -1,0 +1,124 @@
+"""Clusters that nobody added: found on this machine, or named; each is shown once, by whatever address."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from eagleray.clients.processes import Listener
+
+from tests.clusters.known import Here, Make, refused
+from tests.fakes.dashboard import FakeDashboard, dashboard
+
+
+async def test_one_s_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashboard) -> None:
+    fake.token = "of-ray"
+    clusters = make(RAY_AUTH_TOKEN="of-ray")
+    changes: list[int] = []
+    clusters.on_change(lambda: changes.append(1))
+    here.ports = [fake.port]
+    (known,) = (await clusters.refresh()).clusters
+    assert (known.origin, known.state) == ("own", "connected")
+    assert changes
+    here.ports = []
+    await clusters.discover()
+    assert clusters.known().clusters == ()
+
+
+async def test_the_usual_port_is_shown_only_if_ray_answers(
+    make: Make, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with dashboard() as fake:
+        monkeypatch.setattr("eagleray.features.clusters.discovery.USUAL_PORT", fake.port)
+        monkeypatch.setattr("eagleray.features.clusters.discovery.USUAL_ADDRESS", fake.address)
+        here.listeners = [Listener("127.0.0.1", fake.port, os.getuid())]
+        clusters = make()
+        fake.fault = "web_page"
+        assert (await clusters.refresh()).clusters == ()
+        fake.fault = ""
+        assert [one.id for one in (await clusters.refresh()).clusters] == [fake.address]
+        # One bad moment does not take the rows away; another program on the port does.
+        fake.fault = "error_500"
+        for _ in range(2):
+            (known,) = (await clusters.refresh()).clusters
+            assert known.state == "failing"
+        fake.fault = "web_page"
+        await clusters.refresh()
+        assert (await clusters.refresh()).clusters == ()
+
+
+async def test_a_variable_names_a_cluster_which_gets_no_token_for_that(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    here.is_far = True
+    fake.token = "of-ray"
+    environ = {"RAY_API_SERVER_ADDRESS": fake.address, "RAY_AUTH_TOKEN": "of-ray"}
+    (known,) = (await make(**environ).refresh()).clusters
+    assert (known.origin, known.state) == ("own", "unauthorized")
+    assert fake.sent_tokens() == []
+    added = await make(**environ).add(fake.address)
+    assert (added.origin, added.state) == ("added", "connected")
+
+
+async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
+    clusters = make()
+    assert await clusters.named(str(fake.port)) == fake.address
+    assert [one.id for one in clusters.known().clusters] == [fake.address]
+    assert (await make().refresh()).clusters == ()
+    fake.fault = "error_500"
+    async with refused("dashboard-failed"):
+        await clusters.named(fake.address)
+    async with refused("bad-address"):
+        await clusters.named("no address")
+    assert [one.id for one in clusters.known().clusters] == [fake.address]
+
+
+async def test_what_does_not_answer_when_it_is_named_is_not_watched(
+    make: Make, fake: FakeDashboard
+) -> None:
+    clusters = make()
+    fake.fault = "error_500"
+    async with refused("dashboard-failed"):
+        await clusters.id_of(fake.address)
+    assert clusters.known().clusters == ()
+
+
+async def test_a_person_writes_an_address_in_many_ways(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    here.ports = [fake.port]
+    clusters = make()
+    await clusters.discover()
+    fake.fault = "error_500"  # It is watched already: nobody asks it.
+    for written in (f"{fake.port}", f"localhost:{fake.port}", f"{fake.address}/"):
+        assert await clusters.id_of(written) == fake.address
+
+
+async def test_the_other_address_of_a_cluster_means_the_one_that_is_watched(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    async with dashboard() as twin:
+        twin.version["session_name"] = fake.session
+        here.ports = [fake.port, twin.port]
+        clusters = make()
+        await clusters.refresh()
+        assert await clusters.id_of(twin.address) == fake.address
+        assert await clusters.named(twin.address) == fake.address
+
+
+async def test_one_cluster_at_two_addresses_is_shown_once(
+    make: Make, here: Here, fake: FakeDashboard
+) -> None:
+    async with dashboard() as other:
+        other.version["session_name"] = "session_other"
+        here.ports = [fake.port, other.port]
+        clusters = make()
+        assert len((await clusters.refresh()).clusters) == 2
+        other.version["session_name"] = fake.session
+        await clusters.add(other.address)
+        again = make()
+        assert [one.id for one in (await again.refresh()).clusters] == [other.address]
+        # What was left out is found again when the other is gone.
+        await again.remove(other.address)
+        here.ports = [fake.port]
+        assert [one.id for one in (await again.refresh()).clusters] == [fake.address]

@@ -1,0 +1,157 @@
+/** What the debugging feature does of itself: after sessions end, when a worker pauses, for what is held or ignored. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import {
+  ATTACH,
+  FORGET_IGNORED,
+  HELD_LONG,
+  IGNORED,
+  RELEASE,
+} from "../../extension/features/debugging/messages";
+import { settled } from "../fakes/parts";
+import { debug, editor, type FakeSession } from "../fakes/vscode";
+import { attached, CLUSTER, Feature, row, worker } from "./feature";
+
+describe("the debugging feature by itself", () => {
+  const feature = new Feature();
+  const tracker = (session: FakeSession): { say(message: object): void; end(): void } => {
+    const own = debug.trackers[0]?.createDebugAdapterTracker(session) as {
+      onWillReceiveMessage(message: object): void;
+      onWillStopSession(): void;
+    };
+    return {
+      say: (message) => {
+        own.onWillReceiveMessage(message);
+      },
+      end: () => {
+        own.onWillStopSession();
+      },
+    };
+  };
+
+  describe("after the session has ended", () => {
+    const disconnect = (args: object): object => ({
+      type: "request",
+      command: "disconnect",
+      arguments: args,
+    });
+    const leave = async (args: object): Promise<void> => {
+      feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [] }));
+      await editor.run("eagleray.attach", row(worker("a")));
+      const [session] = debug.sessions;
+      assert.ok(session);
+      const watching = tracker(session);
+      watching.say(disconnect(args));
+      watching.end();
+      await settled();
+    };
+
+    it("by Stop, it asks, and lets the worker run on only if told to", async () => {
+      await leave({ restart: false, terminateDebuggee: true });
+      assert.match(editor.asked[0]?.text ?? "", /stays stopped/);
+      assert.equal(feature.fakes.sidecar.sentTo(RELEASE).length, 0);
+      editor.answer = () => "Let It Run On";
+      await leave({ restart: false, terminateDebuggee: true });
+      assert.deepEqual(feature.fakes.sidecar.sentTo(RELEASE), [
+        { cluster: CLUSTER, worker_ids: ["a"] },
+      ]);
+    });
+
+    it("by Restart or Disconnect, it asks nothing", async () => {
+      await leave({ restart: true, terminateDebuggee: true });
+      await leave({ restart: false, terminateDebuggee: false, suspendDebuggee: false });
+      assert.deepEqual(editor.asked, []);
+    });
+  });
+
+  it("attaches by itself when told to, once per worker", async () => {
+    editor.settings["eagleray.autoAttach"] = "rank0";
+    await feature.show(worker("a", { rank: 1 }));
+    assert.equal(debug.sessions.length, 0);
+    await feature.show(worker("a", { rank: 1 }), worker("b", { rank: 0 }));
+    assert.equal(debug.sessions.length, 1);
+    const [session] = debug.sessions;
+    assert.ok(session);
+    debug.ended.fire(session);
+    await feature.show(worker("b", { rank: 0 }));
+    assert.equal(debug.sessions.length, 1);
+  });
+
+  it("leaves alone by itself what another window took first, and what pauses beside it", async () => {
+    feature.fakes.sidecar.on(ATTACH, () => {
+      throw new EaglerayError("worker-taken", "p-a is attached to by another window.");
+    });
+    editor.settings["eagleray.autoAttach"] = "first";
+    await feature.show(worker("a"));
+    await feature.show(worker("a"), worker("b"));
+    const [asked, more] = feature.fakes.sidecar.sentTo(ATTACH);
+    assert.equal((asked as { unless_taken: boolean }).unless_taken, true);
+    assert.equal(more, undefined);
+    assert.deepEqual(editor.asked, []);
+    feature.fakes.sidecar.on(ATTACH, (wanted) => attached(wanted.worker));
+    await feature.show(worker("b"));
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
+    assert.equal(debug.sessions[0].configuration["unlessTaken"], undefined);
+  });
+
+  describe("when the connection of a session breaks", () => {
+    const broken = async (...before: object[]): Promise<string | undefined> => {
+      await editor.run("eagleray.attach", row(worker("a")));
+      const [session] = debug.sessions;
+      assert.ok(session);
+      const watching = debug.trackers[1]?.createDebugAdapterTracker(session) as {
+        onDidSendMessage(message: object): void;
+        onError(error: Error): void;
+      };
+      for (const message of before) {
+        watching.onDidSendMessage(message);
+      }
+      watching.onError(new Error("connection closed"));
+      await settled();
+      return editor.asked[0]?.text;
+    };
+
+    it("says that the adapter ended and that the worker ran on", async () => {
+      const stopped = { type: "event", event: "stopped" };
+      assert.match((await broken(stopped)) ?? "", /debug adapter ended.* have run on\./);
+      assert.deepEqual(editor.asked[0]?.buttons, ["Show Logs"]);
+    });
+
+    it("says nothing after an end in order", async () => {
+      assert.equal(await broken({ type: "event", event: "terminated" }), undefined);
+    });
+  });
+
+  it("offers at the start what an earlier window left held", async () => {
+    editor.answer = () => "Attach";
+    await feature.show(worker("a"), worker("b", { state: "held" }));
+    await settled();
+    assert.equal(editor.asked[0]?.text, "p-b is held where you left it.");
+    assert.equal(debug.sessions[0]?.configuration["worker"], "b");
+  });
+
+  it("reminds of what is held for long", async () => {
+    feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [] }));
+    editor.answer = () => "Let It Run On";
+    feature.fakes.sidecar.notify(HELD_LONG, {
+      cluster: CLUSTER,
+      worker_id: "a",
+      name: "p $(zap)",
+      minutes: 15,
+    });
+    await settled();
+    assert.equal(editor.asked[0]?.text, "p $\u200b(zap) has been held for 15 minutes.");
+    assert.equal(feature.fakes.sidecar.sentTo(RELEASE).length, 1);
+  });
+
+  it("takes back what is ignored", async () => {
+    const one = { cluster: CLUSTER, path: "/r/x.py", line: 7 };
+    feature.fakes.sidecar.on(IGNORED, () => ({ ignored: [one] }));
+    editor.answer = (asked) => (asked.options["items"] as object[])[0];
+    await editor.run("eagleray.forgetIgnored");
+    assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [one]);
+  });
+});

@@ -1,0 +1,101 @@
+/** The debugging feature with a fake editor and a fake sidecar, anew for each test. */
+
+import { afterEach, beforeEach } from "node:test";
+
+import type { Disposable } from "../../extension/common/disposables";
+import { REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
+import { register } from "../../extension/features/debugging";
+import { ATTACH, type Attached } from "../../extension/features/debugging/messages";
+import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { debug, editor } from "../fakes/vscode";
+
+export const CLUSTER = "http://c:1";
+
+export function worker(id: string, more: Partial<PausedWorker> = {}): PausedWorker {
+  const own = {
+    cluster: CLUSTER,
+    worker_id: id,
+    name: `p-${id}`,
+    node_id: "n",
+    node_ip: "10.0.0.1",
+  };
+  const rest = {
+    pid: 1,
+    kind: "breakpoint",
+    state: "paused",
+    waiting_s: 0,
+    exception: "",
+  } as const;
+  return {
+    ...own,
+    ...rest,
+    rank: null,
+    location: null,
+    threads: 1,
+    attempt: 0,
+    children: [],
+    held_on: "",
+    ...more,
+  };
+}
+
+export function attached(id: string): Attached {
+  const place = { path: "/r/x.py", line: 3, local: "/l/x.py" };
+  return {
+    socket: `/s/${id}`,
+    cluster: CLUSTER,
+    worker_id: id,
+    name: `p-${id}`,
+    rank: 0,
+    ...place,
+  };
+}
+
+/** The row of a worker in the tree. */
+export function row(one: PausedWorker): object {
+  return {
+    row: "worker",
+    worker: one,
+    group: { row: "group", cluster: CLUSTER, title: "", workers: [one] },
+  };
+}
+
+/** The feature of the test that runs; `show` has the sidecar tell of these workers. */
+export class Feature {
+  fakes: FakeParts = fakeParts();
+  private registered: readonly Disposable[] = [];
+
+  constructor() {
+    beforeEach(() => {
+      this.begin();
+    });
+    afterEach(() => {
+      for (const one of this.registered) {
+        one.dispose();
+      }
+    });
+  }
+
+  async show(...workers: PausedWorker[]): Promise<void> {
+    const held = workers.filter((one) => one.state === "held").length;
+    const groups = [{ cluster: CLUSTER, title: "Policy.train", workers }];
+    this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });
+    await settled();
+  }
+
+  private begin(): void {
+    editor.reset();
+    debug.reset();
+    this.fakes = fakeParts();
+    this.fakes.sidecar.on(ATTACH, (asked) => attached(asked.worker));
+    this.fakes.sidecar.on(REFRESH_CLUSTERS, () => ({
+      clusters: [],
+      hints: [],
+      jobs: [],
+      hosts: [],
+    }));
+    this.fakes.sidecar.on(REFRESH, () => ({ groups: [], paused: 0, held: 0 }));
+    this.registered = register(this.fakes.parts);
+  }
+}

@@ -1,0 +1,60 @@
+"""Reports as they are gathered in tests: nodes of a cluster with one each, and what stands in the list of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
+from eagleray.features.profiling.found import Looking
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.sources import Agent, Node, Source
+
+from tests.fakes.dashboard import FakeDashboard
+from tests.profiling.reports import RUN, content, described
+
+BIG = content(1, 900_000)
+
+
+@asynccontextmanager
+async def cluster(*nodes: str) -> AsyncIterator[tuple[FakeDashboard, Dashboard]]:
+    """A dashboard with these nodes, on each of which one report is whole."""
+    fake = FakeDashboard()
+    await fake.start()
+    for number, node in enumerate(nodes):
+        report = content(number, 300_000)
+        fake.files[node] = {
+            f"eagleray/{RUN}/p.{node}.nsys-rep": report,
+            f"eagleray/{RUN}/p.{node}.nsys-rep.json": described(report, node_id=node, host=node),
+        }
+    dashboard = Dashboard(fake.address)
+    try:
+        yield fake, dashboard
+    finally:
+        await dashboard.close()
+        await fake.stop()
+
+
+def node(dashboard: Dashboard, name: str, agent: Agent | None = None) -> Node:
+    return Node(dashboard, name, name, RUN, lambda: agent)
+
+
+async def gathered(folder: Path, *sources: Source) -> tuple[Gathering, list[EaglerayError]]:
+    made = Gathering(RUN, folder)
+    with made.held():
+        look = await Looking().look(sources)
+        return made, [*look.failures, *await made.fetch(look.reports)]
+
+
+def listed(folder: Path) -> dict[str, dict[str, object]]:
+    said = json.loads((folder / "manifest.json").read_text())
+    assert said["run"] == RUN
+    return {row["file"]: row for row in said["reports"]}
+
+
+def all_missing(folder: Path) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = json.loads((folder / "manifest.json").read_text())["missing"]
+    return rows

@@ -1,0 +1,162 @@
+"""Gathering from nodes that break off, die or lie: what has come is gone on with, and the others lose nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from eagleray.clients.ray_agent import RayAgent
+from eagleray.clients.ray_way import straight
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profile_errors import report_unreachable
+from eagleray.features.profiling import fetching
+from eagleray.features.profiling.found import Looking
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.sources import Source
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.agent import agent_of
+from tests.profiling.gathered import BIG, all_missing, cluster, gathered, listed, node
+from tests.profiling.reports import RUN, content, described
+
+
+async def test_a_report_that_breaks_off_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_BATCH", 4096)
+    async with cluster("n1") as (fake, dashboard), agent_of(fake.files["n1"]) as agent:
+        fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep"] = BIG
+        fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep.json"] = described(BIG)
+        agent.cuts = [500_000]
+        url = f"http://127.0.0.1:{agent.port}"
+        ray_agent = RayAgent(url, straight(url))
+        source = node(dashboard, "n1", ray_agent)
+        _, failures = await gathered(tmp_path, source)
+        assert [failure.code for failure in failures] == ["cluster-unreachable"]
+        begun = (tmp_path / "p.n1.nsys-rep.part").stat().st_size
+        assert 0 < begun <= 500_000
+        _, failures = await gathered(tmp_path, source)
+        await ray_agent.close()
+    assert failures == [] and agent.starts == [0, begun]
+    assert (tmp_path / "p.n1.nsys-rep").read_bytes() == BIG
+
+
+async def test_an_agent_that_is_not_there_is_no_loss(tmp_path: Path) -> None:
+    async with cluster("n1") as (_, dashboard):
+        nobody = RayAgent("http://127.0.0.1:9", straight("http://127.0.0.1:9"))
+        _, failures = await gathered(tmp_path, node(dashboard, "n1", nobody))
+        await nobody.close()
+    assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
+
+
+async def test_another_server_at_the_port_of_the_agent_is_no_loss(tmp_path: Path) -> None:
+    async with cluster("n1") as (fake, dashboard), agent_of({}) as agent:
+        url = f"http://127.0.0.1:{agent.port}"
+        other = RayAgent(url, straight(url))
+        _, failures = await gathered(tmp_path, node(dashboard, "n1", other))
+        agent.files = dict.fromkeys(fake.files["n1"], b"something else")
+        (tmp_path / "p.n1.nsys-rep").unlink()
+        _, wrong = await gathered(tmp_path, node(dashboard, "n1", other))
+        await other.close()
+    assert failures == [] and [failure.code for failure in wrong] == ["bad-report"]
+    assert not (tmp_path / "p.n1.nsys-rep").exists()
+
+
+async def test_a_node_that_dies_takes_only_its_own(tmp_path: Path) -> None:
+    async with cluster("n1", "n2") as (fake, dashboard):
+        look = await Looking().look([node(dashboard, "n1"), node(dashboard, "n2")])
+        fake.gone_nodes = {"n1"}
+        made = Gathering(RUN, tmp_path)
+        with made.held():
+            failures = await made.fetch(look.reports)
+        again = await Looking().look([node(dashboard, "n1"), node(dashboard, "n2")])
+    assert [failure.code for failure in failures] == ["dashboard-failed"]
+    assert set(listed(tmp_path)) == {"p.n2.nsys-rep"}
+    assert [(row["source"], row["host"]) for row in all_missing(tmp_path)] == [
+        ("p.n1.nsys-rep", "n1")
+    ]
+    assert [failure.code for failure in again.failures] == ["dashboard-failed"]
+    assert [one.entry.node_id for one in again.reports] == ["n2"]
+
+
+@pytest.mark.parametrize("size", [10, 400_000])
+async def test_a_node_that_lies_about_a_report_leaves_nothing_here(
+    tmp_path: Path, size: int
+) -> None:
+    async with cluster("n1") as (fake, dashboard):
+        lie = described(content(0, size), sha256="0" * 64)
+        fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep.json"] = lie
+        _, failures = await gathered(tmp_path, node(dashboard, "n1"))
+    assert [failure.code for failure in failures] == ["bad-report"]
+    assert not (tmp_path / "p.n1.nsys-rep").exists()
+
+
+class Broken:
+    """A source that breaks off after so many bytes, each time it is asked, and may not know parts of a file."""
+
+    name = "n1"
+
+    def __init__(self, report: bytes, cuts: list[int], knows_parts: list[bool]) -> None:
+        self._report = report
+        self._cuts = cuts
+        self._knows_parts = knows_parts
+
+    async def names(self) -> list[str]:
+        return []
+
+    async def small(self, name: str) -> bytes:
+        return b""
+
+    def file(self, name: str) -> Path | None:
+        return None
+
+    async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
+        cut = self._cuts.pop() if self._cuts else len(self._report)
+        if start and not (self._knows_parts.pop() if self._knows_parts else True):
+            yield b""
+            start = 0
+        for at in range(start, len(self._report), 7):
+            if at - start > cut:
+                raise report_unreachable(name, "n1", "it broke off")
+            yield self._report[at : at + 7]
+
+
+@settings(max_examples=60)
+@given(
+    size=st.integers(0, 300),
+    cuts=st.lists(st.integers(0, 120), max_size=5),
+    knows_parts=st.lists(st.booleans(), max_size=5),
+    before=st.binary(max_size=40),
+)
+def test_however_often_it_breaks_off_the_report_comes_as_it_is(
+    size: int, cuts: list[int], knows_parts: list[bool], before: bytes
+) -> None:
+    asyncio.run(_resumed(content(3, size), cuts, knows_parts, before))
+
+
+async def _resumed(report: bytes, cuts: list[int], knows_parts: list[bool], before: bytes) -> None:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        entry = entry_of("p.nsys-rep", described(report))
+        assert entry is not None
+        # What is here in part may be of something else.
+        (folder / "p.nsys-rep.part").write_bytes(before)
+        source = Broken(report, cuts, knows_parts)
+        for _ in range(len(cuts) + 2):
+            if await _tried(source, entry, folder):
+                break
+        assert (folder / "p.nsys-rep").read_bytes() == report
+        assert not (folder / "p.nsys-rep.part").exists()
+
+
+async def _tried(source: Source, entry: Entry, folder: Path) -> bool:
+    try:
+        await fetching.fetch(source, entry, folder, "p.nsys-rep", lambda here: None)
+    except EaglerayError:
+        return False
+    return True
