@@ -1,0 +1,107 @@
+// Restart and Run Again of runs that are over, that go on, and of which that is not known.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { register } from "../../extension/features/runs";
+import {
+  CHANGED,
+  FOLLOW,
+  LIST,
+  RESTART,
+  STOP,
+  type Run,
+} from "../../extension/features/runs/messages";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
+import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
+import { aRun, FOLDER } from "./samples";
+
+let fake: FakeParts;
+
+registeredForEach(register, (made) => {
+  fake = made;
+  const { sidecar } = fake;
+  sidecar.on(LIST, () => ({ runs: [] }));
+  sidecar.on(RESTART, () => ({ id: "newer" }));
+  sidecar.on(FOLLOW, ({ id }) => ({ title: id, argv: ["eagleray", id], env: {} }));
+});
+
+function list(...runs: Run[]): void {
+  fake.sidecar.on(LIST, () => ({ runs }));
+  fake.sidecar.notify(CHANGED, { runs });
+}
+
+test("a run of a terminal is restarted with the breakpoints that it had", async () => {
+  const run = aRun({ workspace: "", state: "ended", ended: 1 });
+  list(run);
+  const range = { start: { line: 2 } };
+  debug.breakpoints = [new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/a.py`), range }, true)];
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), [
+    { id: run.id, breakpoints: null, confirmed: false },
+  ]);
+});
+
+test("a run that goes on is stopped first, and starts once more when it is over", async () => {
+  const run = aRun();
+  list(run);
+  const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: run.id, confirmed: false }]);
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  list({ ...run, state: "stopping" });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  list({ ...run, state: "ended", ended: 1 });
+  await restarting;
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+});
+
+const LOST = { state: "unwatched", note: "SLURM job 5 may still be running." } as const;
+
+test("one that nobody keeps may go on, so the person says what becomes of it", async () => {
+  const run = aRun({ ...LOST, confirm_stop: "Cancel job 5?" });
+  list(run);
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  const [asked] = editor.asked;
+  assert.deepEqual(asked?.options, { modal: true, detail: `${run.note}\nCancel job 5?` });
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  editor.answer = () => "Start Beside It";
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.deepEqual(fake.sidecar.sentTo(STOP), []);
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+  editor.answer = () => "Stop It First";
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: run.id })] }));
+  const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ id: run.id, confirmed: true }]);
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 1);
+  list({ ...run, state: "stopped", ended: 1 });
+  await restarting;
+  assert.equal(fake.sidecar.sentTo(RESTART).length, 2);
+});
+
+for (const state of ["unwatched", "running"] as const) {
+  test(`one that was to be stopped and is ${state} again is not started beside itself`, async () => {
+    const run = aRun();
+    list(run);
+    const restarting = editor.run("eagleray.restartRun", { row: "run", run });
+    await settled();
+    list({ ...run, state: "stopping" });
+    list({ ...run, state, note: "Its reports are not here." });
+    await restarting;
+    assert.equal(
+      editor.asked[0]?.text,
+      "train.py could not be stopped, and was not started again. Its reports are not here.",
+    );
+    assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+  });
+}
+
+test("a batch script is submitted again only after the exact command was agreed to", async () => {
+  const run = aRun({ kind: "sbatch", command: "sbatch go.sbatch" });
+  list(run);
+  await editor.run("eagleray.restartRun", { row: "run", run });
+  assert.equal(editor.asked[0]?.options["detail"], "sbatch go.sbatch");
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), []);
+});
