@@ -18,7 +18,7 @@ from eagleray.in_cluster.run import (
     nsys_words,
     profile_creating,
 )
-from eagleray.in_cluster.run.matching import names_of
+from eagleray.in_cluster.run.patterns import names_of
 from eagleray.in_cluster.run.profile_creating import Wishes, with_wish
 from eagleray.in_cluster.run.profile_settings import VARIABLE, Profile, read_wish, wish
 from eagleray.in_cluster.run.settings import Settings

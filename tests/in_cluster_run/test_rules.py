@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.in_cluster.run import runtime_env, settings, starting
-from eagleray.in_cluster.run.matching import driver_meant, names_of, rank_of, verdict
+from eagleray.in_cluster.run.matching import driver_meant, rank_of, verdict
+from eagleray.in_cluster.run.patterns import names_of
 from eagleray.in_cluster.run.places import Places, code_files
 from eagleray.in_cluster.run.settings import Settings
 

@@ -15,7 +15,7 @@ from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.profiling.sources import Folder
-from eagleray.in_cluster.run.matching import names_of
+from eagleray.in_cluster.run.patterns import names_of
 from eagleray.in_cluster.run.profile_settings import Profile
 
 from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.clients.ray_values import ActorRow
 from eagleray.common.errors import printable
-from eagleray.in_cluster.run.matching import first_fit, names_of, patterns_of
+from eagleray.in_cluster.run.patterns import first_fit, names_of, patterns_of
 
 
 @frozen

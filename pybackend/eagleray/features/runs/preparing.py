@@ -14,7 +14,7 @@ from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
-from eagleray.in_cluster.run.matching import patterns_of
+from eagleray.in_cluster.run.patterns import patterns_of
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import ray_worker
-from .matching import meant, names_of
+from .patterns import meant, names_of
 from .places import functions_of
 from .profile_creating import Wishes, with_wish
 from .runtime_env import extended, needs_extending

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from . import ray_worker
-from .matching import names_of, rank_of, verdict
+from .matching import rank_of, verdict
+from .patterns import names_of
 from .trouble import harmless
 
 TYPE_CHECKING = False

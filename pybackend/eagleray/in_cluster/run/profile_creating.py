@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from .matching import names_of
+from .patterns import names_of
 from .profile_settings import BY_FRAMEWORK, VARIABLE, wish
 
 TYPE_CHECKING = False

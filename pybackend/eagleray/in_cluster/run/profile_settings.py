@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .matching import first_fit, patterns_of
+from .patterns import first_fit, patterns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
