@@ -233,12 +233,13 @@ test("“Finish and Gather” asks once for all that are selected", async () => 
 });
 
 test("“Finish and Gather” asks first, “Gather Reports” does not", async () => {
-  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ confirm_stop: "Cancel SLURM job 5?" })] }));
   fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
   fake.sidecar.on(GATHER, () => ({ folder: "/w/out", reports: [] }));
   const row = { row: "run", run: aRun() };
   await editor.run("eagleray.finishAndGather", row);
   assert.deepEqual(fake.sidecar.sentTo(GATHER), []);
+  assert.match(String(editor.asked[0]?.options["detail"]), /is ended\.\nCancel SLURM job 5\?$/);
   editor.answer = () => "Finish and Gather";
   await editor.run("eagleray.finishAndGather", row);
   await editor.run("eagleray.gatherReports", row);

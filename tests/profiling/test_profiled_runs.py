@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from attrs import evolve
 from eagleray.clients.commands import Commands
+from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import host_name
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import profiling as profiling_module
 from eagleray.features.profiling import waiting
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.records import Records as RunRecords
+from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.state import Process, RunState
 from eagleray.routes.spec import RouteSpec
+from eagleray.sidecar.profiled_runs import OfRuns
 
 from tests.profiling.reports import RUN, put, status
 
@@ -205,3 +216,14 @@ async def test_what_a_new_keeper_gathers_is_left_to_it(tmp_path: Path) -> None:
             known.run = evolve(known.run, is_over=True, seen=by_keeper)
 
     assert await profiling(known, Gates(0)).gather(RUN, tell, finish=True) == by_keeper
+
+
+async def test_who_finishes_a_batch_job_has_said_yes_to_its_end(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+        keeper = Process(process.pid, born(process.pid))
+        plan = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub", profile=ProfilePlan(("*",)))
+        state = RunState("running", 1.0, host=host_name(), keeper=keeper, far_id="77")
+        records = RunRecords(tmp_path)
+        await OfRuns(Runs(records, OfAdapter(None))).end(records.create(plan, state).id)
+        assert process.wait(60) == -signal.SIGTERM

@@ -49,8 +49,9 @@ export function gather(parts: Parts, rows: readonly Row[]): Promise<void> {
 /** What becomes of it is told by the list of profiled runs, as that of a gathering nobody asked for is. */
 async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Promise<void> {
   const fits = finish ? isLive : (): boolean => true;
-  const { targets: chosen, nameOf } = await targets(parts, rows, "The reports of which run?", fits);
-  if (chosen.length === 0 || (finish && !(await isFinishing(chosen.map(nameOf))))) {
+  const found = await targets(parts, rows, "The reports of which run?", fits);
+  const { targets: chosen, nameOf } = found;
+  if (chosen.length === 0 || (finish && !(await isFinishing(found)))) {
     return;
   }
   await withEach(chosen, nameOf, ({ run }) =>
@@ -60,15 +61,17 @@ async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Pr
   );
 }
 
-/** One question for all of them. */
-function isFinishing(names: readonly string[]): Promise<boolean> {
+/** One question for all of them, with what the end of a program asks for. */
+function isFinishing({ targets, nameOf, runOf }: Chosen): Promise<boolean> {
+  const names = targets.map(nameOf);
   const [first = ""] = names;
   const isOne = names.length === 1;
   const detail = isOne
     ? "Its recordings end, their reports are fetched, and then the program is ended."
     : `Their recordings end, the reports are fetched, and then the programs are ended:\n${names.join("\n")}`;
+  const asking = targets.flatMap((target) => runOf(target)?.confirm_stop || []);
   const question = `Finish ${isOne ? first : count(names.length, "run")}?`;
-  return isConfirmed(question, detail, "Finish and Gather");
+  return isConfirmed(question, [detail, ...asking].join("\n"), "Finish and Gather");
 }
 
 /** Without a row a file that the person chooses. */
@@ -86,6 +89,7 @@ export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
 interface Chosen {
   readonly targets: readonly Target[];
   readonly nameOf: (target: Target) => string;
+  readonly runOf: (target: Target) => Run | undefined;
 }
 
 /** Who was pointed at and has no nsys is told so, and nobody else is recorded instead. */
@@ -98,7 +102,7 @@ async function recordable(
   if (isMeant && targetsOf(rows, await parts.sidecar.request(LIST, {})).length === 0) {
     const how = "Start their program with “Profile Workers…”, naming them in its patterns.";
     void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
-    return { targets: [], nameOf: () => "" };
+    return { targets: [], nameOf: () => "", runOf: () => undefined };
   }
   return await targets(parts, rows, title, isLive);
 }
@@ -112,10 +116,11 @@ async function targets(
 ): Promise<Chosen> {
   const profiled = await parts.sidecar.request(LIST, {});
   const { runs } = await parts.sidecar.request(RUNS, {});
-  const nameOf = ({ run }: Target): string => plain(runs.find(({ id }) => id === run)?.name ?? run);
+  const runOf = ({ run }: Target): Run | undefined => runs.find(({ id }) => id === run);
+  const nameOf = (target: Target): string => plain(runOf(target)?.name ?? target.run);
   const named = targetsOf(rows, profiled);
   if (named.length > 0) {
-    return { targets: named, nameOf };
+    return { targets: named, nameOf, runOf };
   }
   const items = runs
     .filter((run) => fits(run) && profiled.runs.some((one) => one.run === run.id))
@@ -127,5 +132,6 @@ async function targets(
     items.length < 2
       ? items[0]
       : await vscode.window.showQuickPick(items, { title, matchOnDescription: true });
-  return { targets: picked === undefined ? [] : [{ run: picked.id, workers: [] }], nameOf };
+  const target = picked && { run: picked.id, workers: [] };
+  return { targets: target === undefined ? [] : [target], nameOf, runOf };
 }

