@@ -12,7 +12,7 @@ export type Leaving = "by hand" | "by itself";
 /** A worker that goes on and stops again at once, as in a loop, keeps the person's attention. */
 const GRACE_MS = 500;
 /** A session begins at a stop; one that does not say so within this time looks at a worker that runs. */
-const ARRIVAL_MS = 3000;
+const ARRIVAL_MS = 8000;
 
 /** Hears what passes between the editor and the adapter; owned by the feature. */
 export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {

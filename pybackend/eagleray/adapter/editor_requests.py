@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from itertools import zip_longest
 
@@ -117,9 +116,8 @@ class EditorRequests:
 
     async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
         names = self._sources.names(source)
-        asked = [{**arguments, "source": name} for name in names]
-        answers = await asyncio.gather(
-            *(self._worker.request("setBreakpoints", one) for one in asked)
+        answers = await self._worker.set_breakpoints(
+            {**arguments, "source": name} for name in names
         )
         bodies = [self._sources.outward_in(one.get("body") or {}, "breakpoints") for one in answers]
         rows = _best([one.get("breakpoints") or [] for one in bodies])
@@ -127,9 +125,9 @@ class EditorRequests:
         return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
 
     async def _clear(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            empty = {"source": {"path": path}, "breakpoints": [], "lines": []}
-            await self._worker.request("setBreakpoints", empty)
+        await self._worker.set_breakpoints(
+            {"source": {"path": path}, "breakpoints": [], "lines": []} for path in paths
+        )
 
     async def _stack_trace(self, request: Message, arguments: Message) -> Message:
         thread = arguments.get("threadId")

@@ -29,7 +29,9 @@ T = TypeVar("T")
 
 # Commands that steer the worker are never kept waiting.
 STEERING = frozenset({"continue", "next", "stepIn", "stepOut", "pause", "goto", "disconnect"})
-_FIRST = frozenset({"stackTrace", "threads", "exceptionInfo", "setBreakpoints"})
+# What a worker is to stop at must not be overtaken by what lets it go on.
+_AT_ONCE = STEERING | {"setBreakpoints"}
+_FIRST = frozenset({"stackTrace", "threads", "exceptionInfo"})
 
 # What the kernel says of a node that no longer answers; a debugger that ended is another thing.
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
@@ -82,7 +84,7 @@ class Link:
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
         """The whole response to a request, in its turn; raises LinkClosed."""
-        if command in STEERING:
+        if command in _AT_ONCE:
             return await self.begin(command, arguments)
         await self._turn(0 if command in _FIRST else 1)
         answer = self.begin(command, arguments)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from eagleray.adapter import exceptions
 from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
-from eagleray.adapter.frames import Owners, fold
 from eagleray.adapter.landing import Calls, Prepared
 from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
-from eagleray.adapter.stops import is_among, stacks_told, stop_of
+from eagleray.adapter.stacks import Stacks
+from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.adapter.worker_states import state_of
 from eagleray.common.clock import Clock
@@ -54,7 +54,7 @@ class Worker:
         self.record = Record()
         self.rules = PathRules(params.mappings)
         self.own_mappings: list[Mapping] = []
-        self.owners = Owners({})
+        self._stacks = Stacks(self.request, self.record.stopped)
         self.editor: Watching | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
@@ -70,7 +70,6 @@ class Worker:
         self._resumed = asyncio.Event()
         self._alone_since = clock.now()
         self._events: asyncio.Queue[Message] = asyncio.Queue()
-        self._stacks: dict[int, list[Message]] = {}
         self._handling: asyncio.Task[None] | None = None
         self.stays = False
         self.is_leaving = False
@@ -101,7 +100,7 @@ class Worker:
                 self._link.close()
             raise
         self.record.capabilities = capabilities
-        self.owners = Owners(self.prepared.roots)
+        self._stacks.fold_by(self.prepared.roots)
         self._handling = asyncio.create_task(self._handle_events())
         if self.prepared.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
@@ -126,16 +125,17 @@ class Worker:
         with link.for_worker(self.params.name):
             return await link.request(command, arguments)
 
+    async def set_breakpoints(self, several: Iterable[Message]) -> list[Message]:
+        """The responses to these `setBreakpoints`, all sent before anything that is asked later; raises worker_gone."""
+        link = self._link
+        if link is None:
+            raise worker_gone(self.params.name)
+        with link.for_worker(self.params.name):
+            return await asyncio.gather(*(link.begin("setBreakpoints", one) for one in several))
+
     async def stack(self, thread: int) -> list[Message]:
-        """The folded stack of a thread, in the worker's paths; it comes with the stop or is asked for once."""
-        if thread not in self._stacks:
-            arguments = {"threadId": thread, "startFrame": 0, "levels": 0}
-            response = await self.request("stackTrace", arguments)
-            frames = (response.get("body") or {}).get("stackFrames") or []
-            if thread not in self.record.stopped:
-                return fold(frames, self.owners)
-            self._stacks[thread] = fold(frames, self.owners)
-        return self._stacks[thread]
+        """The folded stack of a thread, in the worker's paths."""
+        return await self._stacks.of(thread)
 
     async def read_file(self, path: str) -> dict[str, Any]:
         """A file as the worker sees it: text, truncated, sha256."""
@@ -237,8 +237,7 @@ class Worker:
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:
-        told = stacks_told(event["body"])
-        self._stacks = {thread: fold(frames, self.owners) for thread, frames in told.items()}
+        self._stacks.stopped(event["body"])
         if event["body"].get("reason") == "step" and not self._steps:
             # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
             event["body"]["reason"] = "breakpoint"
@@ -270,7 +269,7 @@ class Worker:
 
     def _set_running(self) -> None:
         self.record.run_on()
-        self._stacks.clear()
+        self._stacks.run_on()
         self._stop = None
         self._resumed.set()
         self.state = "running"
