@@ -15,14 +15,21 @@ import { openInNsight } from "./nsight";
 import { pageDocument } from "./page_model";
 import type { FromPage, Look, ToPage } from "./page_messages";
 
+/** Errors of a sidecar that was never asked for the report, as it has not started. */
+const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
+
 /** Fills `panel`, whose end ends everything that was asked for it. */
 export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
   const page = new ReportPanel(parts, uri, panel.webview);
   const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
     void page.take(message);
   });
+  const starting = parts.sidecar.onStarted(() => {
+    void page.sidecarStarted();
+  });
   panel.onDidDispose(() => {
     listening.dispose();
+    starting.dispose();
     page.end();
   });
   page.draw();
@@ -36,6 +43,7 @@ class ReportPanel {
   private present: ToPage | undefined;
   private cancelling: vscode.CancellationTokenSource | undefined;
   private isOver = false;
+  private waitsForStart = false;
 
   constructor(
     private readonly parts: Parts,
@@ -66,6 +74,13 @@ class ReportPanel {
       this.cancelling?.cancel();
     } else {
       await this.parts.errors.shown("a report’s page", () => this.follow(message));
+    }
+  }
+
+  /** One whose reading has ended the sidecar is not read again by itself. */
+  async sidecarStarted(): Promise<void> {
+    if (this.waitsForStart) {
+      await this.read();
     }
   }
 
@@ -112,6 +127,7 @@ class ReportPanel {
     this.cancel();
     const cancel = new vscode.CancellationTokenSource();
     this.cancelling = cancel;
+    this.waitsForStart = false;
     this.show({ kind: "loading", message: "", percentage: null });
     try {
       const options = {
@@ -134,6 +150,7 @@ class ReportPanel {
       return;
     }
     const { code, message, nextStep, detail } = asEaglerayError(error);
+    this.waitsForStart = NOT_STARTED.includes(code);
     this.parts.log.error(`reading a report: ${code}: ${message} ${nextStep} ${detail}`.trim());
     this.show({ kind: "failed", message, nextStep });
   }
