@@ -179,7 +179,8 @@ async def test_of_two_who_take_a_job_over_one_keeps_it(
     scontrol.chmod(0o755)
     monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
     records = Records(runs_folder())
-    record = records.create(SCRIPT, evolve(DEAD, far_id="77"))
+    gave_up = evolve(DEAD, far_id="77", phase="unwatched", note="It does not answer.")
+    record = records.create(SCRIPT, gave_up)
     one, other = Runs(records, OfAdapter(None)), Runs(records, OfAdapter(None))
     await asyncio.gather(one.adopt(record), other.adopt(record), one.adopt(record))
     try:
@@ -187,7 +188,7 @@ async def test_of_two_who_take_a_job_over_one_keeps_it(
         assert keeper is not None and [process.pid for process in keepers_of(record)] == [
             keeper.pid
         ]
-        assert now(record).phase == "running"
+        assert (now(record).phase, now(record).note) == ("running", "")
     finally:
         over.touch()
     await asyncio.to_thread(wait_for, "the end", lambda: record.state().is_over)
