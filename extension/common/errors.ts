@@ -68,6 +68,14 @@ export function adapterLost(): EaglerayError {
   );
 }
 
+export function adapterLetGo(worker: string): EaglerayError {
+  return new EaglerayError(
+    "adapter-let-go",
+    `${worker} had ended, or was let go of, before its session began.`,
+    "Attach again when it is listed as paused.",
+  );
+}
+
 export function noCluster(): EaglerayError {
   return new EaglerayError(
     "no-cluster",

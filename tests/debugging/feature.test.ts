@@ -8,7 +8,7 @@ import { ID_OF } from "../../extension/features/clusters/messages";
 import { ATTACH, CONTINUE, CONTINUE_OTHERS } from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH } from "../../extension/features/workers/messages";
 import { settled } from "../fakes/parts";
-import { debug, editor } from "../fakes/vscode";
+import { debug, DebugAdapterInlineImplementation, editor } from "../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 
 describe("the debugging feature", () => {
@@ -23,6 +23,24 @@ describe("the debugging feature", () => {
     await assert.rejects(async () => {
       await debug.factory?.createDebugAdapterDescriptor(other);
     }, EaglerayError);
+  });
+
+  it("ends the session of a worker that has gone before it began, and says so", async () => {
+    await editor.run("eagleray.attach", row(worker("a")));
+    const [session] = debug.sessions;
+    assert.ok(session);
+    const given = await debug.factory?.createDebugAdapterDescriptor(session);
+    assert.ok(given instanceof DebugAdapterInlineImplementation);
+    const told: Record<string, unknown>[] = [];
+    given.implementation.onDidSendMessage((message) => told.push({ ...message }));
+    for (const [seq, command] of ["initialize", "attach", "disconnect"].entries()) {
+      given.implementation.handleMessage({ seq, type: "request", command });
+    }
+    assert.deepEqual(
+      told.map(({ event, command }) => event ?? command),
+      ["initialize", "attach", "terminated", "disconnect"],
+    );
+    assert.match(editor.asked[0]?.text ?? "", /^r0 p-a had ended.*Attach again/);
   });
 
   it("shows the debug view before the session stops, unless the person wants it never", async () => {

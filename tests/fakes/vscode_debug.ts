@@ -1,6 +1,6 @@
 /** The editor's debugging: breakpoints, and sessions that begin as real ones do. */
 
-import { type Disposable, EventEmitter, type Uri } from "./vscode_values";
+import { Disposable, EventEmitter, type Uri } from "./vscode_values";
 
 export class SourceBreakpoint {
   readonly condition?: string;
@@ -31,6 +31,12 @@ interface ConfigurationProvider {
     folder: undefined,
     config: Record<string, unknown>,
   ): Promise<Record<string, unknown> | undefined>;
+}
+
+/** An adapter within the extension host, as far as tests look at it. */
+interface DebugAdapter {
+  handleMessage(message: object): void;
+  onDidSendMessage(listener: (message: object) => void): Disposable;
 }
 
 /** Starts sessions as the editor does: through every provider, until one gives the configuration up. */
@@ -73,18 +79,18 @@ export class FakeDebug {
   }
   registerDebugConfigurationProvider(_type: string, provider: ConfigurationProvider): Disposable {
     this.providers.push(provider);
-    return { dispose: () => undefined };
+    return new Disposable(() => undefined);
   }
   registerDebugAdapterDescriptorFactory(_type: string, factory: FakeDebug["factory"]): Disposable {
     this.factory = factory;
-    return { dispose: () => undefined };
+    return new Disposable(() => undefined);
   }
   registerDebugAdapterTrackerFactory(
     _type: string,
     factory: FakeDebug["trackers"][number],
   ): Disposable {
     this.trackers.push(factory);
-    return { dispose: () => undefined };
+    return new Disposable(() => undefined);
   }
   async startDebugging(_folder: unknown, given: Record<string, unknown>): Promise<boolean> {
     let config: Record<string, unknown> | undefined = given;
@@ -117,6 +123,9 @@ export class FakeDebug {
 
 export const debug = new FakeDebug();
 export const DebugConfigurationProviderTriggerKind = { Initial: 1, Dynamic: 2 };
+export class DebugAdapterInlineImplementation {
+  constructor(readonly implementation: DebugAdapter) {}
+}
 export class DebugAdapterNamedPipeServer {
   constructor(readonly path: string) {}
 }

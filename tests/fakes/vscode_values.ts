@@ -1,24 +1,25 @@
 /** The small classes and tables of the editor's API, as unit tests see them. */
 
-export interface Disposable {
-  dispose(): void;
-}
-export const Disposable = {
-  from: (...owned: Disposable[]) => ({
-    dispose: () => {
+export class Disposable {
+  readonly dispose: () => void;
+  constructor(end: () => unknown) {
+    this.dispose = () => void end();
+  }
+  static from(...owned: { dispose(): unknown }[]): Disposable {
+    return new Disposable(() => {
       for (const one of owned) {
         one.dispose();
       }
-    },
-  }),
-};
+    });
+  }
+}
 
 export class EventEmitter<T> {
   private readonly listeners = new Set<(value: T) => unknown>();
   readonly event = (listener: (value: T) => unknown): Disposable => {
     const own = (value: T): unknown => listener(value);
     this.listeners.add(own);
-    return { dispose: () => void this.listeners.delete(own) };
+    return new Disposable(() => this.listeners.delete(own));
   };
   fire(value: T): void {
     for (const listener of [...this.listeners]) {

@@ -4,7 +4,9 @@ import { existsSync } from "node:fs";
 
 import * as vscode from "vscode";
 
-import { EaglerayError } from "../../common/errors";
+import { adapterLetGo, EaglerayError } from "../../common/errors";
+import type { ErrorMessages } from "../../sidecar/error_messages";
+import { EndedAdapter } from "./ended_adapter";
 import { showDebugView } from "./focus";
 
 /**
@@ -13,6 +15,8 @@ import { showDebugView } from "./focus";
  */
 export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
   private readonly known = new Set<string>();
+
+  constructor(private readonly errors: ErrorMessages) {}
 
   allow(socket: string): void {
     this.known.add(socket);
@@ -26,11 +30,8 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
       throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
     }
     if (!existsSync(socket)) {
-      throw new EaglerayError(
-        "adapter-lost",
-        "Eagleray’s debug adapter has let go of this worker.",
-        "Attach again when it is listed as paused.",
-      );
+      this.errors.show(adapterLetGo(session.name), "starting a debug session");
+      return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
     }
     await showDebugView();
     return new vscode.DebugAdapterNamedPipeServer(socket);

@@ -15,7 +15,7 @@ import { Losing } from "./losing";
 import { Sessions } from "./sessions";
 
 export function register(parts: Parts): Disposable[] {
-  const factory = new AdapterFactory();
+  const factory = new AdapterFactory(parts.errors);
   const configurations = new Configurations(parts, factory);
   const attacher = new Attacher(parts);
   const sessions = new Sessions();
