@@ -160,11 +160,26 @@ class RayCluster:
 
 
 def end_processes(variable: str, value: str) -> None:
-    """Kills all processes of ours that carry `variable=value` in their environment."""
+    """Kills all processes of ours that carry `variable=value` in their environment.
+
+    Until none is left: whoever is killed late may have started another.
+    """
+    deadline = time.monotonic() + 30
+    while (found := _carrying(variable, value)) and time.monotonic() < deadline:
+        for process in found:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(found, timeout=1)
+
+
+def _carrying(variable: str, value: str) -> list[psutil.Process]:
+    found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(variable) == value and process.pid != os.getpid():
-                process.kill()
+            is_over = process.status() == psutil.STATUS_ZOMBIE
+            if not is_over and process.environ().get(variable) == value:
+                found.append(process)
+    return [process for process in found if process.pid != os.getpid()]
 
 
 @contextlib.contextmanager

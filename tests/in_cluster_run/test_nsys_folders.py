@@ -53,6 +53,11 @@ def test_the_next_watcher_removes_what_a_killed_one_has_left(root: Path) -> None
     killed, living = made(root, "killed"), made(root, "living")
     pid = begun(killed)
     begun(living)
+    # Who answers has looked for what others have left.
+    talk = Talk(living / "socket")
+    talk.say(op="gate")
+    assert talk.hear()["profile"]
+    talk.close()
     os.kill(pid, signal.SIGKILL)
     wait_for("its end", lambda: not node_processes.is_alive(pid))
     assert names(root) == {"killed", "living"}

@@ -48,7 +48,10 @@ export class Lab {
     await until(
       async () => {
         if (this.calls.every((call) => call.now()) && sessions().length === 0) return true;
-        for (const session of sessions()) await vscode.debug.stopDebugging(session);
+        for (const session of sessions()) {
+          await vscode.debug.stopDebugging(session);
+          await forgetUnknown(session);
+        }
         for (const row of this.rows()) {
           if (row.state !== "attached") await this.command("continue", row);
         }
@@ -155,6 +158,15 @@ vscode.debug.onDidStartDebugSession(
 );
 vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
 export const sessions = () => [...open.values()];
+
+/** The editor says no end of a session that it starts anew 0.3 s after Restart, before the adapter of before has ended. */
+async function forgetUnknown(session) {
+  try {
+    await session.customRequest("threads");
+  } catch (error) {
+    if (/debug session not found/.test(error.message)) open.delete(session.id);
+  }
+}
 
 /** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
 /**
