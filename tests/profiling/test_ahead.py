@@ -40,13 +40,19 @@ def report(tmp_path: Path) -> Path:
     return file
 
 
+def begun(reports: Reports, report: Path) -> Ahead:
+    """The report has just come."""
+    ahead = Ahead(reports.ahead)
+    ahead.told([])
+    ahead.told([str(report)])
+    return ahead
+
+
 async def test_who_opens_it_meanwhile_waits_for_the_same_nsys(
     own_home: Path, tool: Path, report: Path
 ) -> None:
     reports, waits = Reports(lambda: own_home), asyncio.Event()
-    ahead = Ahead(reports.ahead)
-    ahead.told([])
-    ahead.told([str(report)])
+    ahead = begun(reports, report)
     pipe = await fake_nsys.waiting(tool)
     opening = asyncio.create_task(reports.read(str(report), lambda text, now: waits.set()))
     await waits.wait()
@@ -61,9 +67,7 @@ async def test_who_opens_it_meanwhile_waits_for_the_same_nsys(
 async def test_closed_it_ends_nsys_and_leaves_nothing(
     own_home: Path, tool: Path, report: Path
 ) -> None:
-    ahead = Ahead(Reports(lambda: own_home).ahead)
-    ahead.told([])
-    ahead.told([str(report)])
+    ahead = begun(Reports(lambda: own_home), report)
     with await fake_nsys.waiting(tool):
         await ahead.close()
     (call,) = fake_nsys.calls(tool)
@@ -75,9 +79,7 @@ async def test_who_waits_makes_it_when_the_other_gives_up(
     own_home: Path, tool: Path, report: Path
 ) -> None:
     reports, waits = Reports(lambda: own_home), asyncio.Event()
-    ahead = Ahead(reports.ahead)
-    ahead.told([])
-    ahead.told([str(report)])
+    ahead = begun(reports, report)
     with await fake_nsys.waiting(tool):
         opening = asyncio.create_task(reports.read(str(report), lambda text, now: waits.set()))
         await waits.wait()

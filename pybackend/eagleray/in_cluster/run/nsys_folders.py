@@ -22,7 +22,7 @@ _LOCK = "lock"
 
 def private_folder() -> str:
     """For the socket of a watcher, whose path has to be short."""
-    root = "/tmp"  # noqa: S108
+    root = "/tmp"  # noqa: S108 (TMPDIR of a batch job is often too long; mkdtemp makes a folder of 0700)
     return tempfile.mkdtemp(prefix=START, dir=root if os.access(root, os.W_OK) else None)
 
 

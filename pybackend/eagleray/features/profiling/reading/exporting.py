@@ -69,8 +69,8 @@ class Exports:
         async with self._locks.setdefault(report, asyncio.Lock()):
             database, is_made = await asyncio.to_thread(self._place, report)
             tool = nsys.find()
-            free = shutil.disk_usage(database.parent).free
-            if not is_made and tool is not None and free > ROOM * size + SPARE:
+            room = await asyncio.to_thread(shutil.disk_usage, database.parent)
+            if not is_made and tool is not None and room.free > ROOM * size + SPARE:
                 await tool.export(report, size, database, self._teller(report), gently=True)
 
     async def _found(self, report: Path, size: int, version: str) -> Path:
