@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from eagleray.adapter.protocol import Ran
-from eagleray.clients.far_listeners import ASKED, is_strangers, owner_check
+from eagleray.clients.far_listeners import ASKED, is_other_users, owner_check
 from eagleray.clients.ray_way import Way
 from eagleray.common.errors import EaglerayError
 
@@ -38,27 +38,28 @@ def tables(*lines: str, uid: int = ME) -> str:
         (tables(line(ANYWHERE, 8265, BOB)), True),
         (tables(line(HERE_6, 8265, BOB)), True),
         (tables(line(HERE, 8265, ME), line(HERE_6, 8265, BOB)), True),
-        (tables(line(HERE, 8266, BOB)), False),
-        (tables(line(HERE, 8265, BOB, state="01")), False),
+        (tables(line(HERE, 8266, BOB)), None),
+        (tables(line(HERE, 8265, BOB, state="01")), None),
         (tables(line(HERE, 8265, BOB), uid=BOB), False),
-        (tables(), False),
-        ("cat: /proc/self/status: No such file or directory\n", False),
-        ("", False),
+        (tables(), None),
+        ("cat: /proc/self/status: No such file or directory\n", None),
+        ("", None),
     ],
 )
-def test_whose_port_it_is(said: str, strangers: bool) -> None:
-    assert is_strangers(said, 8265) is strangers
+def test_whose_port_it_is(said: str, strangers: bool | None) -> None:
+    assert is_other_users(said, 8265) is strangers
 
 
 def test_this_kernel_speaks_like_that() -> None:
     said = subprocess.run(ASKED, capture_output=True, text=True, check=False).stdout
     assert "\nUid:" in said
-    assert not is_strangers(said, 1)
+    assert not is_other_users(said, 1)
 
 
 async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
     owner = [ME]
     asked: list[str] = []
+    unknown: list[bool] = []
 
     async def run(ssh: str, argv: Sequence[str]) -> Ran:
         asked.append(ssh)
@@ -66,7 +67,7 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
         return Ran(0, tables(line(HERE, 8265, owner[-1])), "")
 
     async with dashboard() as fake, relay_to(fake.port) as relay:
-        check = owner_check(run, "login", 8265, "ssh://login/http://127.0.0.1:8265")
+        check = owner_check(run, "login", 8265, "ssh://login/http://127.0.0.1:8265", unknown.append)
 
         async def find() -> Way:
             return Way("http://127.0.0.1:8265", relay.path, check=check)
@@ -89,4 +90,15 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
                 await client.version()
             assert failed.value.code == "stranger-listens"
         assert len(fake.sent_tokens()) == sent
+        assert not any(unknown)
         await client.close()
+
+
+async def test_host_that_does_not_say_who_listens_is_reported() -> None:
+    unknown: list[bool] = []
+
+    async def run(ssh: str, argv: Sequence[str]) -> Ran:
+        return Ran(1, "", "cat: /proc/self/status: No such file or directory\n")
+
+    await owner_check(run, "mac", 8265, "ssh://mac/http://127.0.0.1:8265", unknown.append)()
+    assert unknown == [True]

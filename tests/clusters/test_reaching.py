@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
+from eagleray.adapter.protocol import Ran
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
@@ -310,3 +311,13 @@ async def test_two_clusters_behind_one_host(world: World) -> None:
         # The other one still needs the connection.
         assert LOGIN not in world.around.routes.left
         await second.stop()
+
+
+async def test_credentials_for_a_port_whose_owner_is_unknown_are_reported(world: World) -> None:
+    world.around.routes.reachable = {(LOGIN, "127.0.0.1", 8265): world.relay.path}
+    world.around.site.answers["/proc/self/status"] = Ran(1, "", "cat: No such file or directory")
+    assert world.relay.fake is not None
+    world.relay.fake.token = "secret"
+    known = await world.clusters.add("ssh://login/8265", token="secret")
+    assert [problem.code for problem in known.problems] == ["listener-unchecked"]
+    assert known.state == "connected"

@@ -80,3 +80,39 @@ def test_where_ray_s_own_token_lies(tmp_path: Path) -> None:
     assert own_token({"HOME": str(tmp_path / "nowhere")}) is None
     assert own_token({}) is None
     assert own_token({"RAY_AUTH_TOKEN_PATH": str(tmp_path)}) is None
+
+
+def problem_of(cluster: str, *, asked: bool = True) -> str:
+    rules = TokenRules(OWN, listener=lambda host, port: None, uid=ME)
+    if asked:
+        rules.source(cluster, lambda: True)(True)
+    problem = rules.problem(cluster)
+    return problem.code if problem else ""
+
+
+def test_token_over_plain_http_is_reported_once_it_is_sent() -> None:
+    assert problem_of(FAR) == "plain-text-credentials"
+    assert problem_of(FAR, asked=False) == ""
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        "https://head.example:8265",
+        "http://127.0.0.1:8265",
+        "http://[::1]:8265",
+        "ssh://login/http://head.example:8265",
+        "slurm://12",
+    ],
+)
+def test_token_that_nobody_can_overhear_is_not_reported(cluster: str) -> None:
+    assert problem_of(cluster) == ""
+
+
+async def test_headers_over_plain_http_are_reported() -> None:
+    rules = TokenRules({}, listener=lambda host, port: None, uid=ME)
+    rules.set_access(FAR, headers={"X-Key": "secret"})
+    (await rules.find_way(FAR)()).headers(True)
+    problem = rules.problem(FAR)
+    assert problem is not None
+    assert "secret" not in problem.message

@@ -12,6 +12,9 @@ import pytest
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 
+# Any user but the one who runs the tests (root).
+STRANGER = 65534
+
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -116,3 +119,43 @@ tmpfs /home/work tmpfs rw 0 0
 )
 def test_network_file_systems(path: str, expected: bool) -> None:
     assert paths.is_network_folder(Path(path), MOUNTS) is expected
+
+
+def test_another_user_cannot_take_the_name_of_our_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "_TMP", folder)
+    taken = folder / f"eagleray-{os.getuid()}"
+    taken.mkdir()
+    os.chown(taken, STRANGER, STRANGER)
+    ours = paths.run_folder()
+    assert ours.parent == folder
+    assert ours.name.startswith(f"eagleray-{os.getuid()}-")
+    assert ours.stat().st_mode & 0o777 == 0o700
+    assert paths.run_folder() == ours
+    taken.rmdir()
+    assert paths.run_folder() == ours, "processes that began before must still be found"
+
+
+def test_a_recorded_folder_that_is_gone_or_open_to_others_is_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "_TMP", folder)
+    taken = folder / f"eagleray-{os.getuid()}"
+    taken.symlink_to("/", target_is_directory=True)
+    os.chown(taken, STRANGER, STRANGER, follow_symlinks=False)
+    first = paths.run_folder()
+    first.chmod(0o755)
+    second = paths.run_folder()
+    assert second != first
+    second.rmdir()
+    assert paths.run_folder() not in (first, second)
+
+
+def test_our_own_folder_with_an_open_mode_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "_TMP", folder)
+    (folder / f"eagleray-{os.getuid()}").mkdir(mode=0o755)
+    with pytest.raises(EaglerayError, match="other users can enter it"):
+        paths.run_folder()

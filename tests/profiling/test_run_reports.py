@@ -268,3 +268,28 @@ async def test_nodes_are_asked_and_their_agents_where_they_say_they_listen(tmp_p
         await fake.stop()
     assert (tmp_path / "here" / NAME).read_bytes() == report
     assert made.seen.gathered == made.seen.expected == len(made.seen.workers) == 1
+
+
+async def test_agent_at_an_address_that_is_no_host_is_not_asked(tmp_path: Path) -> None:
+    """A hostile dashboard could name any address in place of its node's."""
+    fake = FakeDashboard()
+    await fake.start()
+    node_id = next(row["node_id"] for row in fake.rows["nodes"] if row["state"] == "ALIVE")
+    report = content(5, 50_000)
+    folder = f"eagleray/{RUN}/"
+    fake.files[node_id] = {folder + NAME: report, folder + NAME + ".json": described(report)}
+    dashboard = Dashboard(fake.address)
+    try:
+        async with agent_of(fake.files[node_id]) as agent:
+            for row in fake.rows["nodes"]:
+                row["node_ip"] = f"x@127.0.0.1:{agent.port}/?"
+            told = status("ended", node_id=node_id, agent_port=agent.port, reports=[NAME])
+            fake.files[node_id][folder + STATUS] = told
+            made = reports(tmp_path / "there", tmp_path / "here", Nsys(), lambda: ("c", dashboard))
+            await made.now()
+            await made.close()
+            assert agent.starts == []
+    finally:
+        await dashboard.close()
+        await fake.stop()
+    assert (tmp_path / "here" / NAME).read_bytes() == report

@@ -17,30 +17,37 @@ ASKED = ("cat", "/proc/self/status", "/proc/net/tcp", "/proc/net/tcp6")
 Run = Callable[[str, Sequence[str]], Awaitable[Ran]]
 
 
-def owner_check(run: Run, ssh: str, port: int, cluster: str) -> CheckListener:
-    """For a dashboard on the host `ssh` itself: raises `stranger-listens` if the port is another user's there.
+def owner_check(
+    run: Run, ssh: str, port: int, cluster: str, on_unknown: Callable[[bool], None]
+) -> CheckListener:
+    """For a dashboard on the host `ssh` itself: raises `stranger-listens` if another user owns the port there.
 
-    Who cannot be seen, as where there is no such table, is no stranger.  One question at a time: sshd allows
-    few sessions on a connection.
+    A host without these tables, such as a Mac, can't say who listens: `on_unknown` is called with True, and the
+    check passes.  One question at a time: sshd allows few sessions on a connection.
     """
     asking = asyncio.Lock()
 
     async def check() -> None:
         async with asking:
             ran = await run(ssh, ASKED)
-        if is_strangers(ran.stdout, port):
+        is_other = is_other_users(ran.stdout, port)
+        on_unknown(is_other is None)
+        if is_other:
             raise stranger_listens(cluster, port)
 
     return check
 
 
-def is_strangers(tables: str, port: int) -> bool:
-    """Whether another user listens on `port`, by what `ASKED` printed; root could read every token anyhow."""
+def is_other_users(tables: str, port: int) -> bool | None:
+    """Whether another user listens on `port`, by the output of `ASKED`; None where it doesn't say who listens.
+
+    Root may listen: root can read every token anyway.
+    """
     own = re.search(r"^Uid:\s+(\d+)", tables, re.MULTILINE)
-    if own is None:
-        return False
-    known = {int(own[1]), 0}
-    return any(one.port == port and one.uid not in known for one in _listeners(tables))
+    owners = [one.uid for one in _listeners(tables) if one.port == port]
+    if own is None or not owners:
+        return None
+    return any(uid not in (int(own[1]), 0) for uid in owners)
 
 
 def _listeners(tables: str) -> list[Listener]:

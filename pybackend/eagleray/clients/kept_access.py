@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,14 @@ def kept_access(environ: Mapping[str, str], file: Path | None) -> dict[str, Acce
         return _parsed(text, VARIABLE)
     text = _private_text(file) if file else ""
     return _parsed(text, str(file)) if text else {}
+
+
+def take_variable(environ: MutableMapping[str, str]) -> dict[str, str]:
+    """Removes EAGLERAY_ACCESS from `environ` and returns it, as a mapping that is empty where it isn't set.
+
+    Programs, jobs and the Ray that they start would inherit it, and Ray shows environments.
+    """
+    return {VARIABLE: environ.pop(VARIABLE)} if VARIABLE in environ else {}
 
 
 def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:

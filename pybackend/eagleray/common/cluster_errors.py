@@ -95,6 +95,22 @@ def stranger_listens(cluster: str, port: int) -> EaglerayError:
     )
 
 
+def listener_unchecked(host: str) -> EaglerayError:
+    return EaglerayError(
+        "listener-unchecked",
+        f"{printable(host)} doesn't say who owns the dashboard's port, so Eagleray sent your credentials unchecked.",
+        "If other users can log in there, let the dashboard listen on a compute node instead.",
+    )
+
+
+def plain_text_credentials(address: str) -> EaglerayError:
+    return EaglerayError(
+        "plain-text-credentials",
+        f"Your credentials for {printable(address)} cross the network unencrypted.",
+        "Add the cluster as ssh://HOST/… or https://… instead.",
+    )
+
+
 def ca_needed(address: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ca-needed",

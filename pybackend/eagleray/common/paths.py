@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import tempfile
 from pathlib import Path
 
 from eagleray import __version__
-from eagleray.common.errors import unsafe_folder
+from eagleray.common.errors import EaglerayError, unsafe_folder
+from eagleray.common.whole_file import alone, replace_text
+
+_TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
 
 # The longest path that the kernel takes for a Unix socket (sun_path without its final zero).
 LONGEST_SOCKET_PATH = 107
@@ -75,7 +79,7 @@ def run_folder() -> Path:
 
     1. EAGLERAY_HOME is set: `$EAGLERAY_HOME/run/<host>`, whatever its file system: the person said so.
     2. XDG_RUNTIME_DIR is a private local folder of this user: `eagleray` in it.
-    3. Otherwise `/tmp/eagleray-<uid>`.
+    3. Otherwise `/tmp/eagleray-<uid>`, or a folder with a random name where another user has taken that one.
     """
     if os.environ.get("EAGLERAY_HOME"):
         _check_not_writable_by_others(home())
@@ -84,7 +88,46 @@ def run_folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and _is_private(Path(runtime)) and not is_network_folder(Path(runtime)):
         return private_folder(Path(runtime) / "eagleray")
-    return private_folder(Path("/tmp") / f"eagleray-{os.getuid()}")  # noqa: S108 (checked by private_folder)
+    return _folder_in_tmp()
+
+
+def _folder_in_tmp() -> Path:
+    """The folder of our sockets below /tmp, where any user can make a folder with any name first.
+
+    1. The folder that the home names for this machine, while it is still private: processes that share a
+       home must agree, also after the usual name has become free again.
+    2. `/tmp/eagleray-<uid>`, also when it has to be refused for its mode, which its owner can change.
+    3. A new folder with a random name, which the home names from now on.
+    """
+    record = home() / f"run-folder-{host_name()}"
+    named = _named_by(record)
+    if named is not None:
+        return named
+    usual = _TMP / f"eagleray-{os.getuid()}"
+    try:
+        return private_folder(usual)
+    except EaglerayError:
+        if usual.lstat().st_uid == os.getuid():
+            raise
+    return _new_named_by(record)
+
+
+def _named_by(record: Path) -> Path | None:
+    try:
+        folder = Path(record.read_text())
+    except (OSError, ValueError):
+        return None
+    return folder if folder.parent == _TMP and _is_private(folder) else None
+
+
+def _new_named_by(record: Path) -> Path:
+    """Makes the folder and writes its path into `record`; of several processes that try, one makes it."""
+    with alone(record):
+        named = _named_by(record)
+        if named is None:
+            named = Path(tempfile.mkdtemp(prefix=f"eagleray-{os.getuid()}-", dir=_TMP))
+            replace_text(record, str(named))
+        return named
 
 
 def adapter_socket(version: str = __version__) -> Path:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from eagleray.adapter.protocol import SshSettings
+from eagleray.clients import kept_access
 from eagleray.clients.adapter import Adapters
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
@@ -134,6 +135,8 @@ class Parts:
 def build(settings: Settings, clock: Clock | None = None) -> Parts:
     """All parts, not yet asking anything; call it on the event loop that will use them."""
     clock = clock or SystemClock()
+    # Before anything is started, which would inherit what it holds.
+    access = kept_access.take_variable(os.environ)
     adapters = Adapters()
     adapters.use_ssh(settings.ssh)
     watch = ClusterWatch()
@@ -143,7 +146,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.known())
         return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
 
-    tokens = TokenRules(dict(os.environ))
+    tokens = TokenRules({**os.environ, **access}, folder=home())
     commands = Commands(adapters.run)
     slurm = Slurm(commands)
     ways = Ways(adapters, commands, Heads(slurm), tokens)

@@ -8,14 +8,12 @@ from urllib.parse import SplitResult, urlsplit
 
 from attrs import frozen
 
+from eagleray.clients.host_names import HOST_NAME
 from eagleray.common.cluster_errors import bad_address
 from eagleray.common.route_errors import bad_route
 from eagleray.routes.spec import RouteSpec, checked
 
 HERE = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that people write)
-HOST_NAME = re.compile(
-    r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*\.?"
-)
 PREFIX = re.compile(r"(/[A-Za-z0-9_~%+@:,=-][A-Za-z0-9._~%+@:,=-]*)+")
 USUAL_PORT = "8265"
 

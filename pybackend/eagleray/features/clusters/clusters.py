@@ -284,7 +284,9 @@ class Clusters:
         await self._watch_what_is_wanted()
 
     def _known(self, seen: Seen) -> Known:
-        problems, reach = self._examiner.problems(seen), self._reaches.of(seen.cluster)
+        of_credentials = self._tokens.problem(seen.cluster)
+        problems = (*([of_credentials] if of_credentials else []), *self._examiner.problems(seen))
+        reach = self._reaches.of(seen.cluster)
         return known_of(seen, self._is_added(seen.cluster), problems, reach)
 
     def changed(self) -> None:

@@ -10,6 +10,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import RouteState
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_way import FindWay
+from eagleray.common.cluster_errors import listener_unchecked
 from eagleray.common.listeners import Listeners
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
@@ -168,7 +169,7 @@ class Reaching:
             time_warning=self._warning(cluster, where.job, left),
             waits_for=self._ways.said(cluster) or _waits(seen),
             is_pending=seen is not None and seen.job.state == "pending",
-            problem=_problem(seen),
+            problem=_problem(seen) or self._unchecked(cluster),
         )
 
     def is_spent(self, cluster: str) -> bool:
@@ -178,6 +179,11 @@ class Reaching:
             return False
         seen, host = self._jobs.job(where.ssh, where.job), self._jobs.host(where.ssh)
         return seen.job.state == "over" if seen else host is not None and host.state == "ok"
+
+    def _unchecked(self, cluster: str) -> Problem | None:
+        if not self._ways.is_unchecked(cluster):
+            return None
+        return Problem.of(listener_unchecked(place(cluster).ssh))
 
     def _warning(self, cluster: str, job: str, left_s: float | None) -> str:
         standing = self._standing(cluster) if left_s is not None and left_s < WARN_S else 0

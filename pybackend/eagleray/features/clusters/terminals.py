@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import shlex
 from collections.abc import Callable, Mapping
@@ -11,11 +10,12 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.host_names import host_of
 from eagleray.clients.processes import local_addresses
 from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import unknown_node
-from eagleray.features.clusters.addresses import HOST_NAME, Place, place
+from eagleray.features.clusters.addresses import Place, place
 from eagleray.features.clusters.heads import Head, is_loopback
 from eagleray.features.clusters.ways import Ways
 from eagleray.routes.spec import RouteSpec, checked
@@ -123,23 +123,6 @@ def name_in_job(head: Head | None, node: NodeRow | None) -> str:
         if node.ip in addresses or node.name.split(".")[0] == name.split(".")[0]:
             return name
     return head.node if node.head else ""
-
-
-def host_of(ip: str) -> str:
-    """What a cluster calls the address of a node, checked."""
-    host = checked(RouteSpec(ssh=ip)).ssh
-    if not HOST_NAME.fullmatch(host) and not _is_address(host):
-        # `x@elsewhere:1` would lead to a host that the cluster chose.
-        raise unknown_node(ip)
-    return host
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _title(node: NodeRow | None) -> str:

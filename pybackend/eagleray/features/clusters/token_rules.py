@@ -6,18 +6,23 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import asdict, evolve
 
 from eagleray.clients.kept_access import Access, checked_headers, kept_access
-from eagleray.clients.processes import listener_uid
+from eagleray.clients.processes import listener_uid, local_addresses
 from eagleray.clients.ray_way import FindWay, HeaderSource, TokenSource, Way
 from eagleray.clients.tokens import own_token, sendable
+from eagleray.common.cluster_errors import plain_text_credentials
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import host_and_port, normalised
+from eagleray.features.clusters.addresses import host_and_port, normalised, place
+from eagleray.features.clusters.heads import is_loopback
+from eagleray.features.clusters.problems import Problem
 
 log = logging.getLogger(__name__)
+
+Credentials = TypeVar("Credentials", str | None, Mapping[str, str])
 
 
 class TokenRules:
@@ -39,6 +44,7 @@ class TokenRules:
         self._file = folder / "access.json" if folder else None
         self._typed: dict[str, Access] = {}
         self._owners: dict[str, int | None] = {}
+        self._used: set[str] = set()
 
     def type_in(self, cluster: str, token: str) -> None:
         """Keeps what the person typed in for this cluster; nothing typed in takes it back."""
@@ -62,19 +68,49 @@ class TokenRules:
         self._typed[cluster] = access
 
     def given(self, cluster: str) -> dict[str, Any]:
-        """What was typed in for a cluster, for another process of this person's; as `set_access` takes it."""
-        return asdict(self._typed.get(cluster, Access()))
+        """What another process of this user needs to reach a cluster, as `set_access` takes it.
+
+        That is what was typed in here, else the entry of the variable, which no process inherits.  The file is
+        left to the other process, which reads it too.
+        """
+        typed = self._typed.get(cluster, Access())
+        if typed != Access():
+            return asdict(typed)
+        return asdict(_entry(kept_access(self._environ, None), cluster))
 
     def forget(self, cluster: str) -> None:
         self._typed.pop(cluster, None)
 
     def source(self, cluster: str, is_added: Callable[[], bool]) -> TokenSource:
         """For the dashboard of `cluster`: asked whenever it is to get a token."""
-        return lambda look: self.token_for(cluster, added=is_added(), look=look)
+
+        def token(look: bool) -> str | None:
+            return self._noted(cluster, self.token_for(cluster, added=is_added(), look=look))
+
+        return token
 
     def header_source(self, cluster: str) -> HeaderSource:
         """For the dashboard of `cluster`: asked for every request."""
-        return lambda look: self.headers_for(cluster, look=look)
+
+        def headers(look: bool) -> Mapping[str, str]:
+            return self._noted(cluster, self.headers_for(cluster, look=look))
+
+        return headers
+
+    def problem(self, cluster: str) -> Problem | None:
+        """What is wrong with how credentials were sent to this cluster."""
+        where = place(cluster)
+        is_plain = where.is_direct and cluster in self._used and where.url.startswith("http://")
+        host, _ = host_and_port(where.url)
+        if not is_plain or is_loopback(host) or host in local_addresses():
+            return None
+        return Problem.of(plain_text_credentials(cluster))
+
+    def _noted(self, cluster: str, credentials: Credentials) -> Credentials:
+        """Remembers that credentials were sent; returns them."""
+        if credentials:
+            self._used.add(cluster)
+        return credentials
 
     def find_way(self, url: str) -> FindWay:
         """The way to a dashboard that this machine reaches by itself."""
@@ -131,10 +167,7 @@ class TokenRules:
         return owner is not None and owner not in (self._uid, 0)
 
     def _kept(self, cluster: str) -> Access:
-        for address, access in kept_access(self._environ, self._file).items():
-            if normalised(address) == cluster:
-                return access
-        return Access()
+        return _entry(kept_access(self._environ, self._file), cluster)
 
     def _kept_or_none(self, cluster: str) -> Access:
         try:
@@ -143,3 +176,10 @@ class TokenRules:
             # It is said to the person where the way is looked for.
             log.debug("%s", error)
             return Access()
+
+
+def _entry(kept: Mapping[str, Access], cluster: str) -> Access:
+    for address, access in kept.items():
+        if normalised(address) == cluster:
+            return access
+    return Access()

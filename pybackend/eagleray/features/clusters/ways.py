@@ -13,9 +13,10 @@ from attrs import frozen
 from eagleray.adapter.protocol import OpenedSocket, RouteState
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_listeners import owner_check
+from eagleray.clients.host_names import HOST_NAME
 from eagleray.clients.ray_way import CheckListener, FindWay, HeaderSource, Way, no_check
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import HOST_NAME, Place, place
+from eagleray.features.clusters.addresses import Place, place
 from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
 from eagleray.routes.spec import DIRECT, RouteSpec
 
@@ -81,6 +82,7 @@ class Ways:
         self._reached: dict[str, Reached] = {}
         self._prepared: dict[str, list[Way]] = {}
         self._said: dict[str, str] = {}
+        self._unchecked: set[str] = set()
 
     def find_way(self, cluster: str) -> FindWay:
         """For the dashboard of a cluster: asked before its first request and after each failure."""
@@ -106,6 +108,7 @@ class Ways:
         """The cluster is left, or where it was found before is of no more use."""
         for kept in (self._reached, self._prepared, self._said):
             kept.pop(cluster, None)
+        self._unchecked.discard(cluster)
 
     async def leave(self, cluster: str, others: Iterable[str], hosts: Iterable[str]) -> None:
         """Gives up the routes that only this cluster needs, not `others` nor the looking for jobs on `hosts`."""
@@ -129,6 +132,10 @@ class Ways:
     def said(self, cluster: str) -> str:
         """What is being waited for on the way to the cluster."""
         return self._said.get(cluster, "")
+
+    def is_unchecked(self, cluster: str) -> bool:
+        """Whether credentials were sent to a port of a shared host that doesn't say whose it is."""
+        return cluster in self._unchecked
 
     def is_near(self, cluster: str) -> bool:
         """Whether an address of the cluster is that of the same machine here."""
@@ -213,7 +220,11 @@ class Ways:
         parts = urlsplit(where.url)
         if where.job or not is_loopback(parts.hostname or ""):
             return no_check
-        return owner_check(self._commands.run, where.ssh, parts.port or 0, where.id)
+
+        def on_unknown(is_unknown: bool) -> None:
+            (self._unchecked.add if is_unknown else self._unchecked.discard)(where.id)
+
+        return owner_check(self._commands.run, where.ssh, parts.port or 0, where.id, on_unknown)
 
     async def _into_job(self, where: Place, say: Say, wait: bool) -> Reached:
         head = await self._heads.find(where.ssh, where.job, say, wait=wait)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.adapter.protocol import OpenedSocket
+from eagleray.clients.host_names import host_of
 from eagleray.clients.ray_agent import RayAgent
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_way import FindWay, Way
@@ -107,10 +108,15 @@ class SourcesOfRun:
         return self._left.of(workers, served) if self._left is not None else []
 
     def _node(self, cluster: str, dashboard: Dashboard, node_id: str, ip: str) -> Node:
-        def agent() -> RayAgent:
+        def agent() -> RayAgent | None:
             if node_id not in self._agents:
                 port = self._ports.get(node_id, AGENT_PORT)
-                host = f"[{ip}]" if ":" in ip else ip
+                try:
+                    name = host_of(ip)
+                except EaglerayError as error:
+                    log.warning("the agent of a node isn't asked: %s", error)
+                    return None
+                host = f"[{name}]" if ":" in name else name
                 way = self._way(self._routes(cluster, ip), ip, port, f"http://{host}:{port}")
                 self._agents[node_id] = RayAgent(f"http://{host}:{port}", way)
             return self._agents[node_id]
