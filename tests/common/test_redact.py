@@ -1,28 +1,39 @@
-"""What is hidden of environments and of texts."""
+"""What is hidden of environments, commands and texts, and what stays readable."""
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
-from eagleray.common.redact import redact_env, redact_text
+from eagleray.common.redact import is_secret, redact_env, redact_text, redact_words
+from hypothesis import given
+from hypothesis import strategies as st
 
 HIDDEN = [
     ("WANDB_API_KEY=abc123", "WANDB_API_KEY=…"),
     ("export HF_TOKEN='h f'", "export HF_TOKEN='…'"),
     ('{"api_key": "sk-1\\"2", "lr": 0.1}', '{"api_key": "…", "lr": 0.1}'),
     ("{'aws_secret_access_key': 'x', 'a': 1}", "{'aws_secret_access_key': '…', 'a': 1}"),
+    (r'"{\"HF_TOKEN\": \"x\", \"a\": 1}"', r'"{\"HF_TOKEN\": \"…\", \"a\": 1}"'),
     ("password: hunter2 done", "password: … done"),
     ("DB_PASSWORD=12345", "DB_PASSWORD=…"),
     ("--auth-token=xyz --steps=3", "--auth-token=… --steps=3"),
-    ("Authorization: Bearer abcdefgh12345678", "Authorization: Bearer …"),
-    (
-        "curl -H 'X-Ray-Authorization: Bearer abcdefgh1234'",
-        "curl -H 'X-Ray-Authorization: Bearer …'",
-    ),
+    ("Authorization: Bearer abcdefgh12345678", "Authorization: …"),
+    ("curl -H 'X-Ray-Authorization: Bearer abcdefgh1234'", "curl -H 'X-Ray-Authorization: …'"),
+    ("{'Authorization': 'Bearer abcdefgh'}", "{'Authorization': '…'}"),
     ("token = Bearer abcdefgh", "token = …"),
     ("postgres://user:pw@db/x", "postgres://user:…@db/x"),
+    ("https://user:p@ss@host/x", "https://user:…@host/x"),
     ("KeyError: OPENAI_API_KEY=hunter22", "KeyError: OPENAI_API_KEY=…"),
     ("KeyError: 'MY_TOKEN=x'", "KeyError: 'MY_TOKEN=…'"),
     ("my.secret.value=a,b", "my.secret.value=…,b"),
+    ("--api-key abc --steps 3", "--api-key … --steps 3"),
+    ("--password 12345", "--password …"),
+    ("--api-key \\\n  abc", "--api-key \\\n  …"),
+    ("Cookie: a=b; c=d", "Cookie: …"),
+    ("wandb login 0123abcd", "wandb login …"),
+    ("curl -u me:pw http://h", "curl -u me:… http://h"),
+    ("load hf_abcdefghijklmnopqrstuvwx now", "load … now"),
 ]
 
 KEPT = [
@@ -32,24 +43,126 @@ KEPT = [
     "KeyError: 'actor.train'",
     "KeyboardInterrupt: stopped",
     "http://head:8265/api",
+    "ssh://me@login/8265",
+    "docker run -u 1000:1000 x",
     "a keyboard",
+    "a pass: 3 of 5",
     "",
+]
+
+# The words of a command, and how each is shown; SECRET stands for what must not be seen.
+COMMANDS = [
+    ["python", "train.py", "--wandb_key=SECRET"],
+    ["python", "train.py", "+hf_token=SECRET"],
+    ["python", "train.py", "++trainer.env.HF_TOKEN=SECRET"],
+    ["python", "train.py", "--api-key", "SECRET"],
+    ["python", "train.py", "-token", "SECRET"],
+    ["python", "train.py", "--password=SECRET SECRET, 'SECRET'"],
+    ["python", "train.py", "--passphrase", "SECRET SECRET"],
+    ["python", "train.py", "--auth", "SECRET"],
+    ["python", "train.py", "--sentry-dsn=SECRET"],
+    ["python", "train.py", "--use_wandb", "SECRET"],
+    ["python", "train.py", "--hub=https://me:SECRET@host/x"],
+    ["env", "HF_TOKEN=SECRET", "bash", "run.sh"],
+    ["env", "GITHUB_PAT=SECRET", "DB_PASSPHRASE=SECRET", "DB_PASS=SECRET", "bash", "run.sh"],
+    ["env", "SESSION_COOKIE=SECRET", "MYSQL_PWD=SECRET", "JUPYTER_JWT=SECRET", "x"],
+    ["env", "APIKEY=SECRET", "HFTOKEN=SECRET", "wandbKey=SECRET", "AWS_ACCESS_KEY_ID=SECRET", "x"],
+    ["curl", "-H", "Authorization: Bearer SECRET", "http://h"],
+    ["curl", "-H", "X-Api-Key: SECRET SECRET", "http://h"],
+    ["curl", "-u", "me:SECRET", "http://h"],
+    ["wandb", "login", "--relogin", "SECRET"],
+    ["bash", "-c", "export HF_TOKEN=SECRET; python t.py --api-key SECRET --auth_token='SECRET'"],
+    ["ray", "job", "submit", "--runtime-env-json", '{"env_vars": {"HF_TOKEN": "SECRET"}}'],
+    ["ray", "job", "submit", '--runtime-env-json={"env_vars":{"WANDB_API_KEY":"SECRET"}}'],
+    ["sbatch", "--export=ALL,HF_TOKEN=SECRET", "run.sub"],
+]
+
+READABLE = [
+    [
+        "python",
+        "train.py",
+        "--tokenizer",
+        "gpt2",
+        "--tokenizer_path=/m",
+        "TOKENIZERS_PARALLELISM=x",
+    ],
+    ["python", "train.py", "max_tokens=512", "--max-tokens", "1e6", "eos_token_id=2"],
+    ["python", "train.py", "--pass-through", "x", "key_dim=64", "num_key_value_heads=8"],
+    ["python", "train.py", "--passes", "3", "--pass", "2", "--compass=x", "--bypass", "y"],
+    ["python", "train.py", "author=me", "--author", "me", "authority=x", "PATH=/bin", "PWD=/w"],
+    ["python", "train.py", "data.prompt_key=question", "reward_fn_key=source", "--input_key", "x"],
+    [
+        "python",
+        "train.py",
+        "--path",
+        "/x",
+        "pattern=*.py",
+        "--use_auth=true",
+        "--use_wandb",
+        "true",
+    ],
+    ["python", "train.py", "keyboard=us", "--keep", "x", "--monitor=key", "--api-key", "--steps=3"],
+    ["python", "train.py", "key_padding_mask=m", "a=b:c", "http://head:8265", "ssh://me@login"],
+    ["python", "-u", "train.py"],
 ]
 
 
 @pytest.mark.parametrize(("text", "shown"), HIDDEN)
-def test_hidden(text: str, shown: str) -> None:
+def test_secrets_in_texts_are_hidden(text: str, shown: str) -> None:
     assert redact_text(text) == shown
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_kept(text: str) -> None:
+def test_texts_without_secrets_stay_readable(text: str) -> None:
     assert redact_text(text) == text
 
 
-def test_twice_is_once() -> None:
+def test_redacting_twice_changes_nothing_more() -> None:
     for text, _ in HIDDEN:
         assert redact_text(redact_text(text)) == redact_text(text)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_secrets_in_commands_are_hidden(words: list[str]) -> None:
+    shown = redact_words(words)
+    assert "SECRET" not in " ".join(shown)
+    assert len(shown) == len(words)
+    assert shown[0] == words[0]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_secrets_in_the_text_of_a_command_are_hidden(words: list[str]) -> None:
+    assert "SECRET" not in redact_text(shlex.join(words).replace("'\"'\"'", ""))
+
+
+@pytest.mark.parametrize("words", READABLE, ids=" ".join)
+def test_commands_without_secrets_stay_readable(words: list[str]) -> None:
+    assert redact_words(words) == words
+    assert redact_text(" ".join(words)) == " ".join(words)
+
+
+_NAMES = st.sampled_from(
+    [
+        "api_key",
+        "API-KEY",
+        "hfToken",
+        "db.password",
+        "client_secret",
+        "PASSPHRASE",
+        "gh_pat",
+        "basic_auth",
+    ]
+)
+_VALUES = st.text(st.characters(codec="utf-8", exclude_characters="…"), min_size=8).map(
+    "x9{}".format
+)
+
+
+@given(name=_NAMES, value=_VALUES, prefix=st.sampled_from(["", "--", "+", "++model.", "-"]))
+def test_no_value_of_a_secret_name_survives(name: str, value: str, prefix: str) -> None:
+    assert redact_words([f"{prefix}{name}={value}"]) == [f"{prefix}{name}=…"]
+    assert redact_words([f"--{name}", value]) == [f"--{name}", "…"]
+    assert redact_env({name: value}) == {name: "…"}
 
 
 def test_environment() -> None:
@@ -57,9 +170,19 @@ def test_environment() -> None:
     shown = redact_env(env)
     assert shown["RANK"] == "3"
     assert {shown[name] for name in ("MY_TOKEN", "openai_key", "Passwd", "MONKEY")} == {"…"}
+    assert redact_env({"DB_URL": "pg://u:pw@h/x"}) == {"DB_URL": "pg://u:…@h/x"}
 
 
-@pytest.mark.parametrize("piece", ["TOKEN", "key", "a:", "\"secret'", "Bearer ", "://u:", "x"])
+def test_names_alone_are_judged() -> None:
+    assert is_secret("DB_PASSPHRASE")
+    assert not is_secret("TOKENIZERS_PARALLELISM")
+    assert not is_secret("")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["TOKEN", "key", "a:", "\"secret'", "Bearer ", "://u:", "x", "author:", "-u a:", "--key "],
+)
 @pytest.mark.timeout(60)
 def test_long_lines_end(piece: str) -> None:
     redact_text(piece * 200_000)

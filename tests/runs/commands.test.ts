@@ -6,6 +6,7 @@ import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/runs";
 import {
   CHANGED,
+  COMMAND,
   FOLLOW,
   FORGET,
   LIST,
@@ -29,6 +30,7 @@ registeredForEach(register, (made) => {
   const { sidecar } = fake;
   sidecar.on(PREPARE, () => proposal());
   sidecar.on(LIST, () => ({ runs: [] }));
+  sidecar.on(COMMAND, ({ id }) => ({ text: `exact ${id}` }));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(RESTART, () => ({ id: "newer" }));
   sidecar.on(FOLLOW, ({ id }) => ({ title: `run $(x) ${id}`, argv: ["eagleray", id], env: {} }));
@@ -223,7 +225,7 @@ test("the exact command is copied, and a run that has ended is forgotten", async
   const run = aRun({ state: "ended", ended: 1 });
   list(run);
   await editor.run("eagleray.copyRunCommand", { row: "run", run });
-  assert.equal(editor.clipboard, "python train.py --steps 3");
+  assert.equal(editor.clipboard, `exact ${run.id}`);
   await editor.run("eagleray.forgetRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: run.id }]);
 });

@@ -11,7 +11,7 @@ import {
   type FormView,
 } from "../../extension/features/runs/form_model";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_model";
-import { reviewLines, reviewTexts } from "../../extension/features/runs/review_model";
+import { agreementOf, reviewLines, reviewTexts } from "../../extension/features/runs/review_model";
 import { cluster, clustersOf } from "../workers/samples";
 import { proposal, shortened } from "./samples";
 
@@ -126,4 +126,12 @@ test("the review says that no framework was recognised, and what else is to be k
   const lines = reviewLines(proposal({ problems }));
   assert.equal(lines[0]?.description, "no framework recognised · 0 changes");
   assert.deepEqual([lines[4]?.label, lines[4]?.detail], ["It passes no arguments on.", "Add $@."]);
+});
+
+test("what was agreed to is remembered without the arguments, which may hold secrets", () => {
+  const draft = { ...PLAIN, args: ["--api-key", "x9-never-shown"] };
+  const agreement = agreementOf(draft, shortened());
+  assert.doesNotMatch(agreement, /x9-never-shown/);
+  assert.equal(agreement, agreementOf({ ...draft }, shortened()));
+  assert.notEqual(agreement, agreementOf(PLAIN, shortened()));
 });

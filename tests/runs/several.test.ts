@@ -6,6 +6,7 @@ import type { Row } from "../../extension/common/rows";
 import { register } from "../../extension/features/runs";
 import {
   CHANGED,
+  COMMAND,
   FOLLOW,
   FORGET,
   PAUSE,
@@ -23,7 +24,7 @@ const RUNS: readonly Run[] = [
   aRun({ id: "1", confirm_stop: "Cancel job 5?" }),
   aRun({ id: "2" }),
   aRun({ id: "3", name: "c", ...ENDED }),
-  aRun({ id: "4", name: "d", command: "python d.py", ...ENDED }),
+  aRun({ id: "4", name: "d", ...ENDED }),
 ];
 const ROWS = RUNS.map((run): Row => ({ row: "run", run }));
 
@@ -32,6 +33,7 @@ let fake: FakeParts;
 registeredForEach(register, (made) => {
   fake = made;
   fake.sidecar.on(FOLLOW, ({ id }) => ({ title: id, argv: ["eagleray", id], env: {} }));
+  fake.sidecar.on(COMMAND, ({ id }) => ({ text: `exact ${id}` }));
   fake.sidecar.on(RESTART, ({ id }) => ({ id: `${id} again` }));
   fake.sidecar.notify(CHANGED, { runs: RUNS });
 });
@@ -76,7 +78,7 @@ test("outputs, commands and restarts are those of all", async () => {
   await run("eagleray.showRunOutput", ROWS.slice(2));
   assert.equal(editor.terminals.length, 2);
   await run("eagleray.copyRunCommand", ROWS.slice(2));
-  assert.equal(editor.clipboard, "python train.py --steps 3\npython d.py");
+  assert.equal(editor.clipboard, "exact 3\nexact 4");
   assert.equal(await run("eagleray.restartRun", ROWS.slice(2)), "4 again");
   assert.deepEqual(
     fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),

@@ -10,7 +10,7 @@ import { isConfirmed } from "../../confirming";
 import type { Parts } from "../../parts";
 import { Guided } from "./guided";
 import { launch } from "./launch";
-import { FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
+import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
 import { workerName } from "./model";
 import type { Output } from "./output";
 import { managePresets } from "./presets";
@@ -104,7 +104,10 @@ export class RunCommands {
   async copy(rows: readonly Row[]): Promise<void> {
     const runs = await this.allOf(rows, () => true, "The command of which run?");
     if (runs.length > 0) {
-      await vscode.env.clipboard.writeText(runs.map(({ command }) => command).join("\n"));
+      const exact = await Promise.all(
+        runs.map(({ id }) => this.parts.sidecar.request(COMMAND, { id })),
+      );
+      await vscode.env.clipboard.writeText(exact.map(({ text }) => text).join("\n"));
     }
   }
 

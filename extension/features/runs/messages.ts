@@ -8,6 +8,7 @@ export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
 export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
+export const COMMAND = request<RunRef, Command>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
 export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
 export const FOLLOW = request<RunRef, Terminal>("eagleray/runs/follow");
@@ -127,8 +128,8 @@ export interface RunLine {
 /**
  * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on, but is
  * kept no more.
- * `command` is the exact one; `confirm_stop`: what the person is asked before it is stopped, ""
- * for nothing.
+ * `command` has no secrets, see `Command`; `confirm_stop`: what the person is asked before it is
+ * stopped, "" for nothing.
  */
 export interface Run {
   readonly id: string;
@@ -220,6 +221,11 @@ export interface Start {
 /** A run by its id. */
 export interface RunRef {
   readonly id: string;
+}
+
+/** The exact command of a run, with its secrets: for the clipboard, never for a view. */
+export interface Command {
+  readonly text: string;
 }
 
 /** `confirmed`: the person said yes to `Run.confirm_stop`. */

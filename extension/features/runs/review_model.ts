@@ -1,12 +1,15 @@
 /** What a preset asked for and what becomes of it: as the head of the texts that are compared, and as a picker. */
 
+import { createHash } from "node:crypto";
+
 import { count, plain } from "../../common/texts";
 import type { Draft } from "./draft";
 import type { Change, Proposal } from "./messages";
 
-/** What the person agrees to when they start it: the same for the same wishes, whose values may name the time. */
+/** Identifies what the user agrees to by a hash, since the draft may hold secrets: the values of changes do not count. */
 export function agreementOf(draft: Draft, { before, changes }: Proposal): string {
-  return JSON.stringify([draft, before, changes.map((change) => change.outcome)]);
+  const agreed = JSON.stringify([draft, before, changes.map((change) => change.outcome)]);
+  return createHash("sha256").update(agreed).digest("hex");
 }
 
 export type ReviewAnswer = "start" | "back" | "save" | "cancel";

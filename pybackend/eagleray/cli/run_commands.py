@@ -14,6 +14,7 @@ from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.debug_run import print_proposal
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.redact import redact_text
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.keeper import ENDS_WITHOUT_REPORTS
@@ -119,7 +120,7 @@ def _list(parts: Parts, asked: argparse.Namespace) -> int:
             _phase(one),
             "" if one.state.code is None else str(one.state.code),
             printable(command_text(one.plan), 100),
-            printable(one.state.note, 200),
+            printable(redact_text(one.state.note), 200),
         ]
         for one in listed
     ]
@@ -223,7 +224,7 @@ class _Following:
 
     def _say_note(self) -> None:
         if self._note:
-            _say(self._note)
+            _say(redact_text(self._note))
         if self._note == ENDS_WITHOUT_REPORTS:
             self._is_stopping = False
 

@@ -1,48 +1,181 @@
-"""Hiding of secrets: values of `*KEY* *TOKEN* *SECRET* *PASSWORD*` never reach a view, a log or a report."""
+"""Redacts secrets in environments, commands and texts before they reach a view, a message, a log or a report.
+
+A value is a secret if its name says so (`HF_TOKEN=…`, `--api-key …`, `Authorization: …`, `user:…@host`), or if it has
+the form of a well-known access token.  Names that only look alike stay readable: `--tokenizer`, `max_tokens=512`,
+`--pass-through`, `key_dim=64`, `author=`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 HIDDEN = "…"
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWO?R?D|CREDENTIAL", re.IGNORECASE)
 
-# A name that sounds secret, quoted or not, then `=` or `:`, then its value, quoted or up to white space.
-# A name is tried only at its beginning and is bounded, so that long lines cost no more than their length.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Wherever they are in a name.
+_ANYWHERE = re.compile(r"secret|password|passwrd|passwd|passphrase|credential|authorization")
+_KEY_OR_TOKEN = re.compile(r"(?:key|token)(?:s|id|ids|file|files)?")
+# Only as the last word of a name, or before one that says that this is the value.
+_LAST = {"pass", "pwd", "pat", "auth", "cookie", "cookies", "dsn", "jwt", "bearer"}
+_VALUE = {"header", "headers", "value", "values", "string", "data", "info"}
+_NO_SECRET = {"error", "exception", "interrupt", "warning"}
+# "prompt_key=question" names a column, "key_dim" measures the keys of attention.
+_BEFORE_KEY = {
+    *("answer", "audio", "chosen", "column", "fn", "group", "image", "images", "input", "label"),
+    *("messages", "metric", "output", "prompt", "question", "rejected", "response", "reward"),
+    *("sort", "text", "video", "videos"),
+}
+_AFTER_KEY = {
+    *("bias", "column", "dim", "dims", "heads", "index", "len", "length", "mask", "norm"),
+    *("padding", "proj", "projection", "size", "type"),
+}
+_PLAIN = re.compile(r"|true|false|none|null|yes|no|on|off|auto", re.IGNORECASE)
+_NUMBER = re.compile(r"[\d.,eE+_-]+")
+# `--pass 2` counts; a password of so few digits protects nothing.
+_SHORT_NUMBER = 3
+
+_HINT = "KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|DSN|PAT|JWT|BEARER"
+# A name that may be that of a secret, quoted or not, then `=` or `:`.  A name is tried only at its beginning and is
+# bounded, so that long lines cost no more than their length.
 _NAMED = re.compile(
-    r"""(?P<before>(?<![A-Za-z0-9_.-])["']?)
-        (?P<name>[A-Za-z0-9_.-]{0,96}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Za-z0-9_.-]{0,64})
-        (?P<between>["']?[ \t]{0,4}[=:][ \t]{0,4})
-        (?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:Bearer|Basic)[ ]+[^\s"',;]+|[^\s"',;)}\]]+)""",
+    rf"""(?P<before>(?<![A-Za-z0-9_.-])["']?[+~]{{0,2}})
+        (?P<name>[A-Za-z0-9_.-]{{0,96}}(?:{_HINT})[A-Za-z0-9_.-]{{0,64}})
+        (?P<between>\\?["']?[ \t]{{0,4}}[=:][ \t]{{0,4}})""",
     re.IGNORECASE | re.VERBOSE,
 )
-_EXCEPTION = re.compile(r"[\w.]*(Error|Interrupt|Exception)", re.IGNORECASE)
-_NUMBER = re.compile(r"[\d.eE+-]+")
+# Its value, quoted or up to white space; up to the closing quote where name and value are quoted together.
+_NAMED_VALUE = re.compile(
+    r""" "(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\\["'][^"'\\\n]*\\["']
+        |(?:Bearer|Basic|Token)[ ]+[^\s"',;]+|[^\s"',;)}\]]+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_QUOTE = re.compile(r"\\?[\"']")
+_UP_TO = {quote: re.compile(rf"[^{quote}\n]+") for quote in "\"'"}
+# `--api-key VALUE`, also on the next line of a script; the second one takes a key, by its name a switch.
+_OPTION = re.compile(
+    rf"(?<![\w.-])(?P<name>--?[\w.-]{{0,96}}(?:{_HINT})[\w.-]{{0,64}}|--use_wandb)"
+    r"(?P<between>\s+(?:\\\n\s*)?)(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"-][^\s]*)",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(
+    r"\b(?P<name>(?:Proxy-)?Authorization|(?:Set-)?Cookie)(?P<between>[ \t]{0,4}:[ \t]{0,4})"
+    r"[^\"'\\\n]+",
+    re.IGNORECASE,
+)
+_USER = re.compile(
+    r"(?<!\S)(?P<name>-u|--user|--proxy-user)(?P<between>[ =]['\"]?[^\s:'\"=]*:)(?!\d+\b)[^\s'\"]+"
+)
 _BEARER = re.compile(r"\b(?P<scheme>Bearer|Basic)[ ]+[A-Za-z0-9+/_.~=-]{8,}", re.IGNORECASE)
-_IN_URL = re.compile(r"\b(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s@]+@")
+_IN_URL = re.compile(r"\b(?P<scheme>[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}):[^/\s]{1,400}@")
+_LOGIN = re.compile(r"\b(?P<what>wandb\s+login\s+(?:--\S+\s+)*)(?P<value>[^\s-]\S*)")
+_WELL_KNOWN = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{20,}"
+    r"|xox[abp]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
+    r"|(?<=hooks\.slack\.com/services/)[\w/]+"
+)
+# A whole word of a command, such as `+model.hf_token=value` or `X-Api-Key: value`.
+_ASSIGNED = re.compile(
+    r"(?P<name>[-+~]*[\w./@-]{1,200})(?P<between>[=:]\s*)(?P<value>.*)", re.DOTALL
+)
+
+
+def is_secret(name: str, value: str = "?") -> bool:
+    """Whether `value` must not be shown, judged by the name of its variable, option, key or header."""
+    bare = value.strip("\"'")
+    if _PLAIN.fullmatch(bare):
+        return False
+    if name.lower() == "--use_wandb":
+        return True
+    words = [word.lower() for word in _WORD.findall(name)] or [""]
+    if words[-1] in _NO_SECRET:
+        return False
+    if any(_ANYWHERE.search(word) for word in words):
+        return True
+    last = words[-2] if words[-1] in _VALUE and len(words) > 1 else words[-1]
+    if last in _LAST:
+        # PWD alone is the working directory.
+        return words != ["pwd"] and not (bare.isdigit() and len(bare) <= _SHORT_NUMBER)
+    return _is_key_or_token(words, bare)
 
 
 def redact_env(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` with `…` for the value of every name that sounds secret."""
-    return {name: HIDDEN if SECRET_NAME.search(name) else value for name, value in env.items()}
+    """`env` with `…` for the value of every name of a secret."""
+    return {
+        name: HIDDEN if is_secret(name, value) else redact_text(value)
+        for name, value in env.items()
+    }
+
+
+def redact_words(words: Sequence[str]) -> list[str]:
+    """The arguments of a command, with `…` in place of secrets."""
+    shown = [_redact_word(before, word) for before, word in zip(["", *words], words, strict=False)]
+    if list(words[:2]) == ["wandb", "login"]:
+        shown[2:] = [word if word.startswith("-") else HIDDEN for word in shown[2:]]
+    return shown
 
 
 def redact_text(text: str) -> str:
-    """`text` with `…` in place of values: `NAME_TOKEN=value`, `"api_key": "value"`, `Bearer value`."""
-    text = _NAMED.sub(_hide_value, text)
+    """`text` with `…` in place of secrets: `NAME_TOKEN=value`, `"api_key": "value"`, `--api-key value`."""
+    text = _HEADER.sub(rf"\g<name>\g<between>{HIDDEN}", text)
+    text = _redact_named(text)
+    text = _OPTION.sub(_redact_option, text)
     text = _BEARER.sub(rf"\g<scheme> {HIDDEN}", text)
-    return _IN_URL.sub(rf"\g<scheme>:{HIDDEN}@", text)
+    text = _USER.sub(rf"\g<name>\g<between>{HIDDEN}", text)
+    text = _IN_URL.sub(rf"\g<scheme>:{HIDDEN}@", text)
+    text = _LOGIN.sub(rf"\g<what>{HIDDEN}", text)
+    return _WELL_KNOWN.sub(HIDDEN, text)
 
 
-def _hide_value(found: re.Match[str]) -> str:
-    name, value = found["name"], found["value"]
-    # Logs of training count tokens in every line, and KeyError is the name of no key.
-    counts = "tokens" in name.lower() and _NUMBER.fullmatch(value)
-    if counts:
+def _is_key_or_token(words: Sequence[str], value: str) -> bool:
+    """One of its words is such; what counts tokens, or describes keys, is not."""
+    for at, word in enumerate(words):
+        if not (_KEY_OR_TOKEN.fullmatch(word) or word.endswith(("key", "keys", "token", "tokens"))):
+            continue
+        before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+        counts = word.endswith("tokens") or after
+        is_number = counts and _NUMBER.fullmatch(value)
+        if not is_number and before not in _BEFORE_KEY and after not in _AFTER_KEY:
+            return True
+    return False
+
+
+def _redact_word(before: str, word: str) -> str:
+    is_value = before.startswith("-") and "=" not in before and not word.startswith("-")
+    if is_value and is_secret(before, word):
+        return HIDDEN
+    if before in ("-u", "--user", "--proxy-user"):
+        return _USER.sub(rf"\g<name>\g<between>{HIDDEN}", f"{before} {word}")[len(before) + 1 :]
+    assigned = _ASSIGNED.fullmatch(word)
+    if assigned and is_secret(assigned["name"], assigned["value"]):
+        return f"{assigned['name']}{assigned['between']}{HIDDEN}"
+    return redact_text(word)
+
+
+def _redact_named(text: str) -> str:
+    """What follows a name that is none of a secret is searched as well: `KeyError: MY_TOKEN=…`."""
+    shown, at = [], 0
+    while found := _NAMED.search(text, at):
+        shown.append(text[at : found.end()])
+        at = found.end()
+        value = _value_of(found, text) if is_secret(found["name"]) else ""
+        if value and is_secret(found["name"], value):
+            quote = _QUOTE.match(value)
+            shown.append(f"{quote[0]}{HIDDEN}{quote[0]}" if quote else HIDDEN)
+            at += len(value)
+    return "".join(shown) + text[at:]
+
+
+def _value_of(named: re.Match[str], text: str) -> str:
+    opened = named["before"][:1]
+    if opened in _UP_TO and opened not in named["between"]:
+        found = _UP_TO[opened].match(text, named.end())
+    else:
+        found = _NAMED_VALUE.match(text, named.end())
+    return found[0] if found else ""
+
+
+def _redact_option(found: re.Match[str]) -> str:
+    if not is_secret(found["name"], found["value"]):
         return found[0]
-    if _EXCEPTION.fullmatch(name):
-        # What follows may be a secret's name and value.
-        return f"{found['before']}{name}{found['between']}{_NAMED.sub(_hide_value, value)}"
-    quote = value[0] if value[0] in "\"'" else ""
-    return f"{found['before']}{name}{found['between']}{quote}{HIDDEN}{quote}"
+    return f"{found['name']}{found['between']}{HIDDEN}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.redact import redact_text
 
 
 def unknown_run(run: str) -> EaglerayError:
@@ -56,7 +57,7 @@ def bad_breakpoint(text: str) -> EaglerayError:
 def bad_plan(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-plan",
-        f"The run cannot be started as it is described: {printable(why)}",
+        f"The run cannot be started as it is described: {_redacted(why)}",
         "Prepare it anew.",
     )
 
@@ -64,7 +65,7 @@ def bad_plan(why: str) -> EaglerayError:
 def needs_consent(command: str) -> EaglerayError:
     return EaglerayError(
         "needs-consent",
-        f"Nothing was started on SLURM: {printable(command, 2000)}",
+        f"Nothing was started on SLURM: {_redacted(command, 2000)}",
         "Say yes to the command first; in a terminal, `--yes`.",
     )
 
@@ -96,18 +97,18 @@ def runs_elsewhere(run: str, host: str) -> EaglerayError:
 def keeper_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
-        f"The process that keeps a run did not start: {printable(why)}",
+        f"The process that keeps a run did not start: {_redacted(why)}",
         "“Show Logs” has the details.",
-        why,
+        redact_text(why),
     )
 
 
 def not_submitted(said: str) -> EaglerayError:
     return EaglerayError(
         "not-submitted",
-        f"SLURM did not take the script: {printable(said, 400) or 'it says nothing'}",
+        f"SLURM did not take the script: {_redacted(said, 400) or 'it says nothing'}",
         "Try the same `sbatch` in a terminal.",
-        said,
+        redact_text(said),
     )
 
 
@@ -163,7 +164,7 @@ def not_python(path: str) -> EaglerayError:
 def narrow_export(command: str) -> EaglerayError:
     return EaglerayError(
         "narrow-export",
-        f"“{printable(command, 300)}” hands only some variables on, so that nothing stops in its job.",
+        f"“{_redacted(command, 300)}” hands only some variables on, so that nothing stops in its job.",
         "Add EAGLERAY_RUN and PYTHONPATH to its `--export`, or write `--export=ALL`.",
     )
 
@@ -214,8 +215,13 @@ def program_elsewhere(host: str) -> str:
 
 
 def far_lost(why: str) -> str:
-    return f"What became of it is not known: {printable(why)}"
+    return f"What became of it is not known: {_redacted(why)}"
 
 
 def rest_not_read(why: str) -> str:
-    return f"The rest of what it printed could not be read: {printable(why)}"
+    return f"The rest of what it printed could not be read: {_redacted(why)}"
+
+
+def _redacted(text: str, limit: int = 200) -> str:
+    """A command, or what a program said about one."""
+    return printable(redact_text(text), limit)

@@ -10,6 +10,7 @@ import cattrs
 from attrs import Attribute, asdict
 
 from eagleray.clients.own_command import own_command
+from eagleray.common.redact import redact_text
 from eagleray.common.run_errors import bad_plan
 from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
@@ -21,7 +22,7 @@ from eagleray.features.runs.presets.proposal import Question
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.words import command_text, confirm_text, title
+from eagleray.features.runs.words import command_text, confirm_text, exact_command, title
 
 if TYPE_CHECKING:
     from eagleray.sidecar.parts import Parts
@@ -37,6 +38,7 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer(messages.STOP, messages.Stop, handlers.stop)
     server.answer(messages.RESTART, messages.Restart, handlers.restart)
     server.answer(messages.FORGET, messages.RunRef, handlers.forget)
+    server.answer(messages.COMMAND, messages.RunRef, handlers.command)
     server.answer(messages.BREAKPOINTS, messages.SetBreakpoints, handlers.set_breakpoints)
     server.answer(messages.PAUSE, messages.Pause, handlers.pause)
     server.answer(messages.FOLLOW, messages.RunRef, handlers.follow)
@@ -117,6 +119,9 @@ class Handlers:
     async def forget(self, asked: messages.RunRef) -> None:
         self._runs.forget(asked.id)
 
+    async def command(self, asked: messages.RunRef) -> messages.Command:
+        return messages.Command(exact_command(self._runs.find(asked.id).plan()))
+
     async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
         await self._runs.set_breakpoints(asked.workspace, _breakpoints(asked.breakpoints))
 
@@ -126,7 +131,7 @@ class Handlers:
     async def follow(self, asked: messages.RunRef) -> messages.Terminal:
         record = self._runs.find(asked.id)
         argv = own_command("cli", "runs", "follow", record.id)
-        return messages.Terminal(record.plan().name, argv, {})
+        return messages.Terminal(redact_text(record.plan().name), argv, {})
 
     async def presets(self, asked: messages.PresetsOf) -> messages.Presets:
         return messages.Presets(self._rows(asked.workspace))
@@ -151,7 +156,7 @@ def wire_run(one: Listed) -> messages.Run:
     plan, state = one.plan, one.state
     return messages.Run(
         id=one.record.id,
-        name=plan.name,
+        name=redact_text(plan.name),
         kind=plan.kind,
         state=state.phase,
         started=state.started,
@@ -167,7 +172,7 @@ def wire_run(one: Listed) -> messages.Run:
             for worker in state.workers
         ],
         lines=[messages.RunLine(**asdict(line)) for line in state.lines],
-        note=state.note,
+        note=redact_text(state.note),
         can_restart=True,
         confirm_stop=f"Cancel SLURM job {state.far_id}?"
         if plan.kind == "sbatch" and state.far_id and not state.is_over

@@ -17,6 +17,7 @@ START = "eagleray/runs/start"  # Start -> RunRef
 STOP = "eagleray/runs/stop"  # Stop -> {}
 RESTART = "eagleray/runs/restart"  # Restart -> RunRef
 FORGET = "eagleray/runs/forget"  # RunRef -> {}
+COMMAND = "eagleray/runs/command"  # RunRef -> Command
 BREAKPOINTS = "eagleray/runs/breakpoints"  # SetBreakpoints -> {}
 PAUSE = "eagleray/runs/pause"  # Pause -> {}
 FOLLOW = "eagleray/runs/follow"  # RunRef -> Terminal
@@ -114,7 +115,7 @@ class RunLine:
 @frozen
 class Run:
     """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on, but is kept no more.
-    `command` is the exact one; `confirm_stop`: what the person is asked before it is stopped, "" for nothing."""
+    `command` has no secrets, see `Command`; `confirm_stop`: what the person is asked before it is stopped, "" for nothing."""
 
     id: str
     name: str
@@ -212,6 +213,13 @@ class RunRef:
     """A run by its id."""
 
     id: str
+
+
+@frozen
+class Command:
+    """The exact command of a run, with its secrets: for the clipboard, never for a view."""
+
+    text: str
 
 
 @frozen

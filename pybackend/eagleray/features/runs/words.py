@@ -1,22 +1,28 @@
-"""A plan in words: the exact command, what is asked before it, and the environment beside it."""
+"""A plan as text: its command with and without secrets, and the question before its start."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
-from eagleray.common.redact import redact_env
+from eagleray.common.redact import HIDDEN, redact_env, redact_text, redact_words
 from eagleray.features.runs.plan import RunPlan
 
 
 def command_text(plan: RunPlan) -> str:
-    """The command as a person would type it, without secrets."""
-    quoted = {name: shlex.quote(value) for name, value in sorted(plan.env.items())}
-    values = [f"{name}={value}" for name, value in redact_env(quoted).items()]
+    """The command as you would type it, with secrets redacted: for views, messages, logs and the terminal."""
+    values = [_assigned(name, value) for name, value in sorted(redact_env(plan.env).items())]
+    return " ".join([*values, quoted(redact_words(plan.command))])
+
+
+def exact_command(plan: RunPlan) -> str:
+    """The command with its secrets, for the clipboard alone."""
+    values = [f"{name}={shlex.quote(value)}" for name, value in sorted(plan.env.items())]
     return " ".join([*values, shlex.join(plan.command)])
 
 
 def confirm_text(plan: RunPlan) -> str:
-    """What the person must say yes to before the start, "" for nothing: SLURM takes nodes for it."""
+    """The question before the start, "" for none: only SLURM allocates nodes for a run."""
     if plan.kind != "sbatch":
         return ""
     where = f" on {plan.cluster.removeprefix('ssh://').partition('/')[0]}" if plan.cluster else ""
@@ -24,6 +30,20 @@ def confirm_text(plan: RunPlan) -> str:
 
 
 def title(plan: RunPlan) -> str:
-    """What is started, shortly."""
+    """A short title for progress messages."""
     where = f" on {plan.cluster}" if plan.cluster else ""
-    return f"{plan.name}{where}"
+    return f"{redact_text(plan.name)}{where}"
+
+
+def quoted(words: Sequence[str]) -> str:
+    """Redacted arguments quoted for a shell; the mark of a redacted value needs no quotes."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    is_plain = shlex.quote(bare := word.replace(HIDDEN, "_")) == bare
+    return word if is_plain else shlex.quote(word)
+
+
+def _assigned(name: str, value: str) -> str:
+    return f"{name}={_quoted(value)}"

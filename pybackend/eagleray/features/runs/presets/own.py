@@ -14,7 +14,7 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.preset_errors import bad_preset, presets_not_kept, unknown_preset
-from eagleray.common.redact import SECRET_NAME
+from eagleray.common.redact import is_secret
 from eagleray.common.whole_file import alone, replace_text
 from eagleray.features.runs.presets.options import ANSWERS
 
@@ -98,8 +98,10 @@ def _env(said: Any) -> dict[str, str]:
     for name in env:
         if not _VARIABLE.fullmatch(name):
             raise bad_preset(f"“{name}” is no name of a variable")
-        if SECRET_NAME.search(name):
-            raise bad_preset(f"“{name}” sounds like a secret, which is not to be shared")
+        if is_secret(name):
+            raise bad_preset(
+                f"“{name}” looks like a secret. Presets can be shared, so they hold none"
+            )
     return env
 
 

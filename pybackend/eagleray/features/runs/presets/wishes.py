@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eagleray.common.redact import HIDDEN, SECRET_NAME, redact_text
+from eagleray.common.redact import HIDDEN, is_secret, redact_text
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.form import fresh
@@ -133,7 +133,7 @@ def _at(facts: Facts, word: Said) -> str:
 
 
 def _shown(key: str, value: str) -> str:
-    return f"{key} = {HIDDEN if SECRET_NAME.search(key) else redact_text(value)}"
+    return f"{key} = {HIDDEN if is_secret(key, value) else redact_text(value)}"
 
 
 def _plain(value: str) -> str:
