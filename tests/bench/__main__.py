@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench import lab, polling, profiling, reports, runs, sidecar, workers
+from tests.bench import burst, lab, polling, profiling, reports, runs, sidecar, workers
 from tests.bench.rows import Row, at_most, table, write
 from tests.lab.site import NoSite
 from tests.ray_cluster import start_cluster, temporary_home
@@ -33,7 +33,7 @@ def main() -> None:
 
 def here(samples: int, many: int) -> list[Row]:
     """What needs only this machine."""
-    rows: list[Row] = []
+    rows: list[Row] = list(map(told, burst.rows(min(samples, 5))))
     with temporary_home() as home, start_cluster() as cluster:
         # The adapter that the bench itself starts has to lie in that home too.
         os.environ["EAGLERAY_HOME"] = str(home)

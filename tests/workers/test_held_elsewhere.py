@@ -22,9 +22,8 @@ from tests.workers.test_paused_workers import Setting
 
 
 async def recorded(folder: Path, host: str = "login2") -> asyncio.Task[None]:
-    record = HeldRecord(folder, host, "1.0")
-    running = asyncio.create_task(record.run())
-    record.changed([replace(worker_state(), stop=stop(exception="ValueError: secret"))])
+    states = [replace(worker_state(), stop=stop(exception="ValueError: secret"))]
+    running = asyncio.create_task(HeldRecord(folder, host, "1.0", lambda: states).run())
     await until(lambda: any(folder.glob("*.json")))
     return running
 
@@ -44,11 +43,12 @@ async def test_a_record_is_there_while_something_is_held(tmp_path: Path) -> None
 
 
 async def test_what_is_released_is_removed(tmp_path: Path) -> None:
-    record = HeldRecord(tmp_path, "login2", "1.0")
+    states = [worker_state()]
+    record = HeldRecord(tmp_path, "login2", "1.0", lambda: states)
     running = asyncio.create_task(record.run())
-    record.changed([worker_state()])
     await until(lambda: any(tmp_path.glob("*.json")))
-    record.changed([worker_state(state="gone")])
+    states.clear()
+    record.changed()
     await until(lambda: not any(tmp_path.glob("*.json")))
     running.cancel()
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from eagleray.adapter import protocol, run_protocol
-from eagleray.adapter.operations import Operations, Parts, routes_json, workers_json
-from eagleray.adapter.protocol import Question, WorkerState, to_json
+from eagleray.adapter.client_writer import ClientWriter
+from eagleray.adapter.operations import Operations, Parts
+from eagleray.adapter.protocol import Question, to_json
 from eagleray.adapter.questions import asking
-from eagleray.adapter.run_operations import runs_json
+from eagleray.adapter.subscription import Subscription
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
 
@@ -67,10 +67,10 @@ class _Client:
     def __init__(self, parts: Parts, writer: asyncio.StreamWriter) -> None:
         self._parts = parts
         self._operations = Operations(parts, self, self._subscribe)
-        self._writer = writer
+        self._writer = ClientWriter(writer, "A control client")
         self._answering: set[asyncio.Task[None]] = set()
         self._for_client: set[asyncio.Task[None]] = set()
-        self._subscribed: list[Callable[[], None]] = []
+        self._subscription: Subscription | None = None
 
     def take(self, line: bytes) -> None:
         task = asyncio.create_task(self._answer(line))
@@ -80,9 +80,8 @@ class _Client:
     def close(self) -> None:
         for task in self._for_client:
             task.cancel()
-        for end in self._subscribed:
-            end()
-        self._subscribed.clear()
+        if self._subscription is not None:
+            self._subscription.close()
         self._operations.close()
         self._writer.close()
 
@@ -108,6 +107,9 @@ class _Client:
             log.exception("a control request")
             answer = {"error": _error(internal(repr(error)))}
         self._send({"id": request_id, **answer})
+        if self._subscription is not None:
+            # Its events must not overtake the answer, which older clients take for the first of them.
+            self._subscription.start()
 
     async def _result(self, op: str, params: dict[str, Any]) -> dict[str, Any]:
         operation = self._operations.table.get(op)
@@ -119,30 +121,15 @@ class _Client:
             task.add_done_callback(self._for_client.discard)
         return await asyncio.wait_for(operation(params), None if op in _UNLIMITED else ANSWER_S)
 
-    def _subscribe(self) -> None:
-        if not self._subscribed:
-            self._subscribed = [
-                self._parts.registry.listeners.add(self._workers_changed),
-                self._parts.routes.listeners.add(self._routes_changed),
-                self._parts.runs.listeners.add(self._runs_changed),
-                self._parts.runs.output_listeners.add(self._run_said),
-            ]
-
-    def _workers_changed(self, states: list[WorkerState]) -> None:
-        self._send({"event": "workers", **workers_json(states)})
-
-    def _routes_changed(self) -> None:
-        self._send({"event": "routes", **routes_json(self._parts.routes)})
-
-    def _runs_changed(self) -> None:
-        self._send({"event": "runs", **runs_json(self._parts.runs.states())})
-
-    def _run_said(self, run: str, worker_id: str, text: str) -> None:
-        self._send({"event": "run_output", "run": run, "worker_id": worker_id, "text": text})
+    def _subscribe(self, only_changes: bool) -> None:
+        if self._subscription is None:
+            self._subscription = Subscription(
+                self._parts, self._writer, self._send, only_changes=only_changes
+            )
 
     def _send(self, message: dict[str, Any]) -> None:
-        if not self._writer.is_closing():
-            self._writer.write(json.dumps(message).encode() + b"\n")
+        # `vars` makes a plain object of a record; `asdict` would copy it first.
+        self._writer.write(json.dumps(message, default=vars).encode() + b"\n")
 
 
 def _error(error: EaglerayError) -> dict[str, str]:

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from eagleray.adapter import dap
+from eagleray.adapter.client_writer import ClientWriter
 from eagleray.adapter.dap import Message
 from eagleray.adapter.editor_requests import EditorRequests
 from eagleray.adapter.leaving import Leaving, leaving
@@ -37,7 +38,7 @@ class Editor:
         self._worker = worker
         self._sources = sources
         self._reader = reader
-        self._writer = writer
+        self._writer = ClientWriter(writer, f"The editor of {worker.params.name}")
         self._sequence = itertools.count(1)
         self._requests = EditorRequests(worker, sources)
         self._live = False
@@ -176,8 +177,7 @@ class Editor:
                 log.info("the editor of %s left: %s", self._worker.params.name, how.value)
 
     def _send(self, message: Message) -> None:
-        if not self._writer.is_closing():
-            self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
+        self._writer.write(dap.encode({**message, "seq": next(self._sequence)}))
 
 
 def _ending(why: str) -> list[Message]:

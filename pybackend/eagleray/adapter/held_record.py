@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,16 +27,17 @@ class HeldRecord:
     It is written beside the loop, since a home that does not answer must not stop the debugging.
     """
 
-    def __init__(self, folder: Path, host: str, version: str) -> None:
+    def __init__(
+        self, folder: Path, host: str, version: str, states: Callable[[], list[WorkerState]]
+    ) -> None:
         self._path = folder / f"{host}-{version}.json"
         self._host = host
-        self._states: list[WorkerState] = []
+        self._states = states
         self._news = asyncio.Event()
         # What a killed process of this version left here is not ours.
         self._news.set()
 
-    def changed(self, states: list[WorkerState]) -> None:
-        self._states = [state for state in states if state.state != "gone"]
+    def changed(self) -> None:
         self._news.set()
 
     async def run(self) -> None:
@@ -44,9 +46,10 @@ class HeldRecord:
             while True:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), HELD_REFRESH_S)
-                if self._states or self._news.is_set():
+                states = self._states()
+                if states or self._news.is_set():
                     self._news.clear()
-                    await asyncio.to_thread(self._write, self._states)
+                    await asyncio.to_thread(self._write, states)
                     await asyncio.sleep(_REST_S)
         finally:
             with contextlib.suppress(asyncio.TimeoutError):

@@ -60,8 +60,8 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    record = HeldRecord(held_folder(), host_name(), __version__)
-    parts.registry.listeners.add(record.changed)
+    record = HeldRecord(held_folder(), host_name(), __version__, parts.registry.states)
+    parts.registry.listeners.add(lambda _: record.changed())
     recording = asyncio.create_task(record.run())
     server = await private_socket.serve(socket_path, control.serve, limit=MAX_LINE)
     log.info("serving %s as process %d", socket_path, os.getpid())

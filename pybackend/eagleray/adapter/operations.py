@@ -50,7 +50,7 @@ class Parts:
 class Operations:
     """The operations of one client, by name.  `asker` is the client as the one who is asked."""
 
-    def __init__(self, parts: Parts, asker: Asker, subscribe: Callable[[], None]) -> None:
+    def __init__(self, parts: Parts, asker: Asker, subscribe: Callable[[bool], None]) -> None:
         self._parts = parts
         self._registry = parts.registry
         self._asker = asker
@@ -118,7 +118,10 @@ class Operations:
         return {}
 
     async def _subscribed(self, params: Json) -> Json:
-        self._subscribe()
+        only_changes = params.get("changes") is True
+        self._subscribe(only_changes)
+        if only_changes:
+            return {}
         told = {**workers_json(self._registry.states()), **routes_json(self._parts.routes)}
         return {**told, **runs_json(self._parts.runs.states())}
 

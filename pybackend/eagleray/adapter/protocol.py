@@ -2,9 +2,13 @@
 
 A request is one line `{"id": 1, "op": "attach", "params": {…}}`; its answer is one line
 `{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail"}}`.
-After `subscribe` the adapter also sends `{"event": "workers", "workers": [WorkerState, …]}` whenever the
-set or a state changes, and `{"event": "routes", "routes": [RouteState, …]}`.  Answers may come in another
-order than the requests.  A request is a line of at most 4 MB; the answer to `run` may be longer.
+After `subscribe` with `{"changes": true}` the adapter sends `{"event": "workers", "workers": [WorkerState, …]}`
+once, with all workers, then `{"event": "changes", "changed": [WorkerState, …], "gone": [WorkerKey, …]}`; and
+`{"event": "routes", "routes": [RouteState, …]}` and `{"event": "runs", "runs": [RunState, …]}` at first and whenever one
+of them changes.  Several changes may come as one, and a client that doesn't read gets them as one when it reads again.
+Without `changes` the answer has everything, and each `workers` event all workers.
+
+Answers may come in another order than the requests.  A request is a line of at most 4 MB; the answer to `run` may be longer.
 
 Another version may know fewer operations, named by `Hello.ops`, and leaves out keys that it does not know.
 
@@ -36,7 +40,7 @@ READ_FILE = (
 )
 MOUNTS = "mounts"  # WorkerKey -> Mounts of the worker, as it said itself
 IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
-SUBSCRIBE = "subscribe"  # {} -> {"workers": [WorkerState], "routes": [RouteState]}, then events
+SUBSCRIBE = "subscribe"  # {"changes": true} -> {}, then events; {} -> {"workers": [WorkerState], "routes": [RouteState], "runs": [RunState]}, then events
 OPEN_SOCKET = (
     "open_socket"  # OpenSocket -> OpenedSocket; the socket lasts as long as this control connection
 )

@@ -69,10 +69,16 @@ class Registry:
         self._held: dict[WorkerKey, Held] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
         self._left: dict[tuple[str, int], float] = {}
-        self.listeners = Listeners[[list[WorkerState]]]()
+        # Called with the worker that changed, came or went, at once and at each change.
+        self.listeners = Listeners[[WorkerKey]]()
 
     def states(self) -> list[WorkerState]:
         return [held.worker.status() for held in self._held.values()]
+
+    def state(self, key: WorkerKey) -> WorkerState | None:
+        """None when there is no such worker (any more)."""
+        held = self._held.get(key)
+        return held.worker.status() if held is not None else None
 
     async def attach(
         self, params: AttachParams, make: Callable[..., Worker] = Worker
@@ -94,7 +100,7 @@ class Registry:
             await asyncio.shield(held.attaching)
         if params.seen and not held.worker.seen:
             held.worker.seen = True
-            self._tell()
+            self.listeners.tell(key)
         return AttachResult(held.worker.socket_path, held.worker.status())
 
     async def run_on(self, key: WorkerKey) -> None:
@@ -147,7 +153,7 @@ class Registry:
             if key in self._held:
                 worker = self._held[key].worker
                 worker.params = replace(worker.params, cluster=cluster)
-        self._tell()
+                self.listeners.tell(key)
 
     def close(self) -> None:
         """Stops listening; the workers run on when the process ends."""
@@ -156,6 +162,7 @@ class Registry:
                 private_socket.stop(held.server, Path(held.worker.socket_path))
 
     def _new_worker(self, params: AttachParams, make: Callable[..., Worker]) -> Worker:
+        key = WorkerKey(params.session, params.worker_id)
         mark = hashlib.sha256(f"{params.session} {params.worker_id}".encode()).hexdigest()[:12]
         return make(
             params,
@@ -163,7 +170,7 @@ class Registry:
             self._ignored.setdefault(params.session, []),
             self._routes,
             self._clock,
-            self._tell,
+            lambda: self.listeners.tell(key),
             self._ended,
         )
 
@@ -180,7 +187,7 @@ class Registry:
             raise
         finally:
             held.attaching = None
-            self._tell()
+            self.listeners.tell(key)
 
     async def _wait_for_rest(self, address: tuple[str, int]) -> None:
         rested = self._clock.now() - self._left.pop(address, -PORT_REST_S)
@@ -196,10 +203,10 @@ class Registry:
     def _ended(self, worker: Worker) -> None:
         key = WorkerKey(worker.params.session, worker.params.worker_id)
         self._left[worker.params.host, worker.params.port] = self._clock.now()
-        self._tell()
         held = self._held.pop(key, None)
         if held is not None and held.server is not None:
             private_socket.stop(held.server, Path(worker.socket_path))
+        self.listeners.tell(key)
         log.info("%s is no longer ours", worker.params.name)
 
     async def _attached(self, key: WorkerKey) -> Held:
@@ -209,6 +216,3 @@ class Registry:
         if held is None:
             raise unknown_worker(key.worker_id)
         return held
-
-    def _tell(self) -> None:
-        self.listeners.tell(self.states())

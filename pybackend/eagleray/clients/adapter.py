@@ -17,6 +17,7 @@ from eagleray.adapter.protocol import (
     Mapping,
     Mounts,
     Stop,
+    WorkerKey,
     WorkerState,
 )
 from eagleray.clients.adapter_connection import AdapterConnection
@@ -55,7 +56,7 @@ class Adapters(AdapterRuns):
 
     def __init__(self, start: bool = True) -> None:
         super().__init__(start)
-        self._states: dict[Path, list[WorkerState]] = {}
+        self._states: dict[Path, dict[WorkerKey, WorkerState]] = {}
         self._listeners = Listeners[[list[WorkerState]]]()
 
     async def workers(self) -> list[WorkerState]:
@@ -85,7 +86,7 @@ class Adapters(AdapterRuns):
 
     def known(self) -> list[WorkerState]:
         """What a listener was told last, without asking; [] while nobody listens."""
-        return [state for states in self._states.values() for state in states]
+        return [state for states in self._states.values() for state in states.values()]
 
     async def attach(self, params: AttachParams) -> AttachResult:
         """Attaches through the adapter that has the worker already, else through ours, starting it."""
@@ -166,7 +167,17 @@ class Adapters(AdapterRuns):
         ]
 
     def _on_workers(self, path: Path, said: list[dict[str, Any]]) -> None:
-        self._states[path] = [worker_state(worker) for worker in said]
+        self._states[path] = {}
+        self._on_changes(path, said, [])
+
+    def _on_changes(
+        self, path: Path, changed: list[dict[str, Any]], gone: list[dict[str, Any]]
+    ) -> None:
+        states = self._states.setdefault(path, {})
+        for worker in map(worker_state, changed):
+            states[WorkerKey(worker.session, worker.worker_id)] = worker
+        for key in gone:
+            states.pop(WorkerKey(str(key["session"]), str(key["worker_id"])), None)
         self._listeners.tell(self.known())
 
     def _on_gone(self, path: Path) -> None:

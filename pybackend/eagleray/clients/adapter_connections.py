@@ -101,7 +101,9 @@ class AdapterConnections:
 
     async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):
-            self._on_event(path, await connection.request(protocol.SUBSCRIBE, limit_s=MEMORY_S))
+            answer = await connection.request(protocol.SUBSCRIBE, {"changes": True}, MEMORY_S)
+            # That of an older version has everything.
+            self._on_event(path, answer)
 
     async def _watch(self) -> None:
         """Keeps a subscription at every adapter there is, and forgets those that are gone."""

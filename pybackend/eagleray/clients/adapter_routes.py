@@ -142,6 +142,8 @@ class AdapterRoutes(AdapterConnections):
         name = event.get("event", "")
         if "workers" in event:
             self._on_workers(path, event["workers"])
+        if name == "changes":
+            self._on_changes(path, event["changed"], event["gone"])
         if "routes" in event:
             self._on_routes(path, event["routes"])
         if name == "question":
@@ -158,7 +160,12 @@ class AdapterRoutes(AdapterConnections):
                 self._on_over(path, number)
 
     def _on_workers(self, path: Path, said: list[dict[str, Any]]) -> None:
-        """The workers of one adapter have changed."""
+        """These are all workers of one adapter now."""
+
+    def _on_changes(
+        self, path: Path, changed: list[dict[str, Any]], gone: list[dict[str, Any]]
+    ) -> None:
+        """Some workers of one adapter have changed, or are gone."""
 
     def _on_routes(self, path: Path, said: list[dict[str, Any]]) -> None:
         self._route_states[path] = [route_state(one) for one in said]

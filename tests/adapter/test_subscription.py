@@ -1,0 +1,214 @@
+"""What subscribed windows are sent: changes once, and nothing more while they don't read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from eagleray.adapter import client_writer, subscription
+from eagleray.adapter.control import Clients, Control
+from eagleray.adapter.protocol import WorkerKey
+from eagleray.adapter.registry import Registry
+from eagleray.adapter.runs import Runs
+from eagleray.clients.adapter import Adapters
+from eagleray.common import private_socket
+from eagleray.common.clock import SetClock
+from eagleray.common.paths import adapter_socket, run_folder
+from eagleray.routes.routes import Routes
+
+from tests.adapter.fake_debugger import FakeDebugger
+from tests.adapter.no_routes import no_routes
+from tests.fakes.many_workers import FakeWorker, params
+
+MANY = 200
+ROUNDS = 50
+
+
+@dataclass
+class Served:
+    """A registry behind a real control socket."""
+
+    registry: Registry
+    runs: Runs
+    changes: int = 0
+
+    async def attach(self, count: int) -> None:
+        await asyncio.gather(*(self.registry.attach(params(n), FakeWorker) for n in range(count)))
+
+    def change_all(self) -> None:
+        for state in self.registry.states():
+            self.registry.listeners.tell(WorkerKey(state.session, state.worker_id))
+
+    def count(self, _key: WorkerKey) -> None:
+        self.changes += 1
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    routes = Routes(no_routes)
+    registry = Registry(run_folder(), SetClock(), routes)
+    runs = Runs(registry, routes)
+    parts: Any = SimpleNamespace(
+        registry=registry,
+        runs=runs,
+        routes=routes,
+        relays=SimpleNamespace(leave=lambda *_: None),
+        questions=SimpleNamespace(remove=lambda *_: None),
+    )
+    made = Served(registry, runs)
+    registry.listeners.add(made.count)
+    path = adapter_socket()
+    server = await private_socket.serve(path, Control(parts, Clients()).serve)
+    yield made
+    private_socket.stop(server, path)
+    registry.close()
+
+
+@dataclass
+class Window:
+    """A subscriber that reads when it is asked to."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    events: list[dict[str, Any]] = field(default_factory=list)
+    received: int = 0
+
+    async def next(self) -> dict[str, Any]:
+        line = await self.reader.readline()
+        if not line.endswith(b"\n"):
+            raise EOFError
+        self.received += len(line)
+        message: dict[str, Any] = json.loads(line)
+        self.events.append(message)
+        return message
+
+    async def until(self, name: str) -> dict[str, Any]:
+        while (message := await self.next()).get("event") != name:
+            pass
+        return message
+
+    async def until_all_stopped(self, count: int) -> None:
+        stopped: set[str] = set()
+        while len(stopped) < count:
+            message = await self.next()
+            stopped |= {r["worker_id"] for r in message.get("changed", []) if r["stop"]}
+
+    @property
+    def rows(self) -> int:
+        return sum(len(e.get("changed", [])) + len(e.get("workers", [])) for e in self.events)
+
+
+async def window(path: Path | None = None) -> Window:
+    opened = Window(*await private_socket.connect(path or adapter_socket(), limit=2**18))
+    opened.writer.write(b'{"id": 1, "op": "subscribe", "params": {"changes": true}}\n')
+    assert await opened.next() == {"id": 1, "result": {}}
+    await opened.until("runs")
+    return opened
+
+
+async def test_each_change_of_a_worker_is_sent_once_at_most(served: Served) -> None:
+    reads, silent = await window(), await window()
+    await served.attach(MANY)
+    await reads.until_all_stopped(MANY)
+    assert reads.rows <= served.changes == 2 * MANY
+    assert reads.received < served.changes * 1000
+    silent.writer.close()
+    reads.writer.close()
+
+
+async def test_changes_of_one_moment_are_one_event(served: Served) -> None:
+    await served.attach(MANY)
+    reads = await window()
+    before = len(reads.events)
+    for _ in range(ROUNDS):
+        served.change_all()
+    changes = await reads.until("changes")
+    assert len(changes["changed"]) == MANY and len(reads.events) == before + 1
+    reads.writer.close()
+
+
+async def test_a_window_that_does_not_read_is_sent_the_newest_state_once_it_reads(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription, "TICK_S", 0.0)
+    monkeypatch.setattr(subscription, "_REST_TIMES", 0)
+    await served.attach(MANY)
+    silent, reads = await window(), await window()
+    for _ in range(ROUNDS):
+        served.change_all()
+        await reads.until("changes")
+    assert reads.rows >= MANY * ROUNDS
+    await served.registry.release(WorkerKey("session_2026-01-01", params(0).worker_id))
+    while not (await silent.until("changes"))["gone"]:
+        pass
+    # What fits into the socket's buffers, and one more.
+    assert silent.rows < MANY * ROUNDS / 4
+    silent.writer.close()
+    reads.writer.close()
+
+
+async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscribes_again(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_writer, "MOST_UNREAD", 2**20)
+    adapters, silent = Adapters(start=False), await window()
+    known: asyncio.Queue[list[str]] = asyncio.Queue()
+    adapters.listen(lambda states: known.put_nowait([one.worker_id for one in states]))
+    await served.attach(1)
+    while len(await known.get()) != 1:
+        pass
+    [connection] = adapters._connections.values()
+    # Nothing is read in the time of these calls, so that both have too much of it.
+    for _ in range(40):
+        served.runs.output_listeners.tell("run", "w1", "x" * 2**16)
+    with pytest.raises((EOFError, ConnectionError)):
+        while True:
+            await silent.next()
+    await connection.lost.wait()
+    await served.registry.release(WorkerKey("session_2026-01-01", params(0).worker_id))
+    while await known.get():
+        pass
+    await adapters.close()
+
+
+async def test_a_client_applies_changes_to_what_it_knows(served: Served) -> None:
+    adapters = Adapters(start=False)
+    known: asyncio.Queue[set[str]] = asyncio.Queue()
+    adapters.listen(lambda states: known.put_nowait({one.worker_id for one in states}))
+    ids = {params(number).worker_id for number in range(3)}
+    await served.attach(3)
+    while await known.get() != ids:
+        pass
+    await served.registry.release(WorkerKey("session_2026-01-01", params(1).worker_id))
+    while await known.get() != ids - {params(1).worker_id}:
+        pass
+    await adapters.close()
+
+
+async def test_an_editor_that_does_not_read_is_disconnected_and_its_worker_stays_held(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_writer, "MOST_UNREAD", 2**20)
+    async with FakeDebugger() as debugger:
+        path = Path((await workers.attach(debugger.params())).socket)
+        _reader, writer = await private_socket.connect(path)
+        for number, command in enumerate(("initialize", "attach", "configurationDone"), 1):
+            body = {"seq": number, "type": "request", "command": command, "arguments": {}}
+            text = json.dumps(body).encode()
+            writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(text), text))
+        while not workers.states()[0].editor:
+            await asyncio.sleep(0)
+        while workers.states()[0].editor:
+            debugger.send(
+                {"type": "event", "event": "output", "seq": 1, "body": {"output": "x" * 2**16}}
+            )
+            await asyncio.sleep(0)
+        [state] = workers.states()
+        assert (state.state, state.editor) == ("stopped", False)
+        writer.close()
