@@ -43,6 +43,7 @@ def test_the_variable_is_before_the_file(tmp_path: Path) -> None:
         {PROXY: {"headers": ["X-Key: secret"]}},
         {PROXY: {"headers": {"X-Key": 1}}},
         {PROXY: {"tokne": "secret"}},
+        {PROXY: {"token": "secret", "ca_file": "~no-such-user-here/ca.pem"}},
     ],
 )
 def test_what_cannot_be_used_is_said_without_quoting_it(tmp_path: Path, said: Any) -> None:

@@ -43,6 +43,20 @@ def test_the_kernel_s_table_of_ipv6() -> None:
     ]
 
 
+def test_mangled_lines_of_the_table_hide_no_others() -> None:
+    line = "0: {} 00000000:0000 0A 0:0 00:0 0 {} 0 {} 1 0 100 0 0 10 0"
+    mangled = [
+        line.format("0100007F", "1000", "1"),
+        line.format("0100007F:20zz", "1000", "2"),
+        line.format("01007F:2049", "1000", "3"),
+        line.format("-1000000:2049", "1000", "4"),
+        line.format("0100007F:2049", "me", "5"),
+        line.format("0100007F:2049", "1000", "x"),
+    ]
+    table = "\n".join(["header", *mangled, line.format("0100007F:2049", "1000", "7")])
+    assert list(of_table(table)) == [(7, Listener("127.0.0.1", 8265, 1000))]
+
+
 @pytest.mark.parametrize("bound", ["::ffff:127.0.0.1", "::ffff:0.0.0.0"])
 def test_a_listener_of_ipv4_by_an_address_of_ipv6(bound: str) -> None:
     with socket.create_server((bound, 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:

@@ -282,3 +282,11 @@ def test_what_nsys_itself_complains_of_is_said(tmp_path: Path) -> None:
     assert [one.message for one in read(path).warnings] == [
         "nsys says: Not all events were collected"
     ]
+
+
+@pytest.mark.parametrize("column", ["start", "end"])
+@pytest.mark.parametrize("number", ["9e999", "-9e999"])
+@pytest.mark.parametrize("table", ["NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL", "OSRT_API"])
+def test_infinite_times_are_left_out(tmp_path: Path, table: str, column: str, number: str) -> None:
+    path = changed(tmp_path, f"UPDATE {table} SET {column} = {number} WHERE rowid = 1")
+    assert read(path).tables

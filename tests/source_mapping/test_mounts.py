@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eagleray.adapter.protocol import Mapping, Mounts
+from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import Fit, fits, table
 
 DISK = "30 1 8:1 {root} {point} rw,relatime shared:1 - ext4 /dev/sda1 rw"
@@ -150,3 +151,24 @@ def test_a_table_that_was_cut_off_loses_its_last_line_only() -> None:
     cut = Mounts(whole.boot, whole.mountinfo[:-20])
     assert [mount.point for mount in table(cut)] == ["/"]
     assert table(Mounts()) == []
+
+
+def test_each_mount_of_a_large_table_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    below, calls = places.below, []
+
+    def counted(path: str, folder: str) -> bool:
+        calls.append(path)
+        return below(path, folder)
+
+    monkeypatch.setattr(places, "below", counted)
+    ours = table(Mounts("b", "".join(f"{disk('/', f'/mnt/{n}')}\n" for n in range(500))))
+    theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
+    assert len(fits("/workspace/x.py", theirs, ours)) == 500
+    # Comparing each mount with each other one would be a quarter of a million.
+    assert len(calls) < 10 * len(ours)
+
+
+def test_a_path_that_no_kernel_follows_fits_nothing() -> None:
+    theirs = table(Mounts("b", f"{LAYERS}\n{disk('/', '/workspace')}\n"))
+    ours = table(Mounts("b", f"{disk('/', '/mnt')}\n"))
+    assert fits("/workspace" + "/x" * 30_000, theirs, ours) == []

@@ -82,6 +82,21 @@ def test_something_else_is_no_dump(text: bytes) -> None:
     assert parse_json(1, text) is None
 
 
+def test_a_long_line_of_brackets_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "Process 1: ray::x\nThread 0x7F (idle)\n"
+    frames = "    f (a.py:3)\n    <lambda> (/a (b)/c.py:4)\n    g (x:y.py:5)\n"
+    endless = "    " + " (" * 200_000 + "\n    " + "f (a.py:" + "9" * 5000 + ")\n"
+    dump = parse_text(head + endless + frames)
+    assert dump is not None and dump.stacks[0].frames == (
+        Frame("f", "a.py", 3),
+        Frame("<lambda> (/a", "b)/c.py", 4),
+        Frame("g", "x:y.py", 5),
+    )
+    assert parse_text(head + "    (a.py:3)\n    f (a.py:)\n    f (:3)\nf (a.py:3)") == Dump(
+        1, "ray::x", (Stack("", ()),)
+    )
+
+
 @given(st.text())
 def test_any_text_is_read_without_an_error(text: str) -> None:
     dump = parse_text("Process 1: ray::x\n" + text)

@@ -114,5 +114,8 @@ def _access(said: Any, where: str) -> Access:
     fits = isinstance(headers, dict) and all(isinstance(text, str) for text in texts)
     if not fits or fields.keys() - {"token", "headers", "ca_file"}:
         raise bad_access_file(where, "a cluster has token, headers and ca_file, all of them text")
-    ca_file = str(Path(texts[1]).expanduser()) if texts[1] else ""
+    try:
+        ca_file = str(Path(texts[1]).expanduser()) if texts[1] else ""
+    except RuntimeError as error:
+        raise bad_access_file(where, "a ca_file begins with the ~ of an unknown user") from error
     return Access(sendable(texts[0]) or "", checked_headers(headers), ca_file)

@@ -146,8 +146,14 @@ def of_table(table: str) -> Iterator[tuple[int, Listener]]:
             continue
         fields = line.split()
         if len(fields) > 9 and fields[3] == LISTEN.strip():
-            host, _, port = fields[1].partition(":")
-            yield int(fields[9]), Listener(_address_of_table(host), int(port, 16), int(fields[7]))
+            try:
+                host, _, port = fields[1].partition(":")
+                listener = Listener(_address_of_table(host), int(port, 16), int(fields[7]))
+                inode = int(fields[9])
+            except (ValueError, OverflowError):
+                # The table of a remote host may be mangled; its other lines are worth having.
+                continue
+            yield inode, listener
 
 
 def _text(table: Path) -> str:
@@ -159,7 +165,9 @@ def _text(table: Path) -> str:
 
 
 def _address_of_table(text: str) -> str:
-    """An address of the kernel's table: words of 32 bits, each in the byte order of the machine."""
+    """An address of the kernel's table: words of 32 bits, each in the byte order of the machine; raises ValueError."""
+    if len(text) not in (8, 32):
+        raise ValueError("not an address of IPv4 or IPv6")
     words = [int(text[i : i + 8], 16).to_bytes(4, sys.byteorder) for i in range(0, len(text), 8)]
     return str(_ip(b"".join(words)))
 

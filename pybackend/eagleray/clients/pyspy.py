@@ -20,7 +20,8 @@ MAX_DUMP = 8 * 2**20
 
 _PROCESS = re.compile(r"Process (\d+): (.*)")
 _THREAD = re.compile(r'Thread (?:0x)?[0-9A-Fa-f]+ \([^)]*\)(?:: "(.*)")?')
-_FRAME = re.compile(r"    (\S.*) \((.+):(\d+)\)")
+# No function and no path is so long, and an endless number isn't an `int`.
+_LONGEST_LINE = 4096
 
 
 @frozen
@@ -125,16 +126,29 @@ def parse_text(text: str) -> Dump | None:
     process: re.Match[str] | None = None
     threads: list[tuple[str, list[Frame]]] = []
     for line in text.splitlines():
+        if len(line) > _LONGEST_LINE:
+            continue
         if process is None:
             process = _PROCESS.fullmatch(line)
         elif thread := _THREAD.fullmatch(line):
             threads.append((thread[1] or "", []))
-        elif threads and (frame := _FRAME.fullmatch(line)):
-            threads[-1][1].append(Frame(frame[1], frame[2], int(frame[3])))
+        elif threads and (frame := _frame_of_line(line)):
+            threads[-1][1].append(frame)
     if process is None:
         return None
     stacks = tuple(Stack(name, tuple(frames)) for name, frames in threads)
     return Dump(int(process[1]), process[2], stacks)
+
+
+def _frame_of_line(line: str) -> Frame | None:
+    """A frame in `    function (path:12)`; split at the last bracket, since a pattern would try each of them."""
+    if not line.startswith("    ") or not line.endswith(")"):
+        return None
+    function, bracket, place = line[4:-1].rpartition(" (")
+    path, _, number = place.rpartition(":")
+    if not bracket or not function.strip() or function[0].isspace() or not path:
+        return None
+    return Frame(function, path, int(number)) if number.isascii() and number.isdigit() else None
 
 
 def _frame(raw: dict[str, object], folder: str) -> Frame:

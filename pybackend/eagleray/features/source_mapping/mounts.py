@@ -14,6 +14,8 @@ from eagleray.adapter.protocol import Mapping, Mounts
 from eagleray.common.paths import NETWORK_FILE_SYSTEMS
 from eagleray.features.source_mapping import places
 
+# No kernel follows a longer path.
+_LONGEST_PATH = 4096
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -56,14 +58,15 @@ def fits(path: str, theirs: list[Mount], ours: list[Mount]) -> list[Fit]:
     Nothing if that is the same path: a worker without a container.  Nor for what lies in the image itself,
     whose root may be anywhere here, but is no one's checkout.
     """
-    at = _at(path, theirs)
+    at = _at(path, _by_point(theirs))
     if at is None or at.point == "/":
         return []
-    found = [fit for one in reversed(ours) if (fit := _fit(path, at, one, ours))]
+    points = _by_point(ours)
+    found = [fit for one in reversed(ours) if (fit := _fit(path, at, one, points))]
     return [] if any(fit.local == path for fit in found) else list(dict.fromkeys(found))
 
 
-def _fit(path: str, theirs: Mount, our: Mount, ours: list[Mount]) -> Fit | None:
+def _fit(path: str, theirs: Mount, our: Mount, ours: dict[str, Mount]) -> Fit | None:
     inside = _join(theirs.root, _below(path, theirs.point))
     if our.system != theirs.system or not places.below(inside, our.root):
         return None
@@ -88,13 +91,19 @@ def _mount(boot: str, device: str, root: str, point: str, kind: str, source: str
     return Mount((kind.rstrip("4"), host), _join(f"/{export}", root.lstrip("/")), point)
 
 
-def _at(path: str, mounts: list[Mount]) -> Mount | None:
-    """The mount on which `path` lies."""
-    found = None
-    for mount in mounts:
-        if places.below(path, mount.point) and (not found or len(mount.point) >= len(found.point)):
-            found = mount
-    return found
+def _by_point(mounts: list[Mount]) -> dict[str, Mount]:
+    """The mounts by where they are; a later one hides an earlier one."""
+    return {mount.point.rstrip("/"): mount for mount in mounts}
+
+
+def _at(path: str, mounts: dict[str, Mount]) -> Mount | None:
+    """The mount on which `path` lies: that of the longest folder."""
+    if len(path) > _LONGEST_PATH:
+        return None
+    folder = path.rstrip("/")
+    while folder not in mounts and folder:
+        folder = folder.rpartition("/")[0]
+    return mounts.get(folder)
 
 
 def _below(path: str, folder: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection
@@ -27,6 +28,8 @@ NEEDED = ("start", "end", "eventType")
 STARTED = f"(eventType = {PUSH_POP} OR eventType = {START_END}) AND start < {LATEST}"
 # The times of so many names are held at once; a table shows a tenth of them.
 MOST_NAMES = 10 * MOST_ROWS
+
+_INFINITE = re.compile(r"\bInf\b")
 
 # The thread, the domain and the kind of a range and its name, as they stand in the database.
 Key = tuple[Any, ...]
@@ -81,7 +84,7 @@ def _gathered(groups: Groups, kept: Collection[Any] | None) -> RangeTimes:
             if isinstance(where, int) and isinstance(called, str):
                 found.domains[pid(where), domain] = shown(called)
             continue
-        times = json.loads(said)
+        times = _durations(said)
         found.count += len(times)
         if isinstance(where, int):
             found.threads[where] += len(times)
@@ -95,6 +98,15 @@ def _gathered(groups: Groups, kept: Collection[Any] | None) -> RangeTimes:
         if kept is None and len(found.held) > MOST_NAMES:
             break
     return found
+
+
+def _durations(text: str) -> list[Any]:
+    """Of SQLite's JSON; before version 3.42 it writes an infinite number as no JSON has it."""
+    try:
+        times: list[Any] = json.loads(text)
+    except ValueError:
+        times = json.loads(_INFINITE.sub("9e999", text))
+    return times
 
 
 def _add_endless(database: Database, found: RangeTimes) -> None:
