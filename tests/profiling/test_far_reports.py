@@ -137,13 +137,13 @@ async def test_nothing_but_files_of_a_run_is_read(tmp_path: Path) -> None:
     put(there, "p.nsys-rep", b"mine")
     files = FarFiles(Commands(login), "login", str(there))
     (there / "q.worker.json").symlink_to(secret)
-    assert await files.small(["q.worker.json", "../secret"]) == {
-        "q.worker.json": b"",
-        "../secret": b"",
+    assert await files.small([b"q.worker.json", b"../secret"]) == {
+        b"q.worker.json": b"",
+        b"../secret": b"",
     }
     (there / "p.nsys-rep").unlink()
     (there / "p.nsys-rep").symlink_to(secret)
-    for name in ("p.nsys-rep", "../secret"):
+    for name in (b"p.nsys-rep", b"../secret"):
         with pytest.raises(EaglerayError, match="cannot be read"):
             await files.piece(name, 0)
     linked = tmp_path / "linked" / RUN

@@ -6,7 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from eagleray.common import tasks
 from eagleray.common.profiled import Profiled
+from eagleray.common.retry import Backoff
 from eagleray.features.runs import keeper as keepers
 from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.output import Output
@@ -136,19 +138,114 @@ async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: Re
     assert (record.state().phase, record.state().code) == ("ended", 0)
 
 
-async def test_reports_that_fail_do_not_keep_a_program_alive(record: Record) -> None:
-    class Broken(World):
-        async def finish(self) -> None:
-            raise RuntimeError("a fault of ours")
+class Broken(World):
+    """Our own code fails wherever it can."""
 
-        async def rest(self) -> None:
-            raise RuntimeError("another one")
+    async def run(self) -> None:
+        self.story.append("run")
+        raise RuntimeError("running")
 
+    async def finish(self) -> None:
+        self.story.append("finish")
+        raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
+
+    async def rest(self) -> None:
+        raise RuntimeError("the rest")
+
+
+async def test_unexpected_failure_does_not_end_the_program_without_its_reports(
+    record: Record,
+) -> None:
     world = Broken()
     keeper, running = await kept(record, world)
     keeper.stop()
+    while record.state().note != keepers.KEEPS_RUNNING and not running.done():
+        await asyncio.sleep(0.01)
+    state = record.state()
+    assert (state.phase, "stop" in world.story) == ("running", False)
+    assert state.profile is not None and state.profile.phase == "failed"
+    assert "UnicodeEncodeError" in state.profile.sentence
+    keeper.stop()
     await running
     assert record.state().is_over and "stop" in world.story
+    profile = record.state().profile
+    assert profile is not None and profile.phase == "failed"
+
+
+async def test_tasks_of_the_supervisor_are_restarted(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
+    world = Broken()
+    _, running = await kept(record, world)
+    # It is what watches the processes, too.
+    while world.story.count("run") < 6 and not running.done():
+        await asyncio.sleep(0.01)
+    world.over.set()
+    await running
+    assert record.state().phase == "ended"
+
+
+async def test_stop_that_fails_is_shown_and_can_be_repeated(record: Record) -> None:
+    class Stubborn(World):
+        async def stop(self, hurry: asyncio.Event) -> None:
+            if "stop" not in self.story:
+                self.story.append("stop")
+                raise TypeError("a fault of ours")
+            await super().stop(hurry)
+
+    world = Stubborn()
+    world.may_finish.set()
+    world.may_rest.set()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "couldn't stop the program" not in record.state().note and not running.done():
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "running" and "TypeError" in record.state().note
+    keeper.stop()
+    await running
+    assert record.state().phase == "stopped"
+
+
+async def test_failing_poll_does_not_end_the_supervision(record: Record) -> None:
+    class Blind(World):
+        is_blind = False
+
+        def update(self, state: RunState) -> RunState:
+            if self.is_blind:
+                self.story.append("blind")
+                raise KeyError("a fault of ours")
+            return state
+
+    world = Blind()
+    world.may_rest.set()
+    _, running = await kept(record, world)
+    world.is_blind = True
+    while world.story.count("blind") < 3 and not running.done():
+        await asyncio.sleep(0.01)
+    world.over.set()
+    await running
+    assert (record.state().phase, record.state().code) == ("ended", 0)
+
+
+async def test_end_is_waited_for_again_after_an_unexpected_error(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
+
+    class Lost(World):
+        async def ended(self) -> Ending:
+            if "lost" not in self.story:
+                self.story.append("lost")
+                raise OSError("a fault of ours")
+            return await super().ended()
+
+    world = Lost()
+    world.may_rest.set()
+    _, running = await kept(record, world)
+    world.over.set()
+    await running
+    assert "lost" in world.story and record.state().phase == "ended"
 
 
 class FullDisk(World):
@@ -165,7 +262,7 @@ async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: Record
     world = FullDisk()
     keeper, running = await kept(record, world)
     keeper.stop()
-    while record.state().note != keepers.ENDS_WITHOUT_REPORTS:
+    while record.state().note != keepers.KEEPS_RUNNING:
         await asyncio.sleep(0.01)
     assert (record.state().phase, world.story) == ("running", ["finish"])
     world.room = True
@@ -181,7 +278,7 @@ async def test_it_ends_at_the_second_time_in_any_case(record: Record) -> None:
     world.may_rest.set()
     keeper, running = await kept(record, world)
     keeper.stop()
-    while record.state().note != keepers.ENDS_WITHOUT_REPORTS:
+    while record.state().note != keepers.KEEPS_RUNNING:
         await asyncio.sleep(0.01)
     keeper.stop()
     await running

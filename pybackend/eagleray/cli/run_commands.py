@@ -17,7 +17,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.keeper import ENDS_WITHOUT_REPORTS
+from eagleray.features.runs.keeper import KEEPS_RUNNING
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.preparing import Asked
@@ -225,7 +225,7 @@ class _Following:
     def _say_note(self) -> None:
         if self._note:
             _say(redact_text(self._note))
-        if self._note == ENDS_WITHOUT_REPORTS:
+        if self._note == KEEPS_RUNNING:
             self._is_stopping = False
 
     def _say_stops(self, now: Listed) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 from attrs import frozen
 
@@ -31,7 +33,7 @@ class FarPlace:
 
 @frozen
 class FarFile:
-    """`changed` tells one writing of it from another."""
+    """`name` is as `os.fsdecode` returns it; `changed` tells one writing of the file from another."""
 
     name: str
     size: int
@@ -66,10 +68,10 @@ class FarFiles:
         rows = (await self._ask("list")).get("files")
         return [file for row in rows if (file := _file(row))] if isinstance(rows, list) else []
 
-    async def small(self, names: Sequence[str]) -> dict[str, bytes]:
+    async def small(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
         """The texts of these small files."""
         found: dict[str, bytes] = {}
-        left = list(names)
+        left = [_quoted(name) for name in names]
         while left:
             said = (await self._ask("small", *left[:_NAMES])).get("small")
             texts = said if isinstance(said, dict) else {}
@@ -78,11 +80,11 @@ class FarFiles:
                 raise far_folder_failed(self.name, "what came is no answer")
             found |= new
             left = [name for name in left if name not in new]
-        return found
+        return {unquote_to_bytes(name): text for name, text in found.items()}
 
-    async def piece(self, name: str, start: int) -> bytes:
+    async def piece(self, name: bytes, start: int) -> bytes:
         """A part of the file from there on; it has ended with it if that is not `whole_piece`."""
-        piece = _bytes((await self._ask("piece", name, str(start))).get("piece"))
+        piece = _bytes((await self._ask("piece", _quoted(name), str(start))).get("piece"))
         return piece[:MOST]
 
     async def _ask(self, *words: str) -> dict[str, Any]:
@@ -113,8 +115,13 @@ def _file(row: Any) -> FarFile | None:
         return None
     name, size, changed = row
     if isinstance(name, str) and isinstance(size, int) and isinstance(changed, int):
-        return FarFile(name, size, changed)
+        return FarFile(os.fsdecode(unquote_to_bytes(name)), size, changed)
     return None
+
+
+def _quoted(name: bytes) -> str:
+    """As text that each locale and each shell leaves as it is."""
+    return quote(name, safe="")
 
 
 def _bytes(text: Any) -> bytes:

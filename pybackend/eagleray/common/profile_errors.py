@@ -51,6 +51,25 @@ def bad_report(name: str, why: str) -> EaglerayError:
     )
 
 
+def report_unsendable(name: str, place: str) -> EaglerayError:
+    return EaglerayError(
+        "report-left-out",
+        f"{printable(name, 200)} on {printable(place, 300)} is left out: its name isn't UTF-8, and Ray can't send it.",
+        "Rename it there; `eagleray profile --gather RUN` then gathers it.",
+    )
+
+
+def gathering_failed(error: BaseException, place: str = "") -> EaglerayError:
+    where = f" from {printable(place, 300)}" if place else ""
+    why = f"{type(error).__name__}: {printable(str(error), 200)}"
+    return EaglerayError(
+        "gathering-failed",
+        f"Eagleray couldn't gather the reports{where} because of an unexpected error ({why}).",
+        "`keeper.log` in the folder of the run has the details. Retrying…",
+        why,
+    )
+
+
 def database_left_out(report: str, why: str) -> EaglerayError:
     return EaglerayError(
         "database-left-out",

@@ -86,6 +86,16 @@ def still_runs(run: str) -> EaglerayError:
     )
 
 
+def stop_failed(error: BaseException) -> EaglerayError:
+    why = f"{type(error).__name__}: {printable(str(error), 200)}"
+    return EaglerayError(
+        "stop-failed",
+        f"Eagleray couldn't stop the program because of an unexpected error ({why}).",
+        "Stop the run again; `keeper.log` in its folder has the details.",
+        why,
+    )
+
+
 def runs_elsewhere(run: str, host: str) -> EaglerayError:
     return EaglerayError(
         "run-elsewhere",

@@ -2,7 +2,8 @@
 
 Sent as text to `python3 -I -` on a login node or a node; it prints one line, the mark and JSON, which holds an
 `error` in words if nothing came of it.  It follows no link and touches only a folder of this user that bears the
-name of a run.  It keeps to what Python 3.6 can read, the `python3` of many login nodes.
+name of a run.  Names of files are percent-encoded, so that the locale doesn't matter.  It keeps to what Python 3.6 can read, the
+`python3` of many login nodes.
 """
 
 import base64
@@ -14,6 +15,7 @@ import shutil
 import stat
 import sys
 from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
 
 RUN = re.compile(r"[0-9a-f]{12}")
 SMALL = 256 * 1024
@@ -69,15 +71,16 @@ def listed(folder: str) -> "dict[str, object]":
         with contextlib.suppress(OSError):
             known = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if stat.S_ISREG(known.st_mode):
-                found.append([name, known.st_size, known.st_mtime_ns])
+                found.append([quote(os.fsencode(name), safe=""), known.st_size, known.st_mtime_ns])
     return {"files": found}
 
 
 def read(fd: int, name: str, start: int, size: int) -> bytes:
-    """So many bytes, fewer at its end; raises OSError for what is no file."""
-    if "/" in name:
+    """So many bytes, fewer at its end; raises OSError for what is no file.  The name is percent-encoded."""
+    plain = unquote_to_bytes(name)
+    if b"/" in plain:
         raise OSError("it is no name")
-    file = os.open(name, FLAGS, dir_fd=fd)
+    file = os.open(plain, FLAGS, dir_fd=fd)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError("it is no file")

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -25,7 +26,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profile_errors import database_left_out
 from eagleray.features.profiling.fetching import PART, Here, fetch
-from eagleray.features.profiling.file_names import DATABASE, REPORT
+from eagleray.features.profiling.file_names import DATABASE, REPORT, shown
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source
 
@@ -44,6 +45,8 @@ _PIECE = 2**20
 _BEGINS = b"SQLite format 3\0"
 
 Key = tuple[str, str, str]
+
+log = logging.getLogger(__name__)
 
 
 class _LeftOutError(Exception):
@@ -74,7 +77,7 @@ def packed_of(name: str, text: bytes, source: Source) -> Packed | None:
     report, hashed, unpacked = (said.get(key) for key in ("report", "report_sha256", "unpacked"))
     if not isinstance(report, str) or not isinstance(hashed, str) or not isinstance(unpacked, int):
         return None
-    of = (entry.node_id or entry.host, report, hashed)
+    of = (entry.node_id or entry.host, shown(report), hashed)
     return Packed(entry, of, unpacked, printable(entry.problem), source)
 
 
@@ -157,6 +160,9 @@ class Databases:
         except OSError as error:
             why = error.strerror or str(error)
             self._leave_out(packed.of, database_left_out(report.file, why))
+        except Exception as error:
+            log.exception("the database of %s can't be had", report.file)
+            self._leave_out(packed.of, database_left_out(report.file, type(error).__name__))
         else:
             self._failed.pop(packed.of, None)
             self._left_out.pop(packed.of, None)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.clients.far_files import FarFiles, whole_piece
-from eagleray.features.profiling.file_names import REPORT, is_taken
+from eagleray.features.profiling.file_names import REPORT, is_taken, raw, shown
 
 # An sshd carries ten commands at once, of which others need some.
 _AT_ONCE = 4
@@ -26,14 +26,20 @@ class FarFolder:
         return self._files.name
 
     async def names(self) -> list[str]:
-        there = [file for file in await self._files.files() if is_taken(file.name)]
-        described = {file.name: file.changed for file in there if file.name.endswith(".json")}
+        files = {shown(file.name): file for file in await self._files.files()}
+        there = {name: file for name, file in files.items() if is_taken(name)}
+        described = {name: file.changed for name, file in there.items() if name.endswith(".json")}
         kept = {name: one for name, one in self._small.items() if one[0] == described.get(name)}
         new = [name for name in described if name not in kept]
-        texts = await self._files.small(new) if new else {}
+        texts = await self._small_files(new) if new else {}
         # What could not be read this time is asked for again.
         self._small = kept | {name: (described[name], text) for name, text in texts.items() if text}
-        return [file.name for file in there]
+        return list(there)
+
+    async def _small_files(self, names: list[str]) -> dict[str, bytes]:
+        """Their texts by their shown names."""
+        texts = await self._files.small([raw(name) for name in names])
+        return {name: texts[data] for name in names if (data := raw(name)) in texts}
 
     async def small(self, name: str) -> bytes:
         return self._small.get(name, (0, b""))[1]
@@ -41,7 +47,7 @@ class FarFolder:
     async def pieces(self, name: str, start: int) -> AsyncIterator[bytes]:
         while True:
             async with self._gate:
-                piece = await self._files.piece(name, start)
+                piece = await self._files.piece(raw(name), start)
             if piece:
                 yield piece
             start += len(piece)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,10 +11,18 @@ from attrs import evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
+from eagleray.common.profile_errors import gathering_failed
 from eagleray.common.profiled import OVER, ProfiledWorker, WorkerPhase
 from eagleray.features.profiling.databases import Packed, packed_of
-from eagleray.features.profiling.file_names import CLASSES, DATABASE, ENTRY, STATUS, is_taken
-from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.file_names import (
+    CLASSES,
+    DATABASE,
+    ENTRY,
+    STATUS,
+    is_taken,
+    shown,
+)
+from eagleray.features.profiling.manifest import Entry, Missing, entry_of
 from eagleray.features.profiling.sources import Source
 
 AT_ONCE = 8
@@ -30,6 +39,8 @@ _PHASES: dict[str, WorkerPhase] = {
     "missing": "missing",
 }
 
+log = logging.getLogger(__name__)
+
 
 @frozen
 class Whole:
@@ -41,7 +52,7 @@ class Whole:
 
 @frozen
 class Look:
-    """One look at all sources; `failures` says why some of them did not answer."""
+    """One poll of all sources; `failures` says why some of them didn't answer, `left_out` which reports can't be sent."""
 
     workers: tuple[ProfiledWorker, ...] = ()
     reports: tuple[Whole, ...] = ()
@@ -49,6 +60,7 @@ class Look:
     agents: dict[str, int] = field(factory=dict)
     databases: tuple[Packed, ...] = ()
     classes: tuple[str, ...] = ()
+    left_out: tuple[Missing, ...] = ()
 
 
 class Looking:
@@ -71,24 +83,35 @@ class Looking:
             {node: port for one in looks for node, port in one.agents.items()},
             tuple(packed for one in looks for packed in one.databases),
             each_once(name for one in looks for name in one.classes),
+            tuple(missing for one in looks for missing in one.left_out),
         )
 
     async def _one(self, source: Source) -> Look:
+        """An unexpected error in what one source holds must not hide the others either."""
         try:
-            names = (await source.names())[:_MOST]
-            statuses = [name for name in names if name.endswith(STATUS)]
-            told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
-            if [worker for worker, _ in told if worker and self._has_settled(source, worker)]:
-                # What it has written meanwhile stands in no list of before.
-                names = (await source.names())[:_MOST]
-            entries = [name for name in names if name.endswith(ENTRY)]
-            whole = await gather_bounded(lambda name: self._entry(source, name), entries, AT_ONCE)
-            made = [name for name in names if name.endswith(f"{DATABASE}.json")]
-            packed = await gather_bounded(lambda name: self._database(source, name), made, AT_ONCE)
-            lists = [name for name in names if name.endswith(CLASSES)]
-            classes = await gather_bounded(lambda name: self._listed(source, name), lists, AT_ONCE)
+            return await self._of(source)
         except EaglerayError as error:
             return Look(failures=(error,))
+        except Exception as error:
+            log.exception("the reports from %s can't be listed", source.name)
+            return Look(failures=(gathering_failed(error, source.name),))
+
+    async def _of(self, source: Source) -> Look:
+        left_out: list[Missing] = []
+        names = (await source.names())[:_MOST]
+        statuses = [name for name in names if name.endswith(STATUS)]
+        told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
+        if [worker for worker, _ in told if worker and self._has_settled(source, worker)]:
+            # What it has written meanwhile stands in no list of before.
+            names = (await source.names())[:_MOST]
+        entries = [name for name in names if name.endswith(ENTRY)]
+        whole = await gather_bounded(
+            lambda name: self._entry(source, name, left_out), entries, AT_ONCE
+        )
+        made = [name for name in names if name.endswith(f"{DATABASE}.json")]
+        packed = await gather_bounded(lambda name: self._database(source, name), made, AT_ONCE)
+        lists = [name for name in names if name.endswith(CLASSES)]
+        classes = await gather_bounded(lambda name: self._listed(source, name), lists, AT_ONCE)
         there = set(names)
         return Look(
             tuple(worker for worker, _ in told if worker is not None),
@@ -97,6 +120,7 @@ class Looking:
             {node: port for _, ports in told for node, port in ports.items()},
             tuple(one for one in packed if one is not None),
             tuple(name for one in classes for name in one),
+            tuple(left_out),
         )
 
     def _has_settled(self, source: Source, worker: ProfiledWorker) -> bool:
@@ -105,10 +129,17 @@ class Looking:
         before, self._stood[key] = self._stood.get(key), now
         return now != before and worker.state not in ("recording", "writing")
 
-    async def _entry(self, source: Source, name: str) -> Entry | None:
+    async def _entry(self, source: Source, name: str, left_out: list[Missing]) -> Entry | None:
         key = (source.name, name)
         if key not in self._entries:
-            entry = entry_of(name.removesuffix(".json"), await source.small(name))
+            report = name.removesuffix(".json")
+            try:
+                entry = entry_of(report, await source.small(name))
+            except EaglerayError as error:
+                if error.code != "report-left-out":
+                    raise
+                left_out.append(Missing(report, source.name, 0, error.message))
+                return None
             if entry is None:
                 # Nonsense, or what could not be read this time.
                 return None
@@ -188,7 +219,7 @@ def worker_of(name: str, text: bytes) -> tuple[ProfiledWorker | None, dict[str, 
         state=_PHASES[str(said["state"])],
         said=_text(said, "said"),
         problem=_text(said, "problem"),
-        whole=tuple(one for one in whole if isinstance(one, str) and is_taken(one))
+        whole=tuple(name for one in whole if isinstance(one, str) and is_taken(name := shown(one)))
         if isinstance(whole, list)
         else (),
         node_id=_text(said, "node_id"),

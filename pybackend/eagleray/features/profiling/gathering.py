@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import shutil
 import time
@@ -14,7 +15,12 @@ from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
-from eagleray.common.profile_errors import gathered_already, no_room, report_left_out
+from eagleray.common.profile_errors import (
+    gathered_already,
+    gathering_failed,
+    no_room,
+    report_left_out,
+)
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.fetching import fetch
 from eagleray.features.profiling.file_names import local
@@ -28,6 +34,8 @@ _WRITE_S = 1.0
 _LOCK = ".gathering"
 
 Key = tuple[str, str, str]
+
+log = logging.getLogger(__name__)
 
 
 class Gathering:
@@ -88,8 +96,13 @@ class Gathering:
         failed = (failure for _, failure in self._failures.values())
         return [failure for failure in failed if failure.code == "report-left-out"]
 
-    async def fetch(self, reports: Sequence[Whole]) -> list[EaglerayError]:
-        """Fetches what is missing; the answer says which of it did not come, and `no-room` is raised."""
+    async def fetch(
+        self, reports: Sequence[Whole], unsendable: Sequence[Missing] = ()
+    ) -> list[EaglerayError]:
+        """Fetches what is missing; returns why some of it wasn't fetched, and raises `no-room`.
+
+        `unsendable` are reports that can't be fetched at all; the list in the folder names them.
+        """
         missing = self.missing(reports)
         self._failures = self._too_large(missing)
         fetched = [one for one in missing if one.entry.key not in self._failures]
@@ -98,9 +111,8 @@ class Gathering:
         try:
             await gather_bounded(self._one, self._named(fetched), AT_ONCE)
         finally:
-            self._manifest = evolve(
-                self._manifest, missing=tuple(_missing(*one) for one in self._failures.values())
-            )
+            failed = (_missing(*one) for one in self._failures.values())
+            self._manifest = evolve(self._manifest, missing=(*failed, *unsendable))
             if self._manifest != self._kept:
                 self._write()
         return [failure for _, failure in self._failures.values()]
@@ -146,6 +158,12 @@ class Gathering:
             if error.code == "no-room":
                 raise
             self._failures[key] = (whole.entry, error)
+            return
+        except Exception as error:
+            # The others are worth having all the same.
+            log.exception("%s can't be fetched", name)
+            failure = gathering_failed(error, whole.source.name)
+            self._failures[key] = (whole.entry, failure)
             return
         entry = evolve(whole.entry, run=self._run, file=name)
         kept = (one for one in self.entries if one.key != entry.key and one.file != name)

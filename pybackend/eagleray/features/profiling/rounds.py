@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
+from eagleray.common.profile_errors import gathering_failed, report_unsendable
 from eagleray.common.profiled import OVER, ProfiledWorker
 from eagleray.features.profiling.databases import Databases
 from eagleray.features.profiling.found import Look, Looking, joined
@@ -42,24 +43,29 @@ class Rounds:
         self._one_at_a_time = asyncio.Lock()
         self._holding = contextlib.ExitStack()
         self._holds = False
+        self._logged: set[str] = set()
         self.look = self.answered = Look(workers)
         self.error: EaglerayError | None = None
 
     async def once(self) -> None:
-        """Raises nothing of the catalogue; says it as `error`."""
+        """Raises nothing; what went wrong is `error`, so that nobody takes a failed round for one that found nothing."""
         async with self._one_at_a_time:
             try:
-                await self._look_and_fetch()
+                failures = await self._look_and_fetch()
             except EaglerayError as error:
-                log.warning("%s", error)
-                self.error = error
+                self._failed(error)
+            except Exception as error:
+                log.exception("a round of gathering failed")
+                self._failed(gathering_failed(error))
             else:
-                self.error = None
+                unexpected = (one for one in failures if one.code == "gathering-failed")
+                self._failed(next(unexpected, None))
 
     @property
     def left_out(self) -> list[EaglerayError]:
         """Why some of it does not come."""
-        return [*self._gathering.left_out, *self._databases.left_out]
+        unsendable = [report_unsendable(one.source, one.host) for one in self.look.left_out]
+        return [*self._gathering.left_out, *self._databases.left_out, *unsendable]
 
     @property
     def done_bytes(self) -> int:
@@ -90,7 +96,14 @@ class Rounds:
         self._holding.close()
         await self._sources.close()
 
-    async def _look_and_fetch(self) -> None:
+    def _failed(self, error: EaglerayError | None) -> None:
+        """Each state is logged once: a round follows each second."""
+        if error is not None and str(error) != str(self.error):
+            log.warning("%s", error)
+        self.error = error
+
+    async def _look_and_fetch(self) -> list[EaglerayError]:
+        """Why some of it didn't come."""
         if not self._holds:
             self._holding.enter_context(self._gathering.held())
             self._holds = True
@@ -99,9 +112,17 @@ class Rounds:
         # A node that does not answer, or has gone, has not lost its workers by that.
         self.look = joined(self.look, look)
         self._sources.ports(look.agents)
-        for failure in [*look.failures, *await self._gathering.fetch(look.reports)]:
-            log.info("%s", failure)
+        failures = [*look.failures, *await self._gathering.fetch(look.reports, look.left_out)]
+        self._log_new(failures)
         await self._databases.fetch(look.databases, self._gathering.entries)
+        return failures
+
+    def _log_new(self, failures: list[EaglerayError]) -> None:
+        """Each once, until it is over: a node that is gone fails in each round."""
+        now = {str(failure) for failure in failures}
+        for text in sorted(now - self._logged):
+            log.info("%s", text)
+        self._logged = now
 
     def _waited_for(self) -> list[ProfiledWorker]:
         """The workers of which not everything is here."""

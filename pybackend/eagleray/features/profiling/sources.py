@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profile_errors import report_unreachable
-from eagleray.features.profiling.file_names import is_taken
+from eagleray.common.profile_errors import report_unreachable, report_unsendable
+from eagleray.features.profiling.file_names import ENTRY, is_taken, raw, shown, utf8
 
 # A description of a report or a worker; what is larger is none.
 SMALL = 256 * 1024
@@ -27,7 +27,7 @@ class Source(Protocol):
         """How it is called in front of a person: a folder, or a node."""
 
     async def names(self) -> list[str]:
-        """The names of the files there, those that are taken only."""
+        """The names of the files there as they are shown, those that are accepted only."""
 
     async def small(self, name: str) -> bytes:
         """A small file."""
@@ -66,12 +66,13 @@ class Folder:
         finally:
             os.close(fd)
 
-    def file(self, name: str) -> Path | None:
-        return self._path / name
+    def file(self, name: str) -> Path:
+        return self._path / os.fsdecode(raw(name))
 
     def _names(self) -> list[str]:
         try:
-            return [entry.name for entry in os.scandir(self._path) if is_taken(entry.name)]
+            names = (shown(entry.name) for entry in os.scandir(self._path))
+            return [name for name in names if is_taken(name)]
         except OSError:
             # It is not made before the first worker writes.
             return []
@@ -90,7 +91,7 @@ class Folder:
     def _open(self, name: str) -> int:
         """No link and no pipe: whoever wrote it there might know of better files of ours."""
         try:
-            fd = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            fd = os.open(self.file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -143,11 +144,13 @@ class Node:
     async def names(self) -> list[str]:
         listed = await self._dashboard.log_files(self._node_id, f"{self._folder}*")
         inside = (name for name in listed if name.startswith(self._folder))
-        return [name for one in inside if is_taken(name := one.removeprefix(self._folder))]
+        names = (shown(one.removeprefix(self._folder)) for one in inside)
+        # A report that Ray can't send is listed, so that the user is told of it.
+        return [one for one in names if is_taken(one) and (one.endswith(ENTRY) or utf8(one))]
 
     async def small(self, name: str) -> bytes:
         said = bytearray()
-        pieces = self._dashboard.log_bytes(self._node_id, self._folder + name)
+        pieces = self._dashboard.log_bytes(self._node_id, self._path(name))
         async with closing(pieces):
             async for piece in pieces:
                 said += piece
@@ -160,7 +163,7 @@ class Node:
         agent = None if self._agent_fails else self._agent()
         begun = False
         if agent is not None:
-            from_agent = agent.log_bytes(self._folder + name, start)
+            from_agent = agent.log_bytes(self._path(name), start)
             try:
                 async with closing(from_agent):
                     async for piece in from_agent:
@@ -174,13 +177,20 @@ class Node:
                     raise
         if start:
             yield b""
-        from_head = self._dashboard.log_bytes(self._node_id, self._folder + name)
+        from_head = self._dashboard.log_bytes(self._node_id, self._path(name))
         async with closing(from_head):
             async for piece in from_head:
                 yield piece
 
     def file(self, name: str) -> Path | None:
         return None
+
+    def _path(self, name: str) -> str:
+        """Below the logs of the node; raises `report-left-out` for a name that Ray cannot send."""
+        known = utf8(name)
+        if known is None:
+            raise report_unsendable(name, self._name)
+        return self._folder + known
 
 
 class Gone:

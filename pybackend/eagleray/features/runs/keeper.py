@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 from attrs import evolve
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import Profiled
-from eagleray.common.run_errors import far_lost
+from eagleray.common.run_errors import far_lost, stop_failed
+from eagleray.features.runs.guarded_reports import GuardedReports, Reports
 from eagleray.features.runs.keeping import BEAT_S
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import Record, read_keeper
@@ -20,9 +21,9 @@ from eagleray.features.runs.starters.starting import Ending, Starter
 from eagleray.features.runs.state import Phase, RunState
 
 LOOK_S = 0.5
-ENDS_WITHOUT_REPORTS = (
-    "The program goes on, since its reports cannot be gathered. Stop it once more when that is mended;"
-    " it is tried again then, and the program ends in any case."
+KEEPS_RUNNING = (
+    "The program keeps running, because its reports can't be gathered. Fix the cause, then stop the run again:"
+    " Eagleray tries to gather the reports once more, and then ends the program in any case."
 )
 
 log = logging.getLogger(__name__)
@@ -42,26 +43,11 @@ class Watches(Protocol):
     async def close(self) -> None: ...
 
 
-class Reports(Protocol):
-    """What gathers what nsys records: `RunReports`."""
-
-    @property
-    def seen(self) -> Profiled: ...
-
-    async def run(self) -> None: ...
-
-    async def finish(self) -> None: ...
-
-    async def rest(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
 class Keeper:
     """Keeps one run from its start to its end; asked to stop by `stop`, more urgently by each further call.
 
     With `reports` what was recorded is here before the program is ended, unless it is asked a second time.  Where
-    that fails the program goes on, since its end may be that of the reports too; asked again it ends in any case.
+    that fails the program keeps running, since its end may be that of the reports too; asked again it ends in any case.
     Where another keeper has taken the run over, it gives way and writes nothing any more.
     """
 
@@ -79,10 +65,11 @@ class Keeper:
         self._make = make
         self._watching = watching
         self._now = now
-        self._reports = reports
+        self._reports = None if reports is None else GuardedReports(reports)
         self._is_over = False
         self._went_on = False
         self._is_lost = False
+        self._look_failed = ""
         self._skip = asyncio.Event()
         self._state = record.state()
         self._stop_asked = asyncio.Event()
@@ -107,27 +94,38 @@ class Keeper:
         except EaglerayError as error:
             self._write(self._not_started(str(error)))
             return
-        watching = asyncio.create_task(self._watching.run(), name="watching")
-        ended = asyncio.create_task(self._starter.ended(), name="ended")
-        stopping = asyncio.create_task(self._stop(), name="stopping")
-        tasks = [watching, stopping, ended]
+        # The others are restarted when they fail; without the program's end there is nothing left to wait for.
+        ended = tasks.owned(self._ended(), "ended", tasks.only_logged)
+        running = [ended, self._lasting(self._watching.run, "watching")]
+        running.append(self._lasting(self._stop, "stopping"))
         if self._reports is not None:
-            tasks.append(asyncio.create_task(self._reports.run(), name="reports"))
+            running.append(self._lasting(self._reports.run, "reports"))
         try:
             while not ended.done() and not self._is_lost:
-                self._look()
+                self._look_safely()
                 await asyncio.wait([ended], timeout=LOOK_S)
             if self._is_lost:
                 return
             await self._gather_rest()
-            await self._end(_ending(ended))
+            await self._end(ended.result())
         finally:
-            for task in tasks:
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
             await self._watching.close()
             if self._reports is not None:
                 await self._reports.close()
+
+    def _lasting(self, make: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[Any]:
+        """Work that goes on as long as the program: a failure of it is logged, and it starts again."""
+        return tasks.owned(tasks.restarted(make, name), name, tasks.only_logged)
+
+    async def _ended(self) -> Ending:
+        """How the program ended; an unexpected error says nothing about the program, so it is asked again."""
+        try:
+            return await tasks.restarted(self._starter.ended, "ended", passes=(EaglerayError,))
+        except EaglerayError as error:
+            return Ending(None, far_lost(error.message))
 
     def _not_started(self, why: str) -> RunState:
         """A job that was to be taken over may go on, though it is not reached."""
@@ -153,17 +151,26 @@ class Keeper:
         while True:
             await self._stop_asked.wait()
             self._stop_asked.clear()
-            first = self._state.phase != "stopping"
-            self._write(evolve(self._state, phase="stopping", note=""))
-            if first and self._reports is not None and not await self._finished(self._reports):
-                self._write(evolve(self._state, phase="running", note=ENDS_WITHOUT_REPORTS))
-                continue
             try:
-                await self._starter.stop(self._hurry)
+                await self._stop_once()
             except EaglerayError as error:
                 self._write(evolve(self._state, phase="running", note=str(error)))
+            except Exception as error:
+                tasks.log_failure("stopping", error)
+                note = str(stop_failed(error))
+                self._write(evolve(self._state, phase="running", note=note))
 
-    async def _finished(self, reports: Reports) -> bool:
+    async def _stop_once(self) -> None:
+        first = self._state.phase != "stopping"
+        self._write(evolve(self._state, phase="stopping", note=""))
+        if first and self._reports is not None and not await self._finished(self._reports):
+            self._write(
+                self._with_reports(evolve(self._state, phase="running", note=KEEPS_RUNNING))
+            )
+        else:
+            await self._starter.stop(self._hurry)
+
+    async def _finished(self, reports: GuardedReports) -> bool:
         """Whether the program may be ended now."""
         await self._unless_skipped(reports.finish())
         # Who asked again meanwhile had no time for that, and said no more by it.
@@ -177,12 +184,16 @@ class Keeper:
         self._is_over = True
         if self._reports is not None:
             rest = asyncio.create_task(self._unless_skipped(self._reports.rest()), name="rest")
-            while not rest.done():
-                self._look()
-                await asyncio.wait([rest], timeout=LOOK_S)
+            try:
+                while not rest.done():
+                    self._look_safely()
+                    await asyncio.wait([rest], timeout=LOOK_S)
+            finally:
+                rest.cancel()
+                await asyncio.gather(rest, return_exceptions=True)
 
     async def _unless_skipped(self, doing: Coroutine[Any, Any, None]) -> None:
-        """Until it is done, or the person has no time for it."""
+        """Until it is done, or the user doesn't want to wait for it."""
         done = asyncio.ensure_future(doing)
         skipped = asyncio.ensure_future(self._skip.wait())
         try:
@@ -190,9 +201,17 @@ class Keeper:
         finally:
             for task in (done, skipped):
                 task.cancel()
-            results = await asyncio.gather(done, skipped, return_exceptions=True)
-        if isinstance(results[0], Exception):
-            log.error("gathering failed", exc_info=results[0])
+            await asyncio.gather(done, skipped, return_exceptions=True)
+
+    def _look_safely(self) -> None:
+        """A failure of one poll must not end the supervision; each is logged once."""
+        try:
+            self._look()
+            self._look_failed = ""
+        except Exception as error:
+            if repr(error) != self._look_failed:
+                tasks.log_failure("look", error)
+            self._look_failed = repr(error)
 
     def _look(self) -> None:
         if self._record.stop_asked.exists():
@@ -210,13 +229,19 @@ class Keeper:
         self._write(state)
 
     async def _end(self, ending: Ending) -> None:
-        await self._watching.last_look()
-        state = self._with_reports(self._watching.update(self._state))
+        state, notes = self._with_reports(self._state), [ending.note]
+        try:
+            await self._watching.last_look()
+            state = self._watching.update(state)
+            notes.append(self._watching.note(ending))
+        except Exception as error:
+            # What became of the program is known without it.
+            tasks.log_failure("last look", error)
         if state.phase == "stopping":
             phase: Phase = "stopped"
         else:
             phase = "ended" if ending.code == 0 else "failed"
-        note = " ".join(said for said in (ending.note, self._watching.note(ending)) if said)
+        note = " ".join(note for note in notes if note)
         self._write(
             evolve(
                 state,
@@ -252,10 +277,3 @@ class Keeper:
             if self._is_lost:
                 log.warning("the run is kept by another process now, %s", written)
         return self._is_lost
-
-
-def _ending(ended: asyncio.Task[Ending]) -> Ending:
-    try:
-        return ended.result()
-    except EaglerayError as error:
-        return Ending(None, far_lost(error.message))

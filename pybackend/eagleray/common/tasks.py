@@ -1,0 +1,83 @@
+"""Background tasks: each has an owner that logs its failure and acts on it.
+
+`asyncio` keeps the exception of a task that nobody awaits to itself, and what the task did is silently not done any more.
+Other modules therefore start tasks here, except those that the same function awaits (tests/layers holds it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
+
+T = TypeVar("T")
+
+RESTART = Backoff(first_s=1.0, longest_s=60.0)
+
+log = logging.getLogger(__name__)
+
+
+def owned(
+    doing: Coroutine[Any, Any, T], name: str, on_failure: Callable[[BaseException], object]
+) -> asyncio.Task[T]:
+    """Starts a task that nobody awaits; a failure is logged, and `on_failure` acts on it.
+
+    A cancelled task hasn't failed.
+    """
+    task = asyncio.create_task(doing, name=name)
+
+    def ended(task: asyncio.Task[T]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        log_failure(name, error)
+        try:
+            on_failure(error)
+        except Exception:
+            log.exception("the failure of the task “%s” wasn't handled", name)
+
+    task.add_done_callback(ended)
+    return task
+
+
+def only_logged(error: BaseException) -> None:
+    """For `owned`: the task has no more work that anything depends on."""
+
+
+def shared(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Starts a task whose result, or failure, goes to each caller that awaits it.
+
+    The failure is logged as well: the callers may all have been cancelled.
+    """
+    return owned(doing, name, only_logged)
+
+
+async def restarted(
+    make: Callable[[], Awaitable[T]],
+    name: str,
+    backoff: Backoff | None = None,
+    passes: tuple[type[Exception], ...] = (),
+) -> T:
+    """Awaits `make()`, and again after a pause each time that it fails, but for errors that it `passes` on."""
+    failures = 0
+    while True:
+        try:
+            return await make()
+        except passes:
+            raise
+        except Exception as error:
+            failures += 1
+            log_failure(name, error)
+        await asyncio.sleep((backoff or RESTART).wait_s(failures))
+
+
+def log_failure(name: str, error: BaseException) -> None:
+    """An error of the catalogue explains itself; of any other the log keeps the place."""
+    if isinstance(error, EaglerayError):
+        log.warning("the task “%s” failed: %s", name, error)
+    else:
+        log.error("the task “%s” failed", name, exc_info=error)

@@ -1,0 +1,208 @@
+"""Reports whose names are not UTF-8, or not text at all: gathered under a plain name, or listed with the reason."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.common.profiled import ProfiledWorker
+from eagleray.features.profiling import rounds as rounds_module
+from eagleray.features.profiling import run_reports
+from eagleray.features.profiling.databases import packed_of
+from eagleray.features.profiling.file_names import is_taken, raw, shown
+from eagleray.features.profiling.found import Looking, worker_of
+from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.sources import Folder, Source
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.profiling.gathered import all_missing, cluster, gathered, listed, node
+from tests.profiling.reports import RUN, described, put, status
+from tests.profiling.test_far_reports import Login, far
+from tests.profiling.test_run_reports import Nsys, reports, until
+
+ODD = [
+    b"caf\xe9.7.nsys-rep",
+    "größe 2:3.nsys-rep".encode(),
+    b".hidden.nsys-rep",
+    b"-o.nsys-rep",
+    b"a\nb\x1b[2J.nsys-rep",
+    b"back\\slash.nsys-rep",
+    b"100%E9.nsys-rep",
+]
+STATUS = "p.n1.7.worker.json"
+
+
+def put_odd(folder: Path) -> None:
+    for name in ODD:
+        put(folder, os.fsdecode(name), name)
+
+
+def here(folder: Path) -> dict[str, bytes]:
+    """The content of what was gathered, by the name in the list."""
+    return {
+        str(row["source"]): (folder / file).read_bytes() for file, row in listed(folder).items()
+    }
+
+
+@given(st.binary(min_size=1, max_size=255))
+def test_every_name_of_a_file_is_shown_as_text_and_found_again(name: bytes) -> None:
+    text = shown(os.fsdecode(name))
+    assert text.isprintable() and raw(text) == name
+    assert is_taken(text) == (name not in (b".", b"..") and b"/" not in name and b"\0" not in name)
+
+
+@given(st.text(alphabet=st.characters(), min_size=1))
+def test_every_text_has_a_shown_name(name: str) -> None:
+    assert shown(name).isprintable()
+
+
+def test_plain_names_are_shown_as_they_are() -> None:
+    assert shown("größe_2:3.nsys-rep") == "größe_2:3.nsys-rep"
+    assert shown(os.fsdecode(b"caf\xe9")) == "caf%E9"
+
+
+async def test_odd_names_in_a_folder_are_gathered_once(tmp_path: Path) -> None:
+    there, folder = tmp_path / "there", tmp_path / "here"
+    put_odd(there)
+    for _ in range(2):
+        made, failures = await gathered(folder, Folder(there))
+        assert (failures, len(made.entries)) == ([], len(ODD))
+    assert here(folder) == {shown(os.fsdecode(name)): name for name in ODD}
+    assert all(file.name.isascii() for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("real", [False, True])
+async def test_odd_names_on_a_remote_folder_are_gathered(tmp_path: Path, real: bool) -> None:
+    put_odd(tmp_path / RUN)
+    _, failures = await gathered(tmp_path / "here", far(Login(real), tmp_path / RUN))
+    assert failures == []
+    assert here(tmp_path / "here") == {shown(os.fsdecode(name)): name for name in ODD}
+
+
+async def test_a_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: Path) -> None:
+    async with cluster("n1") as (fake, dashboard):
+        odd = f"eagleray/{RUN}/caf\udce9"
+        fake.files["n1"] |= {f"{odd}.nsys-rep": b"x", f"{odd}.nsys-rep.json": described(b"x")}
+        fake.files["n1"][f"eagleray/{RUN}/\udce9.worker.json"] = status("armed")
+        made = Gathering(RUN, tmp_path)
+        with made.held():
+            look = await Looking().look([node(dashboard, "n1")])
+            await made.fetch(look.reports, look.left_out)
+    assert (look.failures, len(made.entries)) == ((), 1)
+    (row,) = all_missing(tmp_path)
+    assert row["source"] == "caf%E9.nsys-rep" and "isn't UTF-8" in row["why"]
+
+
+def test_names_in_the_files_of_a_worker_are_shown() -> None:
+    worker, _ = worker_of(
+        STATUS, status("armed", reports=["\ud800x.nsys-rep", "caf\udce9.nsys-rep"])
+    )
+    assert isinstance(worker, ProfiledWorker)
+    assert worker.whole == ("%ED%A0%80x.nsys-rep", "caf%E9.nsys-rep")
+    said = described(b"x", report="caf\udce9.nsys-rep", report_sha256="0", unpacked=1)
+    packed = packed_of("caf%E9.sqlite-gz.json", said, Folder(Path("/")))
+    assert packed is not None and packed.of[1] == "caf%E9.nsys-rep"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_reports, "LOOK_S", 0.01)
+
+
+async def test_gathering_goes_on_after_a_report_that_is_no_text(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / STATUS).write_bytes(status("armed", reports=["\ud800x.nsys-rep"]))
+    made = reports(there, tmp_path / "here", Nsys())
+    running = asyncio.create_task(made.run())
+    await until(lambda: made.seen.workers != () or running.done())
+    put(there, "p.nsys-rep", b"one")
+    await until(lambda: made.seen.gathered == 1 or running.done())
+    assert not running.done()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await made.close()
+
+
+class Broken(Folder):
+    """A place in which our own code fails, until it `is_mended`."""
+
+    is_mended = False
+
+    async def names(self) -> list[str]:
+        if not self.is_mended:
+            raise RuntimeError("a fault of ours")
+        return await super().names()
+
+
+async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "good", "p.nsys-rep", b"one")
+    put(tmp_path / "there", "q.nsys-rep", b"two")
+    broken = Broken(tmp_path / "there")
+    made = reports(tmp_path / "there", tmp_path / "here", Nsys())
+    sources: list[Source] = [broken, Folder(tmp_path / "good")]
+
+    async def now(*_: object) -> list[Source]:
+        return sources
+
+    monkeypatch.setattr(made._rounds._sources, "now", now)
+    await made.finish()
+    assert (made.seen.phase, made.seen.gathered) == ("failed", 1)
+    assert "RuntimeError: a fault of ours" in made.seen.sentence
+    assert str(tmp_path / "there") in made.seen.sentence
+    assert "Traceback" in caplog.text
+    broken.is_mended = True
+    await made.finish()
+    assert (made.seen.phase, made.seen.gathered, made.seen.sentence) == ("gathered", 2, "")
+    await made.close()
+
+
+async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eagleray.features.profiling import gathering
+
+    good = gathering.fetch
+
+    async def fetch(source: Source, entry: object, folder: Path, name: str, tell: object) -> None:
+        if name.startswith("bad"):
+            raise ValueError("a fault of ours")
+        await good(source, entry, folder, name, tell)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(gathering, "fetch", fetch)
+    for name in ("bad", "good"):
+        put(tmp_path / "there", f"{name}.nsys-rep", name.encode())
+    made = reports(tmp_path / "there", tmp_path / "here", Nsys())
+    await made.finish()
+    assert (made.seen.phase, made.seen.gathered) == ("failed", 1)
+    (row,) = json.loads((tmp_path / "here" / "manifest.json").read_text())["missing"]
+    assert row["source"] == "bad.nsys-rep" and "ValueError" in row["why"]
+    await made.close()
+
+
+async def test_a_round_that_fails_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "there", "p.nsys-rep", b"one")
+    good, faults = rounds_module.Rounds._look_and_fetch, [OSError("first"), KeyError("second")]
+
+    async def look_and_fetch(one: rounds_module.Rounds) -> list[EaglerayError]:
+        if faults:
+            raise faults.pop(0)
+        return await good(one)
+
+    monkeypatch.setattr(rounds_module.Rounds, "_look_and_fetch", look_and_fetch)
+    made = reports(tmp_path / "there", tmp_path / "here", Nsys())
+    running = asyncio.create_task(made.run())
+    await until(lambda: made.seen.gathered == 1 or running.done())
+    assert not running.done() and made.seen.phase == "idle"
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await made.close()
