@@ -8,8 +8,6 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
 
@@ -100,19 +98,6 @@ def test_a_run_is_started_again_and_forgotten(own_home: Path, tmp_path: Path) ->
     assert again.output() == output
     eagleray(tmp_path, "runs", "forget", again.run_id())
     assert len(listed()) == 1
-
-
-@pytest.mark.parametrize(
-    ("command", "code"), [(["no-such-program"], "no-program"), (["./folder"], "no-program")]
-)
-def test_what_cannot_be_started_says_why(
-    own_home: Path, tmp_path: Path, command: list[str], code: str
-) -> None:
-    (tmp_path / "folder").mkdir()
-    terminal = Terminal(tmp_path, "run", "--", *command)
-    assert terminal.code() == 1
-    assert "cannot be started" in terminal.words()
-    assert row(terminal.run_id())["state"] == "failed"
 
 
 def test_the_secret_is_nobodys_business(own_home: Path, tmp_path: Path) -> None:

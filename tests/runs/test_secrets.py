@@ -81,7 +81,13 @@ async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_
     assert copied["text"].count(SECRET) == 7
 
 
-def test_nothing_that_the_command_prints_has_a_secret(own_home: Path, tmp_path: Path) -> None:
+def test_nothing_that_the_command_prints_has_a_secret(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sub").touch()
+    (tmp_path / "sbatch").symlink_to("/bin/false")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     env = [f"--env={name}={value}" for name, value in ENV.items()]
     program = [sys.executable, "-c", "pass", *ARGUMENTS]
     printed = [ask(os.environ, "run", "--dry-run", *env, "--", *program)]
@@ -89,7 +95,7 @@ def test_nothing_that_the_command_prints_has_a_secret(own_home: Path, tmp_path: 
     run = printed[-1].stdout.strip()
     wait_for("the end of the run", lambda: listed()[0]["state"] == "ended")
     printed += [ask(os.environ, "runs"), ask(os.environ, "runs", "--json")]
-    printed += [ask(os.environ, "run", "--", "sbatch", *ARGUMENTS, "run.sub")]
+    printed += [ask(os.environ, "run", "--", "sbatch", "run.sub", *ARGUMENTS)]
     text = "".join(one.stdout + one.stderr for one in printed)
     assert text.count("--wandb_key=…") >= 3, text
     assert SECRET not in text

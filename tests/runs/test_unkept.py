@@ -109,7 +109,8 @@ async def test_a_start_throws_them_away(records: Records, monkeypatch: pytest.Mo
     async def started(*_: object) -> None: ...
 
     monkeypatch.setattr("eagleray.features.runs.keeping.start", started)
-    new = await Runs(records, OfAdapter(None)).start(PLAN, confirmed=False)
+    startable = evolve(PLAN, kind="command", argv=("true",))
+    new = await Runs(records, OfAdapter(None)).start(startable, confirmed=False)
     left = [one.record.id for one in records.listed()]
     assert left == [new, *(one.id for one in reversed(every[6:]))]
 

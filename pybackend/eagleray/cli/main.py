@@ -1,7 +1,7 @@
 """The `eagleray` command: a thin face over the features, for terminals, scripts and CI.
 
 Results go to standard output, words about them and errors to standard error.  It ends with 0 when all
-was done, 1 with an error of the catalogue, 2 when the command line is wrong.
+was done, 1 with an error of the catalogue, 2 when the command line is wrong, 126 or 127 when a program cannot be started.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from eagleray import __version__
 from eagleray.cli import profile_arguments, report_arguments, run_arguments
 from eagleray.cli.cluster_help import CLUSTER_HELP
 from eagleray.common.errors import EaglerayError
+
+# The exit codes of a shell for a command that it cannot start.
+CODES = {"program-not-found": 127, "not-executable": 126}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(asked)
     except EaglerayError as error:
         print(f"eagleray: {error.message}", step_now(error.next_step), sep="\n", file=sys.stderr)
-        return 1
+        return CODES.get(error.code, 1)
     except BrokenPipeError:
         # Whoever read our output has enough of it; the interpreter would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,6 +20,7 @@ from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.keeper import KEEPS_RUNNING
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.records import Listed, Record, read
@@ -49,6 +50,8 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
     missing = [one for one in made.changes if one.outcome == "could not find"]
     for change in missing:
         _say(printable(f"{change.asked}: {change.why or 'could not find it'}", 400))
+    # Before the question, and before anything is recorded.
+    await check(plan)
     question = confirm_text(plan)
     confirmed = bool(question) and (asked.yes or await _confirmed(question))
     run_id = await parts.runs.start(plan, confirmed=confirmed)

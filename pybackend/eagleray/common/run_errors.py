@@ -30,6 +30,48 @@ def no_program(path: str, why: str) -> EaglerayError:
     )
 
 
+def folder_not_found(folder: str) -> EaglerayError:
+    return EaglerayError(
+        "no-program",
+        f"{printable(folder, 300)}: no such folder.",
+        "Check the folder in which the program starts.",
+    )
+
+
+def file_not_found(file: str, folder: str) -> EaglerayError:
+    return EaglerayError(
+        "no-program",
+        f"{printable(file, 300)}: file not found in {printable(folder, 300)}.",
+        "Check its name and the folder in which the program starts.",
+    )
+
+
+def module_not_found(module: str, python: str) -> EaglerayError:
+    return EaglerayError(
+        "no-module",
+        f"No module named “{printable(module)}” in {printable(python, 300)}.",
+        "Check its name, the folder in which the program starts, and the selected Python.",
+    )
+
+
+def program_not_found(program: str, instead: str) -> EaglerayError:
+    """Ends with 127, as in a shell."""
+    return EaglerayError(
+        "program-not-found",
+        f"{printable(program, 300)}: command not found.",
+        f"Use `{printable(instead, 300)}`." if instead else "Check its name and your PATH.",
+    )
+
+
+def not_executable(program: str, instead: str) -> EaglerayError:
+    """Ends with 126, as in a shell."""
+    return EaglerayError(
+        "not-executable",
+        f"{printable(program, 300)} is not executable.",
+        f"Use `{printable(instead, 300)}`." if instead else "Check its name and its permissions.",
+    )
+
+
 def no_python() -> EaglerayError:
     return EaglerayError(
         "no-python-here",

@@ -8,7 +8,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eagleray.common.run_errors import no_program, no_python, nothing_to_run, unknown_kind
+from eagleray.common.run_errors import (
+    file_not_found,
+    no_program,
+    no_python,
+    nothing_to_run,
+    unknown_kind,
+)
 from eagleray.features.runs.plan import Kind
 from eagleray.features.runs.sbatch_words import script_index
 
@@ -33,7 +39,7 @@ def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
     if not file.is_file():
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", path) and not path.endswith(".py"):
             return "module"
-        raise no_program(str(file), "there is no such file")
+        raise file_not_found(path, cwd)
     head = _head(file)
     if re.search(rb"^#SBATCH\s", head, re.MULTILINE):
         return "sbatch"

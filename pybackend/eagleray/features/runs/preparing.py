@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.run_errors import narrow_export, no_program, not_python, other_python
+from eagleray.common.run_errors import folder_not_found, narrow_export, not_python, other_python
 from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
@@ -108,7 +108,7 @@ class Preparing:
 def _folder(written: str) -> str:
     folder = Path(written).expanduser()
     if not folder.is_dir():
-        raise no_program(written, "there is no such folder")
+        raise folder_not_found(written)
     return str(folder.absolute())
 
 

@@ -22,6 +22,7 @@ from eagleray.common.run_errors import (
 )
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.preflight import check
 from eagleray.features.runs.records import Listed, Record, Records
 from eagleray.features.runs.seen import outdated, seen
 from eagleray.features.runs.starters.local import STEPS, send
@@ -65,10 +66,11 @@ class Runs:
         return [seen(one) for one in self._records.listed()]
 
     async def start(self, plan: RunPlan, *, confirmed: bool) -> str:
-        """The id of the new run; raises `needs-consent`, or `keeper-not-started`."""
+        """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`."""
         question = confirm_text(plan)
         if question and not confirmed:
             raise needs_consent(question)
+        await check(plan)
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
         for one in outdated(self._records.listed()):
             self._records.forget(one.record, is_over=one.state.is_over)

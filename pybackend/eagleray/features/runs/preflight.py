@@ -1,0 +1,74 @@
+"""Checks of a plan before anything is recorded: what cannot start leaves no run behind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from eagleray.common.run_errors import (
+    file_not_found,
+    folder_not_found,
+    module_not_found,
+    not_executable,
+    program_not_found,
+)
+from eagleray.features.runs.kinds import script_at
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.program_python import (
+    environment_of,
+    found_on_path,
+    probe,
+    target_of,
+)
+
+
+async def check(plan: RunPlan) -> None:
+    """Raises what keeps a program from starting.
+
+    1. The folder in which it starts is missing.
+    2. Nothing more is known of a job, whose files are those of its cluster, and of a script that is submitted on
+       another host.
+    3. The program is not on the `PATH` that it will have, or not executable.
+    4. The Python file or shell script is missing.
+    5. The interpreter does not find the module.
+    """
+    if not Path(plan.cwd).is_dir():
+        raise folder_not_found(plan.cwd)
+    if plan.kind == "job" or (plan.kind == "sbatch" and plan.cluster):
+        return
+    _check_program(plan)
+    target = target_of(plan)
+    script = target.name if target and target.kind == "file" else script_at(plan.kind, plan.argv)
+    # A copy is run in place of a script that needs changes.
+    if script and not plan.copy_text and not (Path(plan.cwd) / script).exists():
+        raise file_not_found(script, plan.cwd)
+    if target is not None and target.kind == "module":
+        await _check_module(plan, target.name)
+
+
+def _check_program(plan: RunPlan) -> None:
+    name = plan.argv[0]
+    files = found_on_path(name, plan.cwd, environment_of(plan).get("PATH"))
+    if not any(file.exists() for file in files):
+        raise program_not_found(name, _instead(name, plan.cwd))
+    if not any(file.is_file() and os.access(file, os.X_OK) for file in files):
+        raise not_executable(name, _instead(name, plan.cwd))
+
+
+def _instead(name: str, cwd: str) -> str:
+    """The command that starts a file of that name, "" if there is none."""
+    file = Path(cwd) / name
+    if not file.is_file():
+        return ""
+    starts = {".py": "python ", ".sh": "bash ", ".bash": "bash "}.get(file.suffix)
+    if starts:
+        return f"{starts}{name}"
+    return f"./{name}" if "/" not in name and os.access(file, os.X_OK) else ""
+
+
+async def _check_module(plan: RunPlan, module: str) -> None:
+    """Only its first part: to find the rest, Python imports that, which runs code of the program."""
+    package = module.partition(".")[0]
+    probed = await probe(plan, [package])
+    if probed is not None and package not in probed.found:
+        raise module_not_found(package, probed.path)

@@ -1,0 +1,111 @@
+"""The Python that runs a program of this machine: which one it is, and which packages it finds, without importing any."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from attrs import frozen
+
+from eagleray.features.runs.environment import activated
+from eagleray.features.runs.plan import RunPlan
+
+LIMIT_S = 5.0
+_PYTHON = re.compile(r"pythonw?[0-9.]*")
+# The options of Python that take no value of their own, alone or several in one word.
+_FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+# A folder that happens to have the name is a namespace, which is no package to import something from.
+_PROBE = """\
+import importlib.util, json, os, sys
+sys.path[0] = sys.argv[1]
+def has(name):
+    spec = importlib.util.find_spec(name)
+    return spec is not None and (spec.origin is not None or name != "ray")
+print(json.dumps([sys.version.split()[0], [name for name in sys.argv[2:] if has(name)]]))
+"""
+
+
+@frozen
+class Target:
+    """What a command has Python run: a file or a module."""
+
+    kind: Literal["file", "module"]
+    name: str
+
+
+@frozen
+class Probed:
+    """`path` is the interpreter, `found` holds the packages that it has, of those in question."""
+
+    path: str
+    version: str
+    found: frozenset[str]
+
+
+def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment in which a program of this machine runs, but for what our code in it is told."""
+    return {**activated(environ, plan.python), **plan.env}
+
+
+def found_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
+    """The files that a shell in `cwd` would try for a command, in this order."""
+    if "/" in name:
+        return (Path(cwd) / name,)
+    folders = (path if path is not None else os.defpath).split(":")
+    return tuple(file for folder in folders if (file := Path(cwd, folder, name)).is_file())
+
+
+def target_of(plan: RunPlan) -> Target | None:
+    """1. None for what is not started here, and for a command that is not Python's.
+
+    2. What follows Python's own options; None for `-c` and standard input.
+    """
+    if plan.kind not in ("program", "module", "command") or not _PYTHON.fullmatch(
+        Path(plan.argv[0]).name
+    ):
+        return None
+    words = iter(plan.command[1:])
+    for word in words:
+        if word == "-m":
+            return next((Target("module", name) for name in words), None)
+        if word in _WITH_VALUE:
+            next(words, "")
+        elif not word.startswith("-"):
+            return Target("file", word)
+        elif not (_FLAGS.fullmatch(word) or word.startswith(("-W", "-X"))):
+            return None
+    return None
+
+
+async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
+    """Asks the interpreter of a plan; None when it does not answer, which is no reason to stop anybody."""
+    environ, target = environment_of(plan), target_of(plan)
+    files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+    if target is None or not files:
+        return None
+    is_file = target.kind == "file"
+    first = str((Path(plan.cwd) / target.name).parent) if is_file else plan.cwd
+    command = [str(files[0]), "-c", _PROBE, first, *packages]
+    try:
+        ran = await asyncio.to_thread(
+            subprocess.run,
+            command,
+            cwd=plan.cwd,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=True,
+        )
+        # Customised interpreters print lines of their own.
+        version, found = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        return None
+    return Probed(command[0], str(version), frozenset(found))

@@ -1,0 +1,129 @@
+"""What cannot start says so before anything is recorded, with the exit codes of a shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.preflight import check
+from eagleray.features.runs.program_python import Target, target_of
+
+from tests.asked import ask
+from tests.runs.terminal import listed
+from tests.sidecar.stdio_client import sidecar
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text("print('started')\n")
+    (tmp_path / "go.sh").write_text("echo started\n")
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o700)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("raise SystemExit('imported')\n")
+    return tmp_path
+
+
+REFUSED = [
+    (["no-such-program"], 127, "no-such-program: command not found.", "your PATH"),
+    (["train.py"], 127, "train.py: command not found.", "Use `python train.py`."),
+    (["tool"], 127, "tool: command not found.", "Use `./tool`."),
+    (["./train.py"], 126, "./train.py is not executable.", "Use `python ./train.py`."),
+    (["./folder"], 126, "./folder is not executable.", "permissions"),
+    (["/no/such/python", "train.py"], 127, "/no/such/python: command not found.", ""),
+    ([sys.executable, "nosuch.py"], 1, "nosuch.py: file not found in ", ""),
+    ([sys.executable, "-u", "-W", "ignore", "nosuch.py"], 1, "nosuch.py: file not found in ", ""),
+    ([sys.executable, "-m", "no_such_module.sub"], 1, "No module named “no_such_module”", ""),
+    (["bash", "nosuch.sh"], 1, "nosuch.sh: file not found in ", ""),
+    (["sbatch", "nosuch.sub"], 1, "nosuch.sub: file not found in ", ""),
+    (["srun", "hostname"], 127, "srun: command not found.", ""),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "message", "next_step"), REFUSED)
+def test_what_cannot_start_leaves_no_run_behind(
+    own_home: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    code: int,
+    message: str,
+    next_step: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("bash", "sbatch"):
+        (folder / "package" / name).symlink_to("/bin/bash")
+    env = {**os.environ, "PATH": str(folder / "package")}
+    done = ask(env, "run", "--detach", "--", *command)
+    assert done.returncode == code
+    assert message in done.stderr and next_step in done.stderr
+    assert "Run " not in done.stderr + done.stdout
+    assert listed() == []
+
+
+async def test_a_folder_that_is_gone_is_named(own_home: Path, folder: Path) -> None:
+    plan = RunPlan("command", ("ls",), str(folder / "gone"), "ls")
+    with pytest.raises(EaglerayError, match="gone: no such folder"):
+        await check(plan)
+
+
+async def test_what_can_start_passes(own_home: Path, folder: Path) -> None:
+    """Without running anything of it, and as the program would be found: in its own environment."""
+    python, cwd = sys.executable, str(folder)
+    fine = [
+        RunPlan("program", (python, "train.py"), cwd, ""),
+        RunPlan("program", (python, "folder"), cwd, ""),
+        RunPlan("command", (python, "-c", "pass"), cwd, ""),
+        RunPlan("command", (python, "-u", "train.py"), cwd, ""),
+        RunPlan("module", (python, "-m", "package.main"), cwd, ""),
+        RunPlan("module", (python, "-m", "json.tool"), cwd, ""),
+        RunPlan("script", ("bash", "go.sh"), cwd, ""),
+        RunPlan("command", ("./tool",), cwd, ""),
+        RunPlan("command", ("tool",), cwd, "", {"PATH": cwd}),
+        RunPlan("command", ("tool",), cwd, "", {"PATH": "."}),
+        RunPlan("command", ("python", "train.py"), cwd, "", {"PATH": "/no"}, python=python),
+        RunPlan("script", ("bash", "gone.sh"), cwd, "", copy_of="gone.sh", copy_text="echo\n"),
+        RunPlan("job", ("python", "on_the_cluster.py"), cwd, "", cluster="http://c:1"),
+        RunPlan("sbatch", ("sbatch", "there.sub"), cwd, "", cluster="ssh://login"),
+    ]
+    for plan in fine[:-4] + fine[-3:]:
+        await check(plan)
+    # The environment of a chosen Python comes before the PATH, but not before a PATH that the plan sets.
+    with pytest.raises(EaglerayError, match="command not found"):
+        await check(fine[-4])
+    await check(evolve(fine[-4], env={}))
+
+
+TARGETS = [
+    (("python", "train.py", "-m", "x"), Target("file", "train.py")),
+    (("python3.11", "-uO", "-X", "dev", "-Wignore", "train.py"), Target("file", "train.py")),
+    (("/opt/python", "-m", "pkg.main", "train.py"), Target("module", "pkg.main")),
+    (("python", "-c", "pass"), None),
+    (("python", "-"), None),
+    (("python",), None),
+    (("bash", "run.sh"), None),
+]
+
+
+@pytest.mark.parametrize(("argv", "target"), TARGETS)
+def test_the_target_follows_the_options_of_python(
+    argv: tuple[str, ...], target: Target | None
+) -> None:
+    assert target_of(RunPlan("command", argv, "/", "")) == target
+    assert target_of(RunPlan("job", argv, "/", "")) is None
+
+
+async def test_the_editor_is_refused_as_well(own_home: Path, folder: Path) -> None:
+    async with sidecar() as panel:
+        await panel.initialize(discovery="off")
+        asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": "/no/such/python"}
+        proposal = await panel.result("eagleray/runs/prepare", asked)
+        refused = await panel.ask("eagleray/runs/start", {"plan": proposal["plan"]})
+        assert refused["error"]["data"]["code"] == "program-not-found"
+        assert (await panel.result("eagleray/runs/list"))["runs"] == []
