@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -32,6 +33,14 @@ async def check(plan: RunPlan) -> None:
     4. The Python file or shell script is missing.
     5. The interpreter does not find the module.
     """
+    # A file server may take its time.
+    await asyncio.to_thread(_check_files, plan)
+    target = target_of(plan)
+    if target is not None and target.kind == "module":
+        await _check_module(plan, target.name)
+
+
+def _check_files(plan: RunPlan) -> None:
     if not Path(plan.cwd).is_dir():
         raise folder_not_found(plan.cwd)
     if plan.kind == "job" or (plan.kind == "sbatch" and plan.cluster):
@@ -42,8 +51,6 @@ async def check(plan: RunPlan) -> None:
     # A copy is run in place of a script that needs changes.
     if script and not plan.copy_text and not (Path(plan.cwd) / script).exists():
         raise file_not_found(script, plan.cwd)
-    if target is not None and target.kind == "module":
-        await _check_module(plan, target.name)
 
 
 def _check_program(plan: RunPlan) -> None:
