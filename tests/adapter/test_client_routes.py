@@ -64,7 +64,7 @@ async def saying(ops: list[str]) -> AsyncIterator[Saying]:
     adapter = Saying(ops)
     server = await private_socket.serve(adapter_socket(), adapter.serve, limit=protocol.MAX_LINE)
     yield adapter
-    private_socket.stop(server, adapter_socket())
+    server.stop()
     adapter.close()
 
 

@@ -66,7 +66,7 @@ async def served() -> AsyncIterator[Served]:
     path = adapter_socket()
     server = await private_socket.serve(path, Control(parts, Clients()).serve)
     yield made
-    private_socket.stop(server, path)
+    server.stop()
     registry.close()
 
 

@@ -68,7 +68,7 @@ async def serve(folder: Path, count: int) -> None:
     spent = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(json.dumps({"cpu_s": spent, "peak_mb": peak}), flush=True)
-    private_socket.stop(server, path)
+    server.stop()
     registry.close()
 
 

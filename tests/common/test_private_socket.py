@@ -34,7 +34,7 @@ async def test_it_serves_its_own_user_and_replaces_a_stale_socket(path: Path) ->
     writer.write(b"hello\n")
     assert await reader.readline() == b"hello\n"
     writer.close()
-    private_socket.stop(server, path)
+    server.stop()
     assert not path.exists()
     with pytest.raises(FileNotFoundError):
         await private_socket.connect(path)
@@ -52,7 +52,7 @@ async def test_a_peer_of_another_user_is_dropped_at_both_ends(
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await reader.readexactly(1)
     writer.close()
-    private_socket.stop(server, path)
+    server.stop()
 
 
 async def test_a_path_that_is_too_long_is_said(path: Path) -> None:

@@ -151,5 +151,5 @@ async def running(version: str | None = None) -> AsyncIterator[FakeAdapter]:
     try:
         yield adapter
     finally:
-        private_socket.stop(server, path)
+        server.stop()
         adapter.drop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -201,6 +202,25 @@ async def test_a_socket_falls_back_to_the_next_route_and_keeps_to_it(
         assert await relays_path_is(path, False)
     world.routes.let_go("a")
     await until(lambda: world.specs() == [])
+
+
+async def test_a_removed_socket_listens_again_at_its_path(world: World, short: Path) -> None:
+    folder = short / "run"
+    folder.mkdir(mode=0o700)
+    relays = Relays(world.routes, folder)
+    with Echo() as echo:
+        path, _ = await relays.open("client", [LOGIN], "127.0.0.1", echo.port, None)
+        assert relays.is_reachable()
+        shutil.rmtree(folder)
+        assert not relays.is_reachable()
+        relays.restore(folder)
+        assert relays.is_reachable()
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"one")
+        assert await reader.readexactly(3) == b"one"
+        writer.close()
+        relays.leave("client", [LOGIN])
+    assert list(folder.iterdir()) == []
 
 
 async def test_a_socket_that_is_left_while_its_route_is_made_leaves_nothing(

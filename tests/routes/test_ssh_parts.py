@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.routes import ssh_askpass, ssh_command, ssh_paths
 from eagleray.routes.asking import Kind
@@ -122,6 +123,16 @@ def test_a_long_or_odd_folder_is_not_used(short: Path, monkeypatch: pytest.Monke
     longest = Path("/" + "x" * (length - 1))
     assert ssh_paths.control_folder(longest) == longest
     assert ssh_paths.control_folder(Path(f"{longest}x")) == fallback
+
+
+def test_a_removed_control_folder_is_made_again(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = short / "run"
+    assert ssh_paths.remade(folder) == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setenv("EAGLERAY_HOME", str(short))
+    assert ssh_paths.remade(short / "gone" / "run") == paths.run_folder()
 
 
 def test_sockets_of_killed_masters_are_removed(short: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +52,17 @@ async def test_what_is_released_is_removed(tmp_path: Path) -> None:
     states.clear()
     record.changed()
     await until(lambda: not any(tmp_path.glob("*.json")))
+    running.cancel()
+
+
+async def test_a_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    kept = {f"login2-1.0-{os.getppid()}.json", f"login3-1.0-{ended.pid}.json", "login2-2.0-1.json"}
+    for name in {*kept, f"login2-1.0-{ended.pid}.json"}:
+        (tmp_path / name).touch()
+    running = asyncio.create_task(HeldRecord(tmp_path, "login2", "1.0", list).run())
+    await until(lambda: {path.name for path in tmp_path.iterdir()} == kept)
     running.cancel()
 
 

@@ -22,19 +22,21 @@ _END_S = 2.0
 
 
 class HeldRecord:
-    """Owns one file per host and version, which is there exactly while workers are attached or held.
+    """Owns one file, which is there exactly while workers are attached or held.
 
-    It is written beside the loop, since a home that does not answer must not stop the debugging.
+    Its name has the process id, since two adapters of one version may run where the runtime folder was
+    removed; files of processes that have ended are removed at the start.  It is written beside the loop, since a home that does not answer must not stop the debugging.
     """
 
     def __init__(
         self, folder: Path, host: str, version: str, states: Callable[[], list[WorkerState]]
     ) -> None:
-        self._path = folder / f"{host}-{version}.json"
+        self._beginning = f"{host}-{version}"
+        self._path = folder / f"{self._beginning}-{os.getpid()}.json"
         self._host = host
         self._states = states
         self._news = asyncio.Event()
-        # What a killed process of this version left here is not ours.
+        # The first look doesn't wait for a change.
         self._news.set()
 
     def changed(self) -> None:
@@ -43,6 +45,7 @@ class HeldRecord:
     async def run(self) -> None:
         """Keeps the file up to date until it is cancelled, then removes it."""
         try:
+            await asyncio.to_thread(self._remove_stale)
             while True:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), HELD_REFRESH_S)
@@ -54,6 +57,14 @@ class HeldRecord:
         finally:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.to_thread(self._write, []), _END_S)
+
+    def _remove_stale(self) -> None:
+        """Removes what killed adapters of this version and machine left behind."""
+        with contextlib.suppress(OSError):
+            for path in self._path.parent.glob(f"{self._beginning}*.json"):
+                pid = path.stem.removeprefix(self._beginning).lstrip("-")
+                if not pid or (pid.isdigit() and not _is_alive(int(pid))):
+                    path.unlink(missing_ok=True)
 
     def _write(self, states: list[WorkerState]) -> None:
         try:
@@ -71,6 +82,16 @@ class HeldRecord:
     def _text(self, states: list[WorkerState]) -> dict[str, object]:
         workers = [to_json(_without_values(state)) for state in states]
         return {"host": self._host, "written": time.time(), "workers": workers}
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _without_values(state: WorkerState) -> WorkerState:

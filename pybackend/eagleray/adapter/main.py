@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import resource
@@ -17,8 +16,8 @@ from eagleray.adapter import lifetime
 from eagleray.adapter.control import Clients, Control
 from eagleray.adapter.held_record import HeldRecord
 from eagleray.adapter.operations import Parts
-from eagleray.adapter.protocol import MAX_LINE
 from eagleray.adapter.questions import Questions
+from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.registry import Registry
 from eagleray.adapter.runs import Runs
 from eagleray.common import private_socket
@@ -42,16 +41,16 @@ def main(arguments: Sequence[str] = ()) -> int:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    socket_path = adapter_socket()
-    if not _is_alone(socket_path):
+    socket_path, lock = adapter_socket(), AdapterLock()
+    if not _is_alone(socket_path, lock):
         log.info("another adapter serves %s", socket_path)
         return 0
     _raise_limits()
-    asyncio.run(serve(socket_path, idle_s=_idle_s()))
+    asyncio.run(serve(socket_path, lock, idle_s=_idle_s()))
     return 0
 
 
-async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
+async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.IDLE_S) -> None:
     """Serves the control socket at `socket_path`, and one DAP socket per worker beside it."""
     stop = asyncio.Event()
     clients = Clients()
@@ -62,20 +61,30 @@ async def serve(socket_path: Path, idle_s: float = lifetime.IDLE_S) -> None:
         loop.add_signal_handler(number, stop.set)
     record = HeldRecord(held_folder(), host_name(), __version__, parts.registry.states)
     parts.registry.listeners.add(lambda _: record.changed())
-    recording = asyncio.create_task(record.run())
-    server = await private_socket.serve(socket_path, control.serve, limit=MAX_LINE)
+
+    async def restore(folder: Path) -> None:
+        parts.relays.restore(folder)
+        await parts.registry.restore(folder)
+
+    def are_others_reachable() -> bool:
+        return parts.registry.is_reachable() and parts.relays.is_reachable()
+
+    reachability = Reachability(lock, control.serve, are_others_reachable, restore)
+    await reachability.open(socket_path)
+    running = [asyncio.create_task(record.run()), asyncio.create_task(reachability.run())]
     log.info("serving %s as process %d", socket_path, os.getpid())
     try:
         await lifetime.until_unused(
             lambda: clients.count > 0 or bool(parts.registry.states()), stop, idle_s
         )
     finally:
-        private_socket.stop(server, socket_path)
+        reachability.close()
         parts.registry.close()
         parts.runs.close()
         parts.relays.close()
-        recording.cancel()
-        await asyncio.gather(recording, parts.routes.close(), return_exceptions=True)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, parts.routes.close(), return_exceptions=True)
         log.info("ending")
 
 
@@ -98,21 +107,21 @@ def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Pa
     return Parts(registry, runs, routes, relays, questions, making.set_ssh, shut_down)
 
 
-def _is_alone(socket_path: Path) -> bool:
+def _is_alone(socket_path: Path, lock: AdapterLock) -> bool:
     """Takes the lock that says who serves; the socket does not, for a killed process leaves it behind.
 
-    Who holds the lock without a socket is about to begin or to end: it is waited for.
+    A process that holds the lock without a socket is about to begin or to end: it is waited for.  One that
+    answers without the lock has lost the lock's file, and makes it again.
     """
-    lock = os.open(socket_path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for _ in range(round(_LOCK_S / _LOCK_LOOK_S)):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if socket_path.exists():
-                return False
-            time.sleep(_LOCK_LOOK_S)
-        else:
-            return True
+        if lock.take(socket_path):
+            if not private_socket.is_listened_on(socket_path):
+                return True
+            lock.release()
+            return False
+        if socket_path.exists():
+            return False
+        time.sleep(_LOCK_LOOK_S)
     return False
 
 

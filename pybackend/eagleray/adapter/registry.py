@@ -49,21 +49,20 @@ class Held:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.sources = Sources(worker)
-        self.server: asyncio.Server | None = None
+        self.served: private_socket.Served | None = None
         self.attaching: asyncio.Task[None] | None = None
 
 
 class Registry:
     """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop.
 
-    There is one per version and folder: what lies there under its version is left from a killed process.
+    What lies there under its version and answers nobody is left from a killed process.
     """
 
     def __init__(self, folder: Path, clock: Clock, routes: Routes) -> None:
         self._folder = folder
         self._prefix = f"w-{__version__}-"
-        for stale in folder.glob(f"{self._prefix}*.sock"):
-            stale.unlink(missing_ok=True)
+        private_socket.remove_stale(folder, f"{self._prefix}*.sock")
         self._clock = clock
         self._routes = routes
         self._held: dict[WorkerKey, Held] = {}
@@ -155,11 +154,28 @@ class Registry:
                 worker.params = replace(worker.params, cluster=cluster)
                 self.listeners.tell(key)
 
+    async def restore(self, folder: Path) -> None:
+        """The sockets of workers lie in `folder` from now on; those that aren't reachable listen there."""
+        self._folder = folder
+        for key, held in list(self._held.items()):
+            served, path = held.served, folder / Path(held.worker.socket_path).name
+            if served is None or (served.path == path and served.is_reachable()):
+                continue
+            served.stop()
+            held.served = await private_socket.serve(path, self._serve(held))
+            held.worker.socket_path = str(path)
+            self.listeners.tell(key)
+
+    def is_reachable(self) -> bool:
+        """Whether the sockets of all workers are still where editors look for them."""
+        served = [held.served for held in list(self._held.values())]
+        return all(one is None or one.is_reachable() for one in served)
+
     def close(self) -> None:
         """Stops listening; the workers run on when the process ends."""
         for held in self._held.values():
-            if held.server is not None:
-                private_socket.stop(held.server, Path(held.worker.socket_path))
+            if held.served is not None:
+                held.served.stop()
 
     def _new_worker(self, params: AttachParams, make: Callable[..., Worker]) -> Worker:
         key = WorkerKey(params.session, params.worker_id)
@@ -179,7 +195,7 @@ class Registry:
         try:
             await self._wait_for_rest((worker.params.host, worker.params.port))
             await worker.attach()
-            held.server = await private_socket.serve(Path(worker.socket_path), self._serve(held))
+            held.served = await private_socket.serve(Path(worker.socket_path), self._serve(held))
         except BaseException:
             if self._held.get(key) is held:
                 del self._held[key]
@@ -204,8 +220,8 @@ class Registry:
         key = WorkerKey(worker.params.session, worker.params.worker_id)
         self._left[worker.params.host, worker.params.port] = self._clock.now()
         held = self._held.pop(key, None)
-        if held is not None and held.server is not None:
-            private_socket.stop(held.server, Path(worker.socket_path))
+        if held is not None and held.served is not None:
+            held.served.stop()
         self.listeners.tell(key)
         log.info("%s is no longer ours", worker.params.name)
 

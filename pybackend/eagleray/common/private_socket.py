@@ -7,11 +7,15 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from eagleray.common.errors import unsafe_folder
 from eagleray.common.paths import LONGEST_SOCKET_PATH
+
+# What tells a file from another one that lies at its path later.
+FileIdentity = tuple[int, int]
 
 Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -29,10 +33,29 @@ def peer_uid(sock: socket.socket) -> int:
     return int(struct.unpack_from("II", raw)[1])
 
 
-async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> asyncio.Server:
+class Served:
+    """A listening socket and the file where it is reached, which others may remove or replace."""
+
+    def __init__(self, server: asyncio.Server, path: Path) -> None:
+        self.path = path
+        self._server = server
+        self._identity = identity(path)
+
+    def is_reachable(self) -> bool:
+        """Whether its file is still there."""
+        return self._identity is not None and identity(self.path) == self._identity
+
+    def stop(self) -> None:
+        """Stops listening and removes the file; accepted connections stay as they are."""
+        self._server.close()
+        if self.is_reachable():
+            self.path.unlink(missing_ok=True)
+
+
+async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> Served:
     """Listens on `path`, replacing a stale socket; a peer of another user is dropped without a word.
 
-    `client` owns its writer.  The caller closes the server and removes `path` with `stop`.
+    `client` owns its writer.  The caller ends it with `stop`.
     """
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,7 +66,8 @@ async def serve(path: Path, client: Client, limit: int = _LINE_LIMIT) -> asyncio
         with contextlib.suppress(asyncio.CancelledError):
             await client(reader, writer)
 
-    return await asyncio.start_unix_server(accepted, sock=bound(path), limit=limit)
+    server = await asyncio.start_unix_server(accepted, sock=bound(path), limit=limit)
+    return Served(server, path)
 
 
 async def connect(
@@ -58,10 +82,36 @@ async def connect(
     return reader, writer
 
 
-def stop(server: asyncio.Server, path: Path) -> None:
-    """Stops listening and removes the socket; accepted connections stay as they are."""
-    server.close()
-    path.unlink(missing_ok=True)
+def identity(path: Path) -> FileIdentity | None:
+    """None when nothing lies there."""
+    try:
+        seen = path.lstat()
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino
+
+
+def remove_stale(folder: Path, pattern: str, younger_than_s: float = 0.0) -> None:
+    """Removes the sockets of killed processes; one that a process listens on, or that is so young, stays."""
+    for path in folder.glob(pattern):
+        # Another process may remove it first.
+        with contextlib.suppress(OSError):
+            is_young = time.time() - path.lstat().st_mtime < younger_than_s
+            if not is_young and path.is_socket() and not is_listened_on(path):
+                path.unlink()
+
+
+def is_listened_on(path: Path) -> bool:
+    """Whether a process accepts connections there; one whose queue is full does, too."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
+    return True
 
 
 def bound(path: Path) -> socket.socket:

@@ -14,6 +14,7 @@ from typing import Any
 from eagleray import __version__
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import private_folder
 from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
 from eagleray.routes.carried import Carried
 from eagleray.routes.routes import Routes
@@ -40,8 +41,7 @@ class Relays:
         self._routes = routes
         self._folder = folder
         self._prefix = f"s-{__version__}-"
-        for stale in folder.glob(f"{self._prefix}*.sock"):
-            stale.unlink(missing_ok=True)
+        private_socket.remove_stale(folder, f"{self._prefix}*.sock")
         self._relays: dict[Key, _Relay] = {}
 
     async def open(
@@ -78,6 +78,19 @@ class Relays:
             if specs is None or all(spec in specs for spec in key[0]):
                 self._leave(client, key)
 
+    def restore(self, folder: Path) -> None:
+        """New sockets lie in `folder` from now on, and those whose files were removed listen again.
+
+        A client knows its socket by its path, which must stay where it can.
+        """
+        self._folder = folder
+        for relay in self._relays.values():
+            relay.restore()
+
+    def is_reachable(self) -> bool:
+        """Whether all sockets are still where clients look for them."""
+        return all(relay.is_reachable for relay in list(self._relays.values()))
+
     def close(self) -> None:
         for relay in self._relays.values():
             relay.close()
@@ -108,6 +121,7 @@ class _Relay:
         self._far = (host, port)
         self._listening: socket.socket | None = None
         self._path: Path | None = None
+        self._identity: private_socket.FileIdentity | None = None
         self._resting: asyncio.TimerHandle | None = None
         self._carried: set[Carried] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -133,11 +147,32 @@ class _Relay:
             carried.close()
         return spec
 
-    def listen(self, path: Path, tcp_port: int | None) -> None:
-        if self._listening is not None:
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the file of its socket, if it has one, is still there."""
+        return self._path is None or private_socket.identity(self._path) == self._identity
+
+    def restore(self) -> None:
+        """Listens again at the same path."""
+        path = self._path
+        if path is None or self.is_reachable:
             return
+        try:
+            private_folder(path.parent)
+            self._unlisten()
+            self.listen(path, None)
+        except (OSError, EaglerayError) as error:
+            # Asking for the socket once more makes one in the folder that is used now.
+            log.warning("%s cannot listen again: %s", path, error)
+            self.address, self._path = "", None
+
+    def listen(self, path: Path, tcp_port: int | None) -> None:
+        if self._listening is not None and self.is_reachable:
+            return
+        self._unlisten()
         if tcp_port is None:
             self._listening, self._path = private_socket.bound(path), path
+            self._identity = private_socket.identity(path)
             self.address = str(path)
         else:
             self._listening = _loopback(tcp_port)
@@ -149,18 +184,22 @@ class _Relay:
     def close(self) -> None:
         """Ends the socket and all that is carried through it."""
         self._is_closed = True
-        if self._resting is not None:
-            self._resting.cancel()
-        if self._listening is not None:
-            asyncio.get_running_loop().remove_reader(self._listening)
-            self._listening.close()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        self._unlisten()
         for task in self._tasks:
             task.cancel()
         for carried in list(self._carried):
             carried.close()
         self._routes.let_go(self)
+
+    def _unlisten(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+        if self._listening is not None:
+            asyncio.get_running_loop().remove_reader(self._listening)
+            self._listening.close()
+            self._listening = None
+        if self._path is not None and self.is_reachable:
+            self._path.unlink(missing_ok=True)
 
     def _accept(self, listening: socket.socket) -> None:
         try:

@@ -49,7 +49,7 @@ class Askpass:
         self._folder = folder
         self._path = folder / f"{name}.sock"
         self._ask = ask
-        self._server: asyncio.Server | None = None
+        self._server: private_socket.Served | None = None
         self._helpers: set[asyncio.StreamWriter] = set()
         self.asked = False
         self.was_cancelled = False
@@ -73,7 +73,7 @@ class Askpass:
     def close(self) -> None:
         """Ends all questions: a helper may outlive the ssh that started it."""
         if self._server is not None:
-            private_socket.stop(self._server, self._path)
+            self._server.stop()
             self._server = None
         for writer in self._helpers:
             # Its reader ends with it, and then its question.

@@ -99,13 +99,14 @@ class Attempt:
 
     async def _own(self, ssh: str) -> SshProcess:
         target = self._target
-        path = ssh_paths.new_control_path(target.folder)
+        folder = ssh_paths.remade(target.folder)
+        path = ssh_paths.new_control_path(folder)
         process = SshProcess(path, True, self._changed)
         argv = ssh_command.master(ssh, target.destination, path, self._limit_s / 2, self.asks, ECHO)
         environment = self._environment()
         try:
             if self._ask is not None:
-                self._askpass = Askpass(target.folder, f"{path.name}-ask", self._ask)
+                self._askpass = Askpass(folder, f"{path.name}-ask", self._ask)
                 environment.update(await self._askpass.start())
             process = await self._started(process, argv, environment, self._limit_s)
         finally:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import time
 from itertools import count
 from pathlib import Path
 
-from eagleray.common.paths import LONGEST_SOCKET_PATH, private_folder
+from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import LONGEST_SOCKET_PATH, private_folder, run_folder
 
 _PREFIX = "m-"
 _LONGEST_NAME = len("m-4194304-99999")
@@ -32,6 +32,14 @@ def control_folder(folder: Path) -> Path:
     return private_folder(Path("/tmp") / f"eagleray-{os.getuid()}")  # noqa: S108 (checked by private_folder)
 
 
+def remade(folder: Path) -> Path:
+    """`folder`, made again if it was removed; where that isn't possible any more, the one in use now."""
+    try:
+        return private_folder(folder)
+    except EaglerayError:
+        return control_folder(run_folder())
+
+
 def new_control_path(folder: Path) -> Path:
     """A path that no master has used: ssh would run without multiplexing where a socket lies already."""
     while True:
@@ -41,25 +49,5 @@ def new_control_path(folder: Path) -> Path:
 
 
 def remove_stale(folder: Path) -> None:
-    """Removes the sockets of masters that were killed; one that somebody listens on is left alone."""
-    for path in folder.glob(f"{_PREFIX}*"):
-        try:
-            is_young = time.time() - path.lstat().st_mtime < _YOUNG_S
-            if not is_young and path.is_socket() and not _is_listened_on(path):
-                path.unlink()
-        except OSError:
-            # Somebody else removed it.
-            continue
-
-
-def _is_listened_on(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.setblocking(False)
-        try:
-            sock.connect(str(path))
-        except ConnectionRefusedError:
-            return False
-        except OSError:
-            # As many wait there as may wait.
-            return True
-    return True
+    """Removes the sockets of masters that were killed; one that is in use is left alone."""
+    private_socket.remove_stale(folder, f"{_PREFIX}*", _YOUNG_S)

@@ -1,0 +1,122 @@
+"""Keeps the adapter reachable when its runtime folder, or a file in it, is removed."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from eagleray.adapter.protocol import MAX_LINE
+from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError
+from eagleray.common.paths import adapter_socket
+
+log = logging.getLogger(__name__)
+
+CHECK_S = 1.0
+
+
+class AdapterLock:
+    """The lock that decides which process serves a version; its socket can't, since a killed process leaves it behind."""
+
+    def __init__(self) -> None:
+        self._fd = -1
+
+    def take(self, socket: Path) -> bool:
+        """Whether the lock beside `socket` is ours now; another process may hold it."""
+        path = socket.with_suffix(".lock")
+        if self._fd >= 0 and private_socket.identity(path) == _identity_of(self._fd):
+            return True
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        self.release()
+        self._fd = fd
+        return True
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class Reachability:
+    """Owns the control socket from `open` to `close`; `restore_others` does the same for the other sockets.
+
+    Once a second, without blocking the event loop:
+
+    1. The control socket at the usual path is ours, and the lock: nothing to do.
+    2. Nobody else holds the lock: it is taken, and everything listens at the usual paths again.
+    3. Another adapter of this version has started meanwhile: this one listens beside it, under a name with its
+       process id.  Windows find both, so that what is held here can still be reached.
+    """
+
+    def __init__(
+        self,
+        lock: AdapterLock,
+        client: private_socket.Client,
+        are_others_reachable: Callable[[], bool],
+        restore_others: Callable[[Path], Awaitable[None]],
+    ) -> None:
+        self._lock = lock
+        self._client = client
+        self._are_others_reachable = are_others_reachable
+        self._restore_others = restore_others
+        self._served: private_socket.Served | None = None
+        self._problem = ""
+
+    async def open(self, path: Path) -> None:
+        self._served = await private_socket.serve(path, self._client, limit=MAX_LINE)
+
+    def close(self) -> None:
+        if self._served is not None:
+            self._served.stop()
+        self._lock.release()
+
+    async def run(self) -> None:
+        """Checks until it is cancelled."""
+        while True:
+            await asyncio.sleep(CHECK_S)
+            try:
+                await self.restore()
+                self._problem = ""
+            except (EaglerayError, OSError) as error:
+                if str(error) != self._problem:
+                    self._problem = str(error)
+                    log.warning("the adapter's sockets: %s", error)
+
+    async def restore(self) -> None:
+        """One check, and what follows from it; raises EaglerayError and OSError."""
+        path = await asyncio.to_thread(self._where)
+        if path is None:
+            return
+        log.warning("sockets were removed; serving %s", path)
+        served = self._served
+        if served is None or served.path != path or not served.is_reachable():
+            await self.open(path)
+            if served is not None:
+                served.stop()
+        await self._restore_others(path.parent)
+
+    def _where(self) -> Path | None:
+        """Where to serve from now on; None when everything is as it should be."""
+        usual, served = adapter_socket(), self._served
+        is_usual = served is not None and served.path == usual and served.is_reachable()
+        # Another adapter may have lost its lock alone, and hears of it within a second.
+        is_free = is_usual or not private_socket.is_listened_on(usual)
+        if is_free and self._lock.take(usual):
+            return None if is_usual and self._are_others_reachable() else usual
+        beside = usual.with_name(f"{usual.stem}+{os.getpid()}.sock")
+        is_beside = served is not None and served.path == beside and served.is_reachable()
+        return None if is_beside and self._are_others_reachable() else beside
+
+
+def _identity_of(fd: int) -> private_socket.FileIdentity:
+    seen = os.fstat(fd)
+    return seen.st_dev, seen.st_ino
