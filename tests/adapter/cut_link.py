@@ -8,10 +8,13 @@ import threading
 
 
 class CutLink:
-    """While it is cut, connections are lost and new ones end at once, or are refused."""
+    """While it is cut, connections are lost and new ones end at once, or are refused.
 
-    def __init__(self, port: int) -> None:
-        self._far = ("127.0.0.1", port)
+    It leads to `far_port`, which is set before the first connection.
+    """
+
+    def __init__(self) -> None:
+        self.far_port = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -57,7 +60,7 @@ class CutLink:
                     if self._is_cut:
                         near.close()
                         continue
-                    far = socket.create_connection(self._far)
+                    far = socket.create_connection(("127.0.0.1", self.far_port))
                     self._open += [near, far]
                 for one, other in ((near, far), (far, near)):
                     threading.Thread(target=_shovel, args=(one, other), daemon=True).start()

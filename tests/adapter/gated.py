@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import socket
@@ -11,9 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eagleray.in_cluster.run import gate_request
+from eagleray.in_cluster.run.ed25519 import SecretKey
+
 from tests.adapter.harness import PROGRAMS, ROOT, ControlClient, Json, Program, until
 
-SECRET = "the secret of this run"
+SECRET = "5ec7e7" + 58 * "0"
+KEY = SecretKey(bytes.fromhex(SECRET))
+PUBLIC = KEY.public.hex()
 RUN = "0123456789ab"
 SOURCE = PROGRAMS / "gated.py"
 
@@ -33,7 +37,7 @@ class Gated(Program):
         self._announcement = folder / f"gate-{options.get('worker_id', 'w1')}.json"
         said = {
             "run": RUN,
-            "verifier": hashlib.sha256(SECRET.encode()).hexdigest(),
+            "verifier": PUBLIC,
             "file": str(self._announcement),
             **options,
         }
@@ -50,6 +54,12 @@ class Gated(Program):
     @property
     def port(self) -> int:
         return int(self.gate["port"])
+
+    @property
+    def listening_port(self) -> int:
+        """Where the gate of a worker behind a `link` listens."""
+        self.wait_output("listens at")
+        return int(self.output().split("listens at ")[1].split()[0])
 
     @property
     def is_announced(self) -> bool:
@@ -88,8 +98,9 @@ def command(pid: int) -> bytes:
 class GateCaller:
     """One connection to a gate, as any program may make it."""
 
-    def __init__(self, port: int) -> None:
-        self.sock = socket.create_connection(("127.0.0.1", port), 60)
+    def __init__(self, port: int, source: str = "127.0.0.1") -> None:
+        self.address = ("127.0.0.1", port)
+        self.sock = socket.create_connection(self.address, 60, (source, 0))
         self.stream = self.sock.makefile("rb")
 
     def __enter__(self) -> GateCaller:
@@ -100,6 +111,18 @@ class GateCaller:
 
     def greeting(self) -> str:
         return self.stream.readline().decode()
+
+    def request(self, key: SecretKey = KEY, **wish: Any) -> None:
+        """Reads the greeting and sends a request of the run's owner, or of the owner of another key."""
+        self.sock.sendall(self.signed(self.nonce(), key, **wish))
+
+    def nonce(self) -> bytes:
+        greeting, _, nonce = self.greeting().rpartition(" ")
+        assert greeting == gate_request.greeting(RUN)
+        return bytes.fromhex(nonce)
+
+    def signed(self, nonce: bytes, key: SecretKey = KEY, **wish: Any) -> bytes:
+        return gate_request.signed(key, RUN, self.address, nonce, wish)
 
     def say(self, **said: Any) -> None:
         self.sock.sendall(json.dumps(said).encode() + b"\n")
@@ -123,8 +146,7 @@ class GateCaller:
 def owner(port: int) -> tuple[GateCaller, Json]:
     """A control connection, and the hello."""
     caller = GateCaller(port)
-    assert caller.greeting() == f"EAGLERAY-GATE 1 {RUN}\n"
-    caller.say(secret=SECRET, want="control")
+    caller.request(want="control")
     said = caller.hear()
     assert said is not None
     return caller, said["hello"]

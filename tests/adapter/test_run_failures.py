@@ -9,7 +9,7 @@ from tests.adapter.harness import ControlClient, until
 def test_a_gate_of_another_run_and_a_stranger_are_refused(
     control: ControlClient, gated: StartGated
 ) -> None:
-    run = RunClient(control, secret="another secret")
+    run = RunClient(control, secret=64 * "a")
     program = gated(waits=True, wait_s=0)
     where = {"run": RUN, "host": "127.0.0.1", "port": program.port}
     assert control.error("run_worker", **where)["code"] == "gate-refused"

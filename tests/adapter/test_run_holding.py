@@ -104,8 +104,9 @@ def test_a_lost_link_loses_nothing(
     control: ControlClient, gated: StartGated, is_refused: bool
 ) -> None:
     run = RunClient(control)
-    program = gated(waits=True)
-    with CutLink(program.port) as link:
+    with CutLink() as link:
+        program = gated(waits=True, link=link.port)
+        link.far_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
         program.tell("work 1")
@@ -135,8 +136,9 @@ def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
     control: ControlClient, gated: StartGated
 ) -> None:
     run = RunClient(control)
-    program = gated(waits=True, hold_s=0.5)
-    with CutLink(program.port) as link:
+    with CutLink() as link:
+        program = gated(waits=True, hold_s=0.5, link=link.port)
+        link.far_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
         program.tell("work 1")

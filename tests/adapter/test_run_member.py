@@ -13,6 +13,7 @@ from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_member import Member
 from eagleray.adapter.run_protocol import FileLines, Line
 from eagleray.adapter.run_worker import said_by_log_point
+from eagleray.in_cluster.run.ed25519 import SecretKey
 from eagleray.routes.spec import DIRECT
 
 
@@ -33,7 +34,7 @@ async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(release
     lines = RunLines([FileLines("/a.py", [Line(1)])])
     run: Any = SimpleNamespace(lines=lines, changed=lambda: None)
     nothing: Any = None
-    gate = Gate("run", "secret", "127.0.0.1", 1, (DIRECT,))
+    gate = Gate("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))
     member = Member(run, gate, nothing, nothing, lambda _: None)
     control: Any = Control()
     member._control = control

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -14,12 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from eagleray.in_cluster.run import gate_request
+from eagleray.in_cluster.run.ed25519 import SecretKey
+
 from tests.dap_client import DapClient
 from tests.ray_cluster import RayCluster, wait_for
 
 SOURCE = Path(__file__).parents[2] / "pybackend" / "eagleray" / "in_cluster" / "run"
 PACKAGE = "_eagleray_run_12345678"
-SECRET = "a secret of this run"
+KEY = SecretKey(b"a secret key of thirty-two bytes")
 RUN = "0123456789ab"
 WORKERS = (
     "/api/v0/workers?detail=1&limit=1000"
@@ -41,7 +43,7 @@ class Run:
         self.gates.mkdir(exist_ok=True)
         self.settings: dict[str, Any] = {
             "run": RUN,
-            "verifier": hashlib.sha256(SECRET.encode()).hexdigest(),
+            "verifier": KEY.public.hex(),
             "package": PACKAGE,
             "path": str(self.path),
             "folder": str(self.gates),
@@ -86,13 +88,14 @@ def line_of(program: Path, name: str) -> int:
 class GateClient:
     """The control channel of one gate; `lines` keeps all that came."""
 
-    def __init__(self, host: str, port: int, secret: str = SECRET) -> None:
+    def __init__(self, host: str, port: int, key: SecretKey = KEY) -> None:
         self.sock = socket.create_connection((host, port), 30)
         self.lines: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._stream = self.sock.makefile("rb")
-        self.greeting = self._stream.readline()
-        self.say(secret=secret, want="control")
+        nonce = bytes.fromhex(self._stream.readline().split()[-1].decode())
+        wish = {"want": "control"}
+        self.sock.sendall(gate_request.signed(key, RUN, (host, port), nonce, wish))
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 

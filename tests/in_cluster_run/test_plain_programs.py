@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.in_cluster.run.ed25519 import SecretKey
 
 from tests.adapter.gated import gates_of
 from tests.adapter.harness import PYTHONS
@@ -157,11 +158,11 @@ def _text(file: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def test_a_wrong_secret_opens_nothing(start: Programs, tmp_path: Path) -> None:
+def test_a_wrong_key_opens_nothing(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     program = start(run, LOOPING, tmp_path / "end")
     file = run.wait_gate_file()
-    stranger = GateClient(file["host"], file["port"], secret="another")
+    stranger = GateClient(file["host"], file["port"], key=SecretKey(bytes(32)))
     assert stranger.wait("error")["error"] == "refused"
     stranger.close()
     (tmp_path / "end").touch()

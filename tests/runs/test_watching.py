@@ -140,6 +140,16 @@ async def test_strangers_are_tried_once_and_the_unreachable_ever_more_rarely(
     assert [tried.count(port) for port in refuses] == [1, 1, 3]
 
 
+async def test_run_of_another_version_says_so(record: Record) -> None:
+    adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
+    table.appears()
+    one = watching(record, table, adapter)
+    async with looking(one, adapter) as looks:
+        await looks(5)
+    assert [port for port, _ in adapter.handed] == [4000]
+    assert one.update(record.state()).note == "no"
+
+
 async def test_a_new_adapter_is_told_everything_again(record: Record) -> None:
     adapter, table = FakeAdapter(), FakeTable([ROW])
     table.appears()

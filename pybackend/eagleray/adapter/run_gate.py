@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.gate_errors import gate_refused, gate_silent, not_a_gate
+from eagleray.common.gate_errors import (
+    gate_of_another_version,
+    gate_refused,
+    gate_silent,
+    not_a_gate,
+)
 from eagleray.common.route_errors import link_lost
+from eagleray.in_cluster.run import gate_request
+from eagleray.in_cluster.run.ed25519 import SecretKey
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 
@@ -27,25 +34,23 @@ ANSWER_S = 10.0
 # The node is reached, and nothing listens there.
 REFUSED = frozenset({"port-refused", "far-port-refused"})
 # Nobody there is a gate of this run.
-NO_GATE = frozenset({"gate-refused", "not-a-gate"})
-# Greetings longer than this are no greetings of a gate.
-_LONGEST_GREETING = 200
+NO_GATE = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Where a gate is, and what it asks for."""
+    """Where a gate is, and the key with which requests to it are signed."""
 
     run: str
-    secret: str = field(repr=False)
+    secret_key: SecretKey = field(repr=False)
     host: str
     port: int
     specs: Sequence[RouteSpec]
 
     async def call(self, routes: Routes, want: str, **more: object) -> tuple[Streams, Json]:
-        """A connection over which the secret was said, with the gate's answer; through the first route that leads there.
+        """A connection with a signed request, and the gate's answer; uses the first route that leads there.
 
-        The secret is told only to who greets as a gate of this run.
+        A listener that only poses as the gate receives nothing that another gate would accept.
         """
         order = routes.in_order(self.specs)
         problem: EaglerayError = not_a_gate(self.host, self.port)
@@ -82,11 +87,9 @@ class Gate:
     async def _converse(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, wish: Json
     ) -> Json:
-        expected = f"EAGLERAY-GATE 1 {self.run}\n".encode()
-        greeting = await reader.readexactly(min(len(expected), _LONGEST_GREETING))
-        if greeting != expected:
-            raise not_a_gate(self.host, self.port)
-        writer.write(json.dumps({"secret": self.secret, **wish}).encode() + b"\n")
+        nonce = await self._greeted(reader)
+        address = (self.host, self.port)
+        writer.write(gate_request.signed(self.secret_key, self.run, address, nonce, wish))
         line = await reader.readline()
         if not line:
             raise EOFError
@@ -96,3 +99,15 @@ class Gate:
         if answer.get("error") == "refused":
             raise gate_refused(self.host, self.port)
         return answer
+
+    async def _greeted(self, reader: asyncio.StreamReader) -> bytes:
+        """The nonce of the greeting."""
+        expected = gate_request.greeting(self.run).encode()
+        # All versions begin in the same way and with the same length.
+        greeting = await reader.readexactly(len(expected))
+        if greeting == gate_request.greeting(self.run, 1).encode():
+            raise gate_of_another_version(self.host, self.port)
+        if greeting != expected:
+            raise not_a_gate(self.host, self.port)
+        nonce = await reader.readexactly(2 * gate_request.NONCE_SIZE + 2)
+        return bytes.fromhex(nonce.decode("ascii"))

@@ -1,7 +1,7 @@
 """The part of the control protocol that is about runs: programs that were started to be debugged.
 
-A run is known by its id and a secret, which its workers' gates ask for.  Who started it registers it and says
-where gates are; the adapter attaches to those workers that have one of the run's lines or that wait for it.
+A run has an id and a secret key, with which requests to its workers' gates are signed.  Its supervisor registers it
+and says where gates are; the adapter attaches to those workers that have one of the run's lines or that wait for it.
 After `subscribe` there are also `{"event": "runs", "runs": [RunState, …]}` whenever something changes, and
 `{"event": "run_output", "run", "worker_id", "text"}` for what a log point says.
 """
@@ -43,7 +43,10 @@ class FileLines:
 
 @dataclass(frozen=True)
 class RunRegister:
-    """A run; `session` and `cluster` are handed back in `WorkerState`, where a worker does not know better."""
+    """A run; `secret` is its secret key in hex.
+
+    `session` and `cluster` are returned in `WorkerState`, unless the worker knows them itself.
+    """
 
     run: str
     secret: str = field(repr=False)

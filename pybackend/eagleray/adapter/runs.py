@@ -1,4 +1,4 @@
-"""All runs that the adapter knows: their secrets, their lines, their workers."""
+"""All runs that the adapter knows: their keys, their lines, their workers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from eagleray.adapter.run_protocol import (
 from eagleray.adapter.run_who import Who, mappings
 from eagleray.common.gate_errors import unknown_run_worker, unregistered_run
 from eagleray.common.listeners import Listeners
+from eagleray.in_cluster.run.ed25519 import SecretKey
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class Run:
         self, register: RunRegister, changed: Callable[[], None], said: OutputListener
     ) -> None:
         self.register = register
+        self.secret_key = SecretKey(bytes.fromhex(register.secret))
         self.lines = RunLines(register.breakpoints)
         self.members: dict[tuple[str, int], Member] = {}
         self.calling: dict[tuple[str, int], asyncio.Task[None]] = {}
@@ -152,7 +154,7 @@ class Runs:
                 member.close()
 
     async def _call(self, run: Run, at: RunWorkerAt) -> None:
-        gate = Gate(at.run, run.register.secret, at.host, at.port, tuple(at.routes))
+        gate = Gate(at.run, run.secret_key, at.host, at.port, tuple(at.routes))
         member = Member(run, gate, self._registry, self._routes, lambda one: self._gone(run, one))
         await member.connect()
         run.members[at.host, at.port] = member

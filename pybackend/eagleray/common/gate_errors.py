@@ -32,8 +32,16 @@ def not_a_gate(host: str, port: int) -> EaglerayError:
 def gate_refused(host: str, port: int) -> EaglerayError:
     return EaglerayError(
         "gate-refused",
-        f"The worker at {printable(host)}:{port} does not take the secret of this run.",
+        f"The worker at {printable(host)}:{port} rejected the signature of this run.",
         "It belongs to another start of the program.",
+    )
+
+
+def gate_of_another_version(host: str, port: int) -> EaglerayError:
+    return EaglerayError(
+        "gate-of-another-version",
+        f"The worker at {printable(host)}:{port} was started by another version of Eagleray.",
+        "Start the run again to debug it with this version.",
     )
 
 

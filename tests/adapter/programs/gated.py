@@ -4,6 +4,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -75,14 +76,20 @@ who = {
     "files": {HERE: HERE, **options.get("files", {})}, "session": "session_1", "cwd": "/",
     "nsys": options.get("nsys", ""),
 }  # fmt: skip
-ours = gate.start(
-    options["run"],
-    options["verifier"],
-    options.get("hold_s", 60),
-    "127.0.0.1",
-    who,
-    options["file"],
-)
+first = {
+    "run": options["run"],
+    "verifier": options["verifier"],
+    "hold_s": options.get("hold_s", 60),
+}
+file = options["file"]
+if "link" in options:
+    # Callers know only the address of a link that leads to the gate.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        print("listens at", listener.getsockname()[1], flush=True)
+        addresses = [["127.0.0.1", options["link"]]]
+        ours = gate.start_at(listener, {**first, "who": who, "file": file, "addresses": addresses})
+else:
+    ours = gate.start(**first, host="127.0.0.1", who=who, file=file)
 ours.serve(on_line)
 if options.get("waits"):
     wait()

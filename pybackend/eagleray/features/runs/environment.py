@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from attrs import Attribute, asdict, frozen
 from eagleray.clients.in_cluster_package import NAME, SITE, Package, zipped
 from eagleray.common.paths import host_name
 from eagleray.features.runs.plan import RunPlan
+from eagleray.in_cluster.run.ed25519 import SecretKey
 
 VARIABLE = "EAGLERAY_RUN"
 # How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.
@@ -21,8 +21,8 @@ HOLD_S = 600
 
 
 def verifier(secret: str) -> str:
-    """What may be seen of the secret: Ray shows the environment of its workers and writes it to logs."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    """The public key: Ray shows the environment of its workers and writes it to logs."""
+    return SecretKey(bytes.fromhex(secret)).public.hex()
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The folders of runs: what was started, its secret, what became of it and what it printed."""
+"""The folders of runs: plan, secret key, state and output."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ class Record:
         return fd
 
     def secret(self) -> str:
+        """The secret key in hex, with which requests to the run's gates are signed."""
         return (self.folder / "secret").read_text("ascii")
 
 
@@ -109,7 +110,7 @@ class Records:
         self._folder = folder
 
     def create(self, plan: RunPlan, state: RunState) -> Record:
-        """A new run with a secret of its own."""
+        """A new run with a key of its own."""
         run = secrets.token_hex(6)
         record = Record(run, self._folder / run)
         record.folder.mkdir(mode=0o700)

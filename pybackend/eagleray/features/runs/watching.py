@@ -33,8 +33,9 @@ LATER_S = 1.0
 SOON_FOR_S = 30.0
 # One that is not reached is tried again, ever more rarely: so many looks later at most.
 RARELY = 64
-# Another run's worker, or a debugger of the person's own, which is not to be tried again.
-STRANGERS = ("not-a-gate", "gate-refused")
+OTHER_VERSION = "gate-of-another-version"
+# Another run's worker, a debugger of the user's own, or one we can't talk to: none is tried again.
+STRANGERS = ("not-a-gate", "gate-refused", OTHER_VERSION)
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ class Watching:
         self._handing: dict[GateAt, asyncio.Task[None]] = {}
         self._registered: Home | str | None = "not yet"
         self._seen = Seen()
+        self._problem = ""
         self._wake = asyncio.Event()
         self._ends: list[Callable[[], None]] = []
         self._stopped_once = False
@@ -123,7 +125,7 @@ class Watching:
             session=home.session if home else state.session,
             workers=self._seen.workers,
             lines=self._seen.lines,
-            note=self._seen.problems[0] if self._seen.problems else state.note,
+            note=next(iter(self._seen.problems), "") or self._problem or state.note,
         )
 
     def note(self, ending: Ending) -> str:
@@ -182,6 +184,8 @@ class Watching:
             log.info("%s: %s", gate, error)
             if error.code in STRANGERS:
                 self._done.add(gate)
+            if error.code == OTHER_VERSION:
+                self._problem = str(error)
             failures = self._failures.get(gate, 0) + 1
             self._failures[gate] = failures
             self._due[gate] = self._looks + min(2**failures, RARELY)

@@ -16,7 +16,8 @@ from .debugger import hide
 from .own_python import own_python
 
 _SAY_S = 5.0
-_BACKLOG = 64
+# The kernel makes it shorter where it allows less.
+_BACKLOG = 1024
 _LONGEST_LINE = 2**20
 # What an interpreter of an unusual installation needs to start; it is told nothing else.
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
@@ -69,32 +70,38 @@ class Gate:
 def start(
     run: str, verifier: str, hold_s: float, host: str, who: dict[str, Any], file: str = ""
 ) -> Gate:
-    """A gate for this process, listening at `host`; waits for nothing, raises OSError.
+    """Starts the gate of this process, listening at `host`; doesn't wait for it, and raises OSError.
 
-    `verifier` is the SHA-256 of the secret that a client must say, `who` what it is told of this process.
-    With `file` the gate keeps an announcement there.  The port is bound here, so that it is known at once.
+    `verifier` is the public key of the run, `who` describes this process to the run's owner.  With `file` the gate
+    keeps an announcement there.  The port is bound here, so that it is known at once.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.bind((host, 0))
         listener.listen(_BACKLOG)
-        port = int(listener.getsockname()[1])
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                numbers = [theirs.fileno(), listener.fileno()]
-                known = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-                words = [str(number) for number in (os.getpid(), *numbers)]
-                spawn("gate_process", words, numbers, known)
-            ours.settimeout(None)
-            # A gate that takes nothing must not stop the worker.
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
-            first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
-            ours.sendall(json.dumps({**first, "pid": os.getpid()}).encode() + b"\n")
-        except BaseException:
-            ours.close()
-            raise
-    gate = Gate(port, ours)
+        bound, port = listener.getsockname()[:2]
+        first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
+        # The announcement names the first one, Ray's table the other: callers sign the one that they use.
+        return start_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
+
+
+def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
+    """Starts the gate process with its listener; `first` is what it gets to know at its start."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs:
+            numbers = [theirs.fileno(), listener.fileno()]
+            known = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            words = [str(number) for number in (os.getpid(), *numbers)]
+            spawn("gate_process", words, numbers, known)
+        ours.settimeout(None)
+        # A gate that takes nothing must not stop the worker.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
+        ours.sendall(json.dumps({**first, "pid": os.getpid()}).encode() + b"\n")
+    except BaseException:
+        ours.close()
+        raise
+    gate = Gate(int(listener.getsockname()[1]), ours)
     os.register_at_fork(after_in_child=gate.close)
     return gate
 

@@ -52,7 +52,7 @@ class Debugging:
         return self._debugger is not None
 
     def join(self, peer: Peer, port: int, session: str, received: int) -> None:
-        """A far end that has said the secret: the same as before, or another in its place.
+        """A remote end with a signed request: the same as before, or another in its place.
 
         debugpy listens at `port`, 0 if it does not.
         """

@@ -1,7 +1,7 @@
-"""The gate: a process beside one worker that lets the run's owner, who says its secret, in to the worker.
+"""The gate: a process beside one worker that connects the run's owner, who signs each request, to the worker.
 
-It speaks JSON lines with the worker over the socket that it inherited, and with whoever connects.  It ends
-with its worker; when it ends first, the worker runs on.
+It exchanges JSON lines with the worker over the socket that it inherited, and with its callers.  It ends with its
+worker; when it ends first, the worker keeps running.
 """
 
 from __future__ import annotations
@@ -63,9 +63,11 @@ class Gate:
         self._port = 0
         self._debugging: dict[int, Debugging] = {}
         self._watcher = ToWatcher(self._loop, self._profiled)
-        self._calling = Calling(self._loop, listener, start["run"], start["verifier"], self._called)
-
-        self._announcement = Announcement(start.get("file", ""), self._calling.address)
+        addresses = [(str(host), int(port)) for host, port in start["addresses"]]
+        self._calling = Calling(
+            self._loop, listener, start["run"], start["verifier"], addresses, self._called
+        )
+        self._announcement = Announcement(start.get("file", ""), addresses[0])
 
     def run(self, early: bytes) -> None:
         """Until the worker has ended."""
@@ -148,7 +150,7 @@ class Gate:
     # --- the owner -----------------------------------------------------------------------------
 
     def _called(self, peer: Peer, said: dict[str, Any]) -> None:
-        """Somebody who knows the secret says what they want."""
+        """A caller with a valid signature says what it wants."""
         if said.get("want") == "debug":
             received = said.get("received")
             number = received if isinstance(received, int) else 0

@@ -1,0 +1,200 @@
+"""Requests to gates: what a listener that only poses as a gate can do with one, and who else is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import pytest
+from eagleray.adapter.run_gate import Gate, Json
+from eagleray.adapter.runs import Run
+from eagleray.common.errors import EaglerayError
+from eagleray.in_cluster.run import gate, gate_request
+from eagleray.in_cluster.run.gate_calling import LONGEST
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import DIRECT
+
+from tests.adapter.gated import KEY, PUBLIC, RUN, GateCaller
+from tests.adapter.no_routes import no_routes
+
+HOST = "127.0.0.1"
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def port() -> Any:
+    """The port of a real gate of the run."""
+    made = gate.start(RUN, PUBLIC, 60, HOST, {})
+    yield made.port
+    made.close()
+
+
+async def call(port: int, want: str = "control", host: str = HOST) -> Json:
+    """The gate's answer to the adapter."""
+    gate = Gate(RUN, KEY, host, port, (DIRECT,))
+    streams, answer = await gate.call(Routes(no_routes), want)
+    streams[1].close()
+    return answer
+
+
+async def refusal(port: int, want: str = "control") -> str:
+    with pytest.raises(EaglerayError) as raised:
+        await call(port, want)
+    return raised.value.code
+
+
+@contextlib.asynccontextmanager
+async def impostor(serve: Serve) -> AsyncIterator[int]:
+    """Listens where a gate was announced that has ended."""
+    server = await asyncio.start_server(serve, HOST, 0)
+    async with server:
+        yield int(server.sockets[0].getsockname()[1])
+
+
+def between(port: int, alter: Callable[[bytes], bytes] = bytes) -> Serve:
+    """Passes on what the adapter and the gate at `port` exchange, with the request altered."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        gate_reader, gate_writer = await asyncio.open_connection(HOST, port)
+        writer.write(await gate_reader.readline())
+        gate_writer.write(alter(await reader.readline()))
+        writer.write(await gate_reader.readline())
+        gate_writer.close()
+        writer.close()
+
+    return serve
+
+
+async def test_request_to_an_impostor_is_refused_by_every_other_gate(port: int) -> None:
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        heard.append(await reader.readline())
+        writer.close()
+
+    async with impostor(serve) as its_port:
+        assert await refusal(its_port) == "link-lost"
+        with GateCaller(port) as caller:
+            caller.greeting()
+            caller.sock.sendall(heard[0])
+            assert caller.hear() == {"error": "refused"} and caller.hear() is None
+    # The run's secret isn't in it either.
+    assert KEY.public.hex().encode() not in heard[0]
+
+
+async def test_request_that_is_relayed_to_another_gate_is_refused(port: int) -> None:
+    async with impostor(between(port)) as its_port:
+        assert await refusal(its_port) == "gate-refused"
+    assert "hello" in await call(port)
+
+
+@pytest.mark.parametrize("part", [b"control", b'"salt"', b"}"])
+async def test_altered_request_is_refused(port: int, part: bytes) -> None:
+    """Whoever sits on the way to the gate itself, so that the address is right."""
+
+    async def through(alter: Callable[[bytes], bytes]) -> Json | None:
+        with GateCaller(port) as caller:
+            line = caller.signed(caller.nonce(), want="control")
+            caller.sock.sendall(alter(line))
+            return caller.hear()
+
+    assert "hello" in (await through(bytes) or {})
+    assert await through(lambda line: line.replace(part, part.upper() + b" ")) == {
+        "error": "refused"
+    }
+
+
+def test_recorded_conversation_is_refused(port: int) -> None:
+    with GateCaller(port) as caller:
+        line = caller.signed(caller.nonce(), want="control")
+        caller.sock.sendall(line)
+        assert "hello" in (caller.hear() or {})
+    for _ in range(2):
+        with GateCaller(port) as caller:
+            caller.greeting()
+            caller.sock.sendall(line)
+            assert caller.hear() == {"error": "refused"} and caller.hear() is None
+
+
+def test_request_for_another_run_is_refused(port: int) -> None:
+    with GateCaller(port) as caller:
+        wish = {"want": "control"}
+        line = gate_request.signed(KEY, "another", caller.address, caller.nonce(), wish)
+        caller.sock.sendall(line)
+        assert caller.hear() == {"error": "refused"}
+
+
+@pytest.mark.parametrize("listens", ["127.0.0.1", "localhost", "::1"])
+@pytest.mark.parametrize("called", ["127.0.0.1", "localhost", "0:0:0:0:0:0:0:1", "::1"])
+async def test_gate_and_adapter_may_spell_the_address_differently(
+    listens: str, called: str
+) -> None:
+    """A name and an address are different only for a gate that was never given the name."""
+    made = gate.start(RUN, PUBLIC, 60, listens, {})
+    names = {"127.0.0.1": {"127.0.0.1"}, "localhost": {"127.0.0.1", "localhost"}}
+    try:
+        if called in names.get(listens, {"::1", "0:0:0:0:0:0:0:1"}):
+            assert "hello" in await call(made.port, host=called)
+        else:
+            with pytest.raises(EaglerayError):
+                await call(made.port, host=called)
+    finally:
+        made.close()
+
+
+async def test_gate_of_an_older_version_is_named_as_such() -> None:
+    heard = asyncio.Queue[bytes]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"EAGLERAY-GATE 1 {RUN}\n".encode())
+        heard.put_nowait(await reader.read())
+        writer.close()
+
+    async with impostor(serve) as its_port:
+        assert await refusal(its_port) == "gate-of-another-version"
+        assert await heard.get() == b""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"SSH-2.0-x\r\n" * 20, b"EAGLERAY-GATE 2 another     \n", b"EAGLERAY-GATE 2 " + b"x" * 90],
+)
+async def test_listener_that_greets_otherwise_receives_nothing(said: bytes) -> None:
+    heard = asyncio.Queue[bytes]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        heard.put_nowait(await reader.read())
+        writer.close()
+
+    async with impostor(serve) as its_port:
+        assert await refusal(its_port) == "not-a-gate"
+        assert await heard.get() == b""
+
+
+def test_longest_request_fits_into_a_line() -> None:
+    wish = {"want": "debug", "session": 16 * "f", "received": 2**63, "child": 2**22}
+    line = gate_request.signed(KEY, RUN, (HOST, 65535), bytes(32), wish)
+    assert len(line) < LONGEST / 4
+
+
+def test_same_request_is_never_signed_twice() -> None:
+    lines = {gate_request.signed(KEY, RUN, (HOST, 1), bytes(32), {}) for _ in range(3)}
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("public", ["", "zz", "00", 64 * "0", 64 * "é"])
+def test_gate_with_an_unusable_key_refuses_everyone(public: str) -> None:
+    line = gate_request.signed(KEY, RUN, (HOST, 1), bytes(32), {}).rstrip()
+    assert gate_request.verified(public, RUN, [(HOST, 1)], bytes(32), line) is None
+    assert gate_request.verified(PUBLIC, RUN, [(HOST, 1)], bytes(32), line) is not None
+
+
+def test_run_without_a_usable_key_is_not_registered() -> None:
+    nothing: Any = None
+    register: Any = type("Register", (), {"secret": "an old secret", "breakpoints": []})
+    with pytest.raises(ValueError, match="fromhex"):
+        Run(register, nothing, nothing)
