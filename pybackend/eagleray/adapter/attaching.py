@@ -13,6 +13,7 @@ from eagleray.adapter.dap import Message
 from eagleray.adapter.landing import Calls, Prepared, answered
 from eagleray.adapter.link import Link
 from eagleray.adapter.protocol import AttachParams
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import (
     attach_refused,
@@ -179,8 +180,8 @@ class Attaching:
         self._attach = link.begin("attach", ATTACH)
         self._attach.add_done_callback(lambda _: self._initialized_or_refused.set())
         self._exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
-        self._preparing = asyncio.ensure_future(
-            self._calls.run(link.begin, "prepare", self._ignored)
+        self._preparing = tasks.shared(
+            self._calls.run(link.begin, "prepare", self._ignored), "preparing a worker"
         )
         for answer in (self._initialize, self._attach, self._exceptions, self._preparing):
             # What is no debugger leaves them unanswered, and nobody asks for them then.

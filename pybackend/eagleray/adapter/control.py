@@ -13,6 +13,7 @@ from eagleray.adapter.operations import Operations, Parts
 from eagleray.adapter.protocol import Question, to_json
 from eagleray.adapter.questions import asking
 from eagleray.adapter.subscription import Subscription
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
 
@@ -73,7 +74,7 @@ class _Client:
         self._subscription: Subscription | None = None
 
     def take(self, line: bytes) -> None:
-        task = asyncio.create_task(self._answer(line))
+        task = tasks.owned(self._answer(line), "control request", lambda _: self.close())
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 

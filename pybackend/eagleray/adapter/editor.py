@@ -18,7 +18,10 @@ from eagleray.adapter.editor_requests import EditorRequests
 from eagleray.adapter.leaving import Leaving, leaving
 from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+
+WENT_WRONG = "Something in Eagleray went wrong; its log has the details."
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +88,9 @@ class Editor:
             await self._begin(request)
         else:
             # Answers may overtake one another, as they do at debugpy: a slow evaluation holds up nothing.
-            task = asyncio.create_task(self._answer(request))
+            task = tasks.owned(
+                self._answer(request), "request", lambda _: self._not_answered(request)
+            )
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
@@ -151,10 +156,12 @@ class Editor:
         except Exception:
             # Bodies are never logged: they hold the person's values.
             log.exception("request %s of %s", request.get("command"), self._worker.params.name)
-            response = dap.failure(
-                request, "Something in Eagleray went wrong; its log has the details."
-            )
+            response = dap.failure(request, WENT_WRONG)
         self._send(response)
+
+    def _not_answered(self, request: Message) -> None:
+        """An editor waits for each answer for good."""
+        self._send(dap.failure(request, WENT_WRONG))
 
     async def _disconnect(self, request: Message) -> None:
         arguments = request.get("arguments")

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost
 from eagleray.common.worker_errors import worker_gone, worker_lost
@@ -80,7 +81,8 @@ class Link:
         self._nudging: asyncio.TimerHandle | None = None
         sock: socket.socket | None = writer.get_extra_info("socket")
         self.is_carried = sock is not None and sock.family == socket.AF_UNIX
-        self._reading = asyncio.create_task(self._read())
+        # However it ends, those who wait for the link are told.
+        self._reading = tasks.owned(self._read(), "link to a worker", tasks.only_logged)
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:
         """The whole response to a request, in its turn; raises LinkClosed."""

@@ -25,7 +25,7 @@ from eagleray.adapter.protocol import (
 )
 from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
-from eagleray.common import private_socket
+from eagleray.common import private_socket, tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
@@ -93,7 +93,7 @@ class Registry:
             held.worker.seen = True
         if held is None:
             held = self._held[key] = Held(self._new_worker(params, make))
-            held.attaching = asyncio.create_task(self._attach(key, held))
+            held.attaching = tasks.shared(self._attach(key, held), "attaching")
         if held.attaching is not None:
             # A caller that goes away must not take the worker from another one.
             await asyncio.shield(held.attaching)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 
 from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Json, Streams
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.routes.routes import Routes
 
@@ -47,7 +48,7 @@ class RunControl:
     async def connect(self) -> None:
         """Calls the gate for the first time; raises errors of the catalogue."""
         streams = await self._call()
-        self._keeping = asyncio.create_task(self._keep(streams))
+        self._keeping = tasks.owned(self._keep(streams), "debug proxy", self._failed)
 
     def say(self, op: str, **more: object) -> None:
         """What is said while the connection is lost is not heard."""
@@ -66,6 +67,11 @@ class RunControl:
         self._writer = streams[1]
         self._on_hello(hello if isinstance(hello, dict) else {})
         return streams
+
+    def _failed(self, error: BaseException) -> None:
+        """The supervisor announces the worker again, which makes a new connection."""
+        self.close()
+        self._gone()
 
     async def _keep(self, streams: Streams) -> None:
         again: Streams | None = streams

@@ -17,7 +17,8 @@ from eagleray.adapter.run_control import RunControl
 from eagleray.adapter.run_gate import Gate
 from eagleray.adapter.run_protocol import RunWorkerState, to_json
 from eagleray.adapter.run_who import mappings, who
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.gate_errors import no_debugger
 from eagleray.common.worker_errors import worker_silent
 from eagleray.routes.routes import Routes
@@ -276,17 +277,14 @@ class Member:
         return "waiting" if self._who.state == "waiting" or state == "attaching" else "free"
 
     def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(self._noted(doing))
+        task = tasks.owned(doing, self._who.name, self._failed)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _noted(self, doing: Coroutine[Any, Any, None]) -> None:
-        try:
-            await doing
-        except EaglerayError as error:
-            log.info("%s: %s", self._who.name, error.code)
-            self._problem = self._problem or error.message
-            self._run.changed()
+    def _failed(self, error: BaseException) -> None:
+        known = error if isinstance(error, EaglerayError) else internal(repr(error))
+        self._problem = self._problem or known.message
+        self._run.changed()
 
 
 def _number(said: object) -> int:

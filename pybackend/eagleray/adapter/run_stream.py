@@ -9,6 +9,7 @@ import secrets
 from typing import Any
 
 from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Streams
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gate_errors import gate_left
 from eagleray.common.route_errors import link_lost
@@ -63,7 +64,7 @@ class GateStream:
         streams, answer = await self._call()
         self.inherited = answer.get("inherited")
         self._writer = streams[1]
-        self._running = asyncio.create_task(self._run(streams))
+        self._running = tasks.owned(self._run(streams), f"stream to {self._name}", self._failed)
 
     # --- as a writer ---------------------------------------------------------------------------
 
@@ -105,6 +106,10 @@ class GateStream:
             raise gate_left(self._name, str(answer["error"]))
         return streams, answer
 
+    def _failed(self, error: BaseException) -> None:
+        """Nobody may wait for bytes that don't come any more."""
+        self.reader.set_exception(link_lost("", repr(error)))
+
     async def _run(self, streams: Streams) -> None:
         """Carries bytes until the debugger is left; a lost connection is made again."""
         try:
@@ -144,7 +149,9 @@ class GateStream:
         """Whether the debugger is left; False when only the connection is lost."""
         reader, self._writer = streams
         self._incoming.restart()
-        beating = asyncio.create_task(self._beat(self._writer))
+        writer = self._writer
+        # A stream without a beat is lost to its other end: better a new connection at once.
+        beating = tasks.owned(self._beat(writer), "beat", lambda _: writer.close())
         try:
             while data := await asyncio.wait_for(reader.read(_BUFFER), SILENCE_S):
                 for kind, number, body in self._incoming.feed(data):

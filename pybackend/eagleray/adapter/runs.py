@@ -20,6 +20,7 @@ from eagleray.adapter.run_protocol import (
     RunWorkerKey,
 )
 from eagleray.adapter.run_who import Who, mappings
+from eagleray.common import tasks
 from eagleray.common.gate_errors import unknown_run_worker, unregistered_run
 from eagleray.common.listeners import Listeners
 from eagleray.in_cluster.run.ed25519 import SecretKey
@@ -104,7 +105,7 @@ class Runs:
         if place in run.members:
             return
         if place not in run.calling:
-            run.calling[place] = asyncio.create_task(self._call(run, at))
+            run.calling[place] = tasks.shared(self._call(run, at), "call of a debug proxy")
             run.calling[place].add_done_callback(lambda _: run.calling.pop(place, None))
         # A client that goes away must not take the worker from the run.
         await asyncio.shield(run.calling[place])

@@ -12,6 +12,7 @@ from typing import Any
 from eagleray.adapter.client_writer import ClientWriter
 from eagleray.adapter.operations import Parts, routes_json
 from eagleray.adapter.protocol import WorkerKey
+from eagleray.common import tasks
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class Subscription:
     def start(self) -> None:
         """Begins to send, after the answer to the request that subscribed; a second call does nothing."""
         if self._sending is None:
-            self._sending = asyncio.create_task(self._run())
+            self._sending = tasks.owned(self._run(), "subscription", lambda _: self._writer.close())
 
     def close(self) -> None:
         for end in self._ends:

@@ -20,6 +20,7 @@ from eagleray.adapter.stacks import Stacks
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
 from eagleray.adapter.worker_states import state_of
+from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
@@ -101,7 +102,7 @@ class Worker:
             raise
         self.record.capabilities = capabilities
         self._stacks.fold_by(self.prepared.roots)
-        self._handling = asyncio.create_task(self._handle_events())
+        self._handling = tasks.owned(self._handle_events(), "events", tasks.only_logged)
         if self.prepared.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._stops_known.wait(), self.params.timeout_s)

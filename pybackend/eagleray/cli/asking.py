@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from eagleray.adapter.protocol import Question
 from eagleray.clients.adapter import Adapters
+from eagleray.common import tasks
 from eagleray.common.errors import printable
 
 TERMINAL = "/dev/tty"
@@ -28,20 +29,29 @@ class Asking:
     async def close(self) -> None:
         if self._end is not None:
             self._end()
-        tasks = list(self._tasks.values())
-        for task in tasks:
+        running = list(self._tasks.values())
+        for task in running:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
     def _on_question(self, question: Question) -> None:
-        task = asyncio.create_task(self._ask(question))
+        task = tasks.owned(self._ask(question), "question", lambda _: self._decline(question))
         self._tasks[question.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(question.id, None))
+        task.add_done_callback(lambda _: self._forget(question.id, task))
+
+    def _forget(self, question_id: int, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(question_id) is task:
+            del self._tasks[question_id]
 
     def _on_over(self, question_id: int) -> None:
         task = self._tasks.get(question_id)
         if task is not None:
             task.cancel()
+
+    def _decline(self, question: Question) -> None:
+        """The connection must not wait for an answer that doesn't come."""
+        declining = self._adapters.answer(question.id, None)
+        self._tasks[question.id] = tasks.owned(declining, "no answer", tasks.only_logged)
 
     async def _ask(self, question: Question) -> None:
         async with self._one_at_a_time:

@@ -13,8 +13,10 @@ from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.debug_run import print_proposal
 from eagleray.cli.profile_progress import Progress, summary
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
+from eagleray.common.run_errors import stop_failed
 from eagleray.features.runs.breakpoint_texts import breakpoints
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.keeper import KEEPS_RUNNING
@@ -193,7 +195,7 @@ class _Following:
         else:
             _say("Stopping…")
         self._is_stopping = True
-        task = asyncio.create_task(self._stop())
+        task = tasks.owned(self._stop(), "stop", self._stop_failed)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -242,9 +244,12 @@ class _Following:
         try:
             await self._parts.runs.stop(self._record.id, confirmed=False)
         except EaglerayError as error:
-            # It goes on; whoever has said Ctrl-C wants to leave all the same.
-            _say(str(error))
-            self.left = True
+            self._stop_failed(error)
+
+    def _stop_failed(self, error: BaseException) -> None:
+        """The program keeps running; after Ctrl-C the user wants to leave all the same."""
+        _say(str(error) if isinstance(error, EaglerayError) else str(stop_failed(error)))
+        self.left = True
 
 
 async def _confirmed(question: str) -> bool:

@@ -24,7 +24,7 @@ from eagleray.adapter.protocol import (
     SUBSCRIBE,
     WORKERS,
 )
-from eagleray.common import private_socket
+from eagleray.common import private_socket, tasks
 from eagleray.common.adapter_errors import adapter_lost, adapter_stuck, adapter_too_old
 from eagleray.common.errors import EaglerayError
 
@@ -73,7 +73,8 @@ class AdapterConnection:
         self._on_event = on_event
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
-        self._reading = asyncio.create_task(self._read(reader))
+        # However it ends, the connection is lost then, and those who wait are told.
+        self._reading = tasks.owned(self._read(reader), "adapter", tasks.only_logged)
 
     @staticmethod
     async def open(path: Path, on_event: Event = lambda _: None) -> AdapterConnection | None:

@@ -12,6 +12,7 @@ from typing import Any
 from eagleray.adapter import protocol
 from eagleray.clients import adapter_process
 from eagleray.clients.adapter_connection import HELLO_S, AdapterConnection
+from eagleray.common import tasks
 from eagleray.common.adapter_errors import adapter_lost, adapter_stuck
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, adapter_sockets
@@ -97,7 +98,8 @@ class AdapterConnections:
 
     def _keep_watching(self) -> None:
         if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="adapters")
+            watching = tasks.restarted(self._watch, "adapters")
+            self._watching = tasks.owned(watching, "adapters", tasks.only_logged)
 
     async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):

@@ -13,6 +13,7 @@ from eagleray.adapter import protocol
 from eagleray.adapter.protocol import OpenedSocket, Question, Ran, RouteState, SshSettings
 from eagleray.clients.adapter_connection import AdapterConnection
 from eagleray.clients.adapter_connections import MEMORY_S, AdapterConnections
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.paths import adapter_socket
@@ -122,7 +123,8 @@ class AdapterRoutes(AdapterConnections):
 
     def _introduce_again(self) -> None:
         for path, connection in self._connections.items():
-            task = asyncio.create_task(self._on_opened(path, connection))
+            # A connection that fails here is opened again, and introduced then.
+            task = tasks.owned(self._on_opened(path, connection), "adapter", tasks.only_logged)
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_jobs import JobState
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.job_errors import job_failed, job_unfinished
 
@@ -81,7 +82,10 @@ class RayAsking:
             return _answer(dashboard, what, state, await dashboard.job_api.logs(job), mark)
         finally:
             # Also when whoever asked has gone.
-            taking = asyncio.create_task(_take_away(dashboard, job, ended=state is not None))
+            # One that stays is in Ray's list of jobs, and harms nothing.
+            taking = tasks.owned(
+                _take_away(dashboard, job, ended=state is not None), "removal", tasks.only_logged
+            )
             self._leaving.add(taking)
             taking.add_done_callback(self._leaving.discard)
 

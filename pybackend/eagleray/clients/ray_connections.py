@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from eagleray.clients.ray_way import FindWay, TokenSource, Way
 from eagleray.clients.socket_connector import SocketConnector
-from eagleray.common import cluster_errors
+from eagleray.common import cluster_errors, tasks
 
 BeforeConnecting = Callable[
     [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
@@ -62,7 +62,7 @@ class Connections:
         if self._closed:
             raise cluster_errors.cluster_unreachable(self._address, "it is not watched any more")
         if self._opening is None:
-            self._opening = asyncio.create_task(self._open(), name=f"way to {self._address}")
+            self._opening = tasks.shared(self._open(), f"way to {self._address}")
         opening = self._opening
         done, _ = await asyncio.wait([opening], timeout=seconds)
         if not done:
@@ -149,7 +149,7 @@ class Connections:
                     await connector.close(abort_ssl=True)
                 await opened.session.close()
 
-        task = asyncio.create_task(end(), name=f"closing {self._address}")
+        task = tasks.owned(end(), f"closing {self._address}", tasks.only_logged)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.seen import Listener, Seen, is_news, of_failure, of_nodes, of_version
+from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.retry import Backoff
@@ -43,7 +44,8 @@ class WatchedCluster:
 
     def start(self) -> None:
         if self._task is None:
-            self._task = asyncio.create_task(self._poll(), name=f"watch {self.dashboard.address}")
+            name = f"watch {self.dashboard.address}"
+            self._task = tasks.owned(tasks.restarted(self._poll, name), name, tasks.only_logged)
 
     def set_visible(self, visible: bool) -> None:
         if visible and not self._visible:
@@ -80,7 +82,7 @@ class WatchedCluster:
         does not answer.
         """
         if self._next is None:
-            self._next = asyncio.create_task(self._look(), name=f"look at {self.dashboard.address}")
+            self._next = tasks.shared(self._look(), f"look at {self.dashboard.address}")
             self._looks.add(self._next)
             self._next.add_done_callback(self._looks.discard)
         await asyncio.shield(self._next)

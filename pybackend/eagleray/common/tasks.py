@@ -49,11 +49,8 @@ def only_logged(error: BaseException) -> None:
 
 
 def shared(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts a task whose result, or failure, goes to each caller that awaits it.
-
-    The failure is logged as well: the callers may all have been cancelled.
-    """
-    return owned(doing, name, only_logged)
+    """Starts a task whose result, or failure, goes to each caller that awaits it."""
+    return asyncio.create_task(doing, name=name)
 
 
 async def restarted(

@@ -256,9 +256,10 @@ class Bridge(asyncio.Protocol):
                 raise OSError("too many connections")
             host, port, limit_s = json.loads(payload)
             await asyncio.wait_for(self._connect(stream, str(host), int(port)), float(limit_s))
-        except (asyncio.TimeoutError, OSError, ValueError, TypeError) as error:
+        except Exception as error:
+            if isinstance(error, asyncio.CancelledError):  # As it is until Python 3.7.
+                raise
             mux.streams.pop(number, None)
-            # Without a reason: nothing answered in time.
             mux.send(REFUSED, number, _said(error).encode()[:1000])
 
     async def _connect(self, stream: Stream, host: str, port: int) -> None:
@@ -271,7 +272,7 @@ class Bridge(asyncio.Protocol):
 
 def _said(error: Exception) -> str:
     if isinstance(error, asyncio.TimeoutError):
-        return ""
+        return ""  # Nothing answered in time.
     number = getattr(error, "errno", 0) or 0
     return os.strerror(number) if number > 0 else str(getattr(error, "strerror", "") or error)
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 
+from eagleray.common import tasks
 from eagleray.common.route_errors import port_refused, port_silent
 from eagleray.routes.carried import Carried, shovel
 from eagleray.routes.health import Health
@@ -63,7 +64,7 @@ class Direct:
     async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
         far = await _connected(host, port, limit_s)
         client.setblocking(False)
-        task = asyncio.create_task(_both_ways(client, far))
+        task = tasks.owned(_both_ways(client, far), f"{host}:{port}", tasks.only_logged)
         carried = Carried(task.cancel)
         task.add_done_callback(lambda _: carried.close())
         return carried

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import select
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from eagleray.common import tasks
 from eagleray.common.route_errors import link_lost
 from eagleray.common.waiting import is_set_within
 from eagleray.routes.asking import Ask
@@ -69,7 +69,9 @@ class _Carrying:
         self._destination = destination
         self._client = client
         self._by_master = by_master
-        self._task = asyncio.create_task(self._watch())
+        self._task = tasks.owned(
+            self._watch(), destination, lambda _: self.carried.lose(link_lost(destination))
+        )
 
     def _close(self) -> None:
         self._task.cancel()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray import __version__
-from eagleray.common import private_socket
+from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import private_folder
 from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
@@ -214,7 +214,7 @@ class _Relay:
         if self._path is None:
             # As ssh does with a port of its own: what is short is not kept back until more comes.
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        task = asyncio.create_task(self._serve(client))
+        task = tasks.owned(self._serve(client), self.address, lambda _: client.close())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

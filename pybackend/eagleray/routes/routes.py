@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.route_errors import port_refused
@@ -211,8 +212,8 @@ def _check_port(host: str, port: int) -> None:
         raise port_refused(host, port, "there is no such port")
 
 
-def _keep(tasks: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
-    """Begins something that is only remembered so that it is not lost, and can be ended."""
-    task = asyncio.ensure_future(doing)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
+def _keep(kept: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
+    """Begins something that frees what is no longer used, and can be ended."""
+    task = tasks.owned(doing, "route", tasks.only_logged)
+    kept.add(task)
+    task.add_done_callback(kept.discard)

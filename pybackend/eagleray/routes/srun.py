@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
@@ -53,9 +54,8 @@ class OverSrun:
         client.setblocking(False)
         await asyncio.get_running_loop().connect_accepted_socket(lambda: stream, client)
         self._carried.add(carried)
-        asyncio.ensure_future(carried.ended.wait()).add_done_callback(
-            lambda _: self._carried.discard(carried)
-        )
+        ended = tasks.owned(carried.ended.wait(), "carried", tasks.only_logged)
+        ended.add_done_callback(lambda _: self._carried.discard(carried))
         return carried
 
     async def argv(self, far: list[str]) -> list[str]:
@@ -69,10 +69,10 @@ class OverSrun:
             self._keep(0)
 
     async def close(self) -> None:
-        tasks = [task for task in (self._keeping, self._starting) if task is not None]
-        for task in tasks:
+        running = [task for task in (self._keeping, self._starting) if task is not None]
+        for task in running:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
         process, self._process = self._process, None
         if process is not None:
             await process.close()
@@ -84,7 +84,7 @@ class OverSrun:
         if self._failed is not None and time.monotonic() - self._failed[0] < _AGAIN_S:
             raise self._failed[1]
         if self._starting is None:
-            self._starting = asyncio.create_task(self._start())
+            self._starting = tasks.shared(self._start(), self._spec.text)
         # One that no longer waits must not take it from the others.
         return await asyncio.shield(self._starting)
 
@@ -109,7 +109,10 @@ class OverSrun:
         self._set("ready")
         if self._keeping is not None:
             self._keeping.cancel()
-        self._keeping = asyncio.create_task(self._look(process))
+        lost = link_lost(self._spec.text, "it isn't watched any more")
+        self._keeping = tasks.owned(
+            self._look(process), self._spec.text, lambda _: process.give_up(lost)
+        )
         return process
 
     async def _look(self, process: SrunProcess) -> None:
@@ -143,7 +146,8 @@ class OverSrun:
     def _keep(self, failures: int) -> None:
         if self._keeping is not None and self._keeping is not asyncio.current_task():
             self._keeping.cancel()
-        self._keeping = asyncio.create_task(self._again(failures))
+        again = tasks.restarted(lambda: self._again(failures), self._spec.text)
+        self._keeping = tasks.owned(again, self._spec.text, tasks.only_logged)
 
     async def _again(self, failures: int) -> None:
         """Comes back by itself, unless SLURM says that there is nothing to come back to."""

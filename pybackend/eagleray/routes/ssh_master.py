@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.common import ssh_errors
+from eagleray.common import ssh_errors, tasks
 from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_command, ssh_mux, ssh_paths
 from eagleray.routes.asking import Ask
@@ -175,7 +175,8 @@ class SshMaster:
                 return
             self._problem = None
         self._wants_questions = self._wants_questions or not self._was_ready
-        self._keeping = asyncio.create_task(self._keep())
+        keeping = tasks.restarted(self._keep, f"ssh {self.destination}")
+        self._keeping = tasks.owned(keeping, f"ssh {self.destination}", tasks.only_logged)
 
     async def _keep(self) -> None:
         sleep_watch = SleepWatch()

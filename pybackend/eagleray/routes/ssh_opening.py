@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from eagleray.common import tasks
 from eagleray.routes.ssh_process import Carried, SshProcess
 
 
@@ -16,8 +17,8 @@ async def carried_by(
     process: SshProcess, host: str, port: int, client: int, limit_s: float
 ) -> Carried:
     """`SshProcess.carry` for that time and while the process is not replaced; raises TimeoutError or Replaced."""
-    carrying = asyncio.ensure_future(process.carry(host, port, client))
-    replaced = asyncio.ensure_future(process.is_replaced.wait())
+    carrying = tasks.shared(process.carry(host, port, client), f"{host}:{port}")
+    replaced = tasks.shared(process.is_replaced.wait(), "replaced")
     is_taken = False
     try:
         both: set[asyncio.Future[Any]] = {carrying, replaced}

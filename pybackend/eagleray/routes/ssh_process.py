@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from eagleray.common import tasks
 from eagleray.common.ssh_errors import ssh_missing
 from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_mux
@@ -122,7 +123,11 @@ class SshProcess:
                 os.close(end)
         os.set_blocking(self._stdin, False)
         self._pipes = [Lines(out, self._take_answer), Lines(err, self._take_words)]
-        self._tasks = [asyncio.create_task(self._probing()), asyncio.create_task(self._ending())]
+        # A connection without probes counts as silent, and a new one is made; however it ends, that is told.
+        self._tasks = [
+            tasks.owned(self._probing(), "probes of ssh", tasks.only_logged),
+            tasks.owned(self._ending(), "end of ssh", tasks.only_logged),
+        ]
 
     @property
     def silent_s(self) -> float:

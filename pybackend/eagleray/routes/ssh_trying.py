@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 
+from eagleray.common import tasks
 from eagleray.routes.asking import Ask
 from eagleray.routes.ssh_attempt import Attempt, Failed, Target
 from eagleray.routes.ssh_process import SshProcess
@@ -90,7 +91,7 @@ class Trying:
 
     def _start(self, attempt: Attempt) -> None:
         self._last = time.monotonic()
-        task = asyncio.ensure_future(attempt.run())
+        task = tasks.shared(attempt.run(), "ssh")
         self._running[task] = attempt
         task.add_done_callback(lambda _: self._changed())
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import cattrs
 from attrs import frozen
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.sidecar.wire import Wire
 
@@ -119,15 +120,16 @@ class Requests:
         """The editor is there: notifications go out through `send`, what runs in the background starts."""
         self._send = send
         for name, run in self._background:
-            self._tasks.append(asyncio.create_task(_run_logged(name, run), name=name))
+            lasting = tasks.restarted(run, name)
+            self._tasks.append(tasks.owned(lasting, name, tasks.only_logged))
 
     async def stop(self) -> None:
         """The editor left: ends what runs in the background."""
         self._send = None
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
+        running, self._tasks = self._tasks, []
+        for task in running:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
         for close in self._ends:
             await close()
 
@@ -143,10 +145,3 @@ class Requests:
     def _add(self, method: str, answer: Answer) -> None:
         assert method not in self._answers, f"{method} is answered twice"
         self._answers[method] = answer
-
-
-async def _run_logged(name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    try:
-        await run()
-    except Exception:
-        log.exception("%s ended", name)

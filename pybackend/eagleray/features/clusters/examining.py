@@ -15,6 +15,7 @@ from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import JobRow, WorkerRow
 from eagleray.clients.seen import Seen
 from eagleray.clients.worker_processes import WorkerEnvironment
+from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
@@ -98,7 +99,8 @@ class Examiner:
     def _start(self, cluster: str) -> asyncio.Task[None]:
         task = self._running.get(cluster)
         if task is None or task.done():
-            task = asyncio.create_task(self._examine(cluster), name=f"examine {cluster}")
+            # One that failed is due again at the next change of the cluster.
+            task = tasks.owned(self._examine(cluster), f"examine {cluster}", tasks.only_logged)
             self._running[cluster] = task
         return task
 

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from eagleray.clients.slurm import NodeAnswer, Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
@@ -95,7 +96,9 @@ class Jobs:
                 # One host may wait for a code that the person is to type in; the others do not wait for it.
                 for host in self._wanted():
                     if self._is_due(host):
-                        look = asyncio.create_task(self._logged_look(host), name=f"jobs {host}")
+                        look = tasks.owned(
+                            self._logged_look(host), f"jobs {host}", tasks.only_logged
+                        )
                         looks.add(look)
                         look.add_done_callback(looks.discard)
                 await asyncio.sleep(STEP_S)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from attrs import evolve
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import nsight_refused
 from eagleray.common.run_errors import (
@@ -172,7 +173,9 @@ class Watching:
     def _hand(self, gate: GateAt, home: Home | None) -> None:
         if gate in self._handing or gate in self._done or self._due.get(gate, 0) > self._looks:
             return
-        task = asyncio.create_task(self._hand_over(gate, home), name=f"gate {gate.key}")
+        task = tasks.owned(
+            self._hand_over(gate, home), f"gate {gate.key}", lambda _: self._later(gate)
+        )
         self._handing[gate] = task
 
     async def _hand_over(self, gate: GateAt, home: Home | None) -> None:
@@ -186,11 +189,15 @@ class Watching:
                 self._done.add(gate)
             if error.code == OTHER_VERSION:
                 self._problem = str(error)
-            failures = self._failures.get(gate, 0) + 1
-            self._failures[gate] = failures
-            self._due[gate] = self._looks + min(2**failures, RARELY)
+            self._later(gate)
         finally:
             self._handing.pop(gate, None)
+
+    def _later(self, gate: GateAt) -> None:
+        """One that failed is tried again, ever more rarely."""
+        failures = self._failures.get(gate, 0) + 1
+        self._failures[gate] = failures
+        self._due[gate] = self._looks + min(2**failures, RARELY)
 
     async def _ask_seen(self) -> None:
         seen = await self._adapter.seen(self._record.id)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from attrs import Factory, define, frozen
 
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import WorkerRow
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.lists import ask_lists
 from eagleray.features.workers.rows import Facts, Key
@@ -72,7 +74,8 @@ class Describer:
             if not wanted.rows:
                 return
             asked = self._clusters[cluster] = _Asked(wanted)
-            asked.task = asyncio.create_task(self._ask_on(cluster, asked))
+            asking = tasks.restarted(partial(self._ask_on, cluster, asked), "names of workers")
+            asked.task = tasks.owned(asking, "names of workers", tasks.only_logged)
         elif new:
             asked.answered.clear()
             asked.wake.set()
@@ -97,10 +100,10 @@ class Describer:
                 asked.task.cancel()
 
     async def close(self) -> None:
-        tasks = [asked.task for asked in self._clusters.values() if asked.task]
+        asking = [asked.task for asked in self._clusters.values() if asked.task]
         for cluster in list(self._clusters):
             self.forget(cluster)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*asking, return_exceptions=True)
 
     def _drop(self, before: Wanted, now: Wanted) -> None:
         kept = {(now.session, worker_id) for worker_id in now.rows}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, internal
 from eagleray.features.workers import log_search, messages
 from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
@@ -99,7 +100,9 @@ class Panel:
 
     async def follow_log(self, params: messages.FollowLog) -> None:
         await self.stop_following(messages.StopFollowing(params.follow_id))
-        self._followers[params.follow_id] = asyncio.create_task(self._follow(params))
+        self._followers[params.follow_id] = tasks.owned(
+            self._follow(params), "log", lambda error: self._not_followed(params.follow_id, error)
+        )
 
     async def stop_following(self, params: messages.StopFollowing) -> None:
         follower = self._followers.pop(params.follow_id, None)
@@ -122,6 +125,11 @@ class Panel:
             last = f"{error}\n"
         self._followers.pop(params.follow_id, None)
         self._send_log(params.follow_id, title, last, ended=True)
+
+    def _not_followed(self, follow_id: str, error: BaseException) -> None:
+        """The editor would wait for the next line for good."""
+        self._followers.pop(follow_id, None)
+        self._send_log(follow_id, "", f"{internal(repr(error))}\n", ended=True)
 
     def _send_log(self, follow_id: str, title: str, text: str, ended: bool = False) -> None:
         part = messages.LogText(follow_id, title, text, truncated=False, ended=ended)

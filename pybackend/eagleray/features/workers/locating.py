@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from attrs import frozen
 
@@ -12,6 +13,7 @@ from eagleray.clients.processes import local_addresses
 from eagleray.clients.pyspy import PySpy, parse_text
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import WorkerRow
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.rows import Key, Stand
 from eagleray.features.workers.stands import stand_of
@@ -70,7 +72,11 @@ class Locator:
         for pause in pauses:
             if pause.key not in self._numbers:
                 self._numbers[pause.key] = pause.number
-                self._tasks[pause.key] = asyncio.create_task(self._find(pause))
+                self._tasks[pause.key] = tasks.owned(
+                    self._find(pause),
+                    f"stop of worker {pause.row.pid}",
+                    partial(self._unknown, pause),
+                )
 
     def is_looking(self, key: Key) -> bool:
         """Whether it is not known yet if the stand of this worker can be found."""
@@ -82,10 +88,10 @@ class Locator:
             await asyncio.wait(list(self._tasks.values()))
 
     async def close(self) -> None:
-        tasks = [*self._tasks.values(), *self._may_trace.values()]
-        for task in tasks:
+        running = [*self._tasks.values(), *self._may_trace.values()]
+        for task in running:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
     def _forget(self, key: Key) -> None:
         del self._numbers[key]
@@ -103,6 +109,11 @@ class Locator:
         self._tasks.pop(pause.key, None)
         if stand is not None:
             self.stands[pause.key] = stand
+        self._on_change()
+
+    def _unknown(self, pause: Pause, error: BaseException) -> None:
+        """Nobody waits any longer for a place that isn't found."""
+        self._tasks.pop(pause.key, None)
         self._on_change()
 
     async def _locate(self, pause: Pause) -> Stand | None:
@@ -139,12 +150,12 @@ class Locator:
         key = (cluster, session)
         if key not in self._may_trace:
             dashboard = self._dashboard_of(cluster)
-            self._may_trace[key] = asyncio.create_task(dashboard.profiling_enabled())
+            self._may_trace[key] = tasks.shared(dashboard.profiling_enabled(), "tracing")
         asked = self._may_trace[key]
         try:
             # The others who wait for the same answer must not lose it when one of them is cancelled.
             return await asyncio.shield(asked)
-        except EaglerayError:
+        except Exception:
             self._may_trace.pop(key, None)
             raise
 

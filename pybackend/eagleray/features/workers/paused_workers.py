@@ -16,6 +16,7 @@ from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.pyspy import PySpy
 from eagleray.clients.ray_values import WorkerRow
 from eagleray.clients.seen import Seen
+from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
@@ -162,7 +163,8 @@ class PausedWorkers:
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
         end = self._watch.listen(self._seen)
-        looking = asyncio.create_task(self._look_elsewhere())
+        elsewhere = tasks.restarted(self._look_elsewhere, "workers elsewhere")
+        looking = tasks.owned(elsewhere, "workers elsewhere", tasks.only_logged)
         try:
             self._update()
             async for states in self._adapters.watch():

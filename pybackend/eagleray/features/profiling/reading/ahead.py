@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 
 # Whoever records more at once opens few of them.
@@ -32,7 +33,7 @@ class Ahead:
         self._known = set(files)
         self._todo = [*self._todo, *sorted(new)][:MOST]
         if self._todo and (self._working is None or self._working.done()):
-            self._working = asyncio.create_task(self._work(), name="reports ahead")
+            self._working = tasks.owned(self._work(), "reports ahead", tasks.only_logged)
 
     async def done(self) -> None:
         """Returns when all that was told is made."""
@@ -54,3 +55,6 @@ class Ahead:
                 log.info("%s", error)
             except OSError as error:
                 log.info("%s: %s", report, error.strerror)
+            except Exception as error:
+                # The others are worth having all the same.
+                tasks.log_failure(f"report {report} ahead", error)
