@@ -79,14 +79,16 @@ def test_who_breaks_off_before_the_answer_harms_nobody(gated: StartGated) -> Non
 
 def test_a_far_end_that_is_found_lost_while_debugpy_is_left_is_no_fault() -> None:
     told: list[str] = []
+    pair = socket.socketpair()
     with (
         socket.create_server(("127.0.0.1", 0)) as gates,
-        socket.create_server(("127.0.0.1", 0)) as debugpy,
+        pair[0] as debugpy,
+        pair[1],
         socket.create_connection(gates.getsockname()) as far,
     ):
         loop = Loop()
         debugging = Debugging(loop, 60, told.append)
-        debugging.join(Peer(loop, gates.accept()[0]), debugpy.getsockname()[1], "session", 0)
+        debugging.join(Peer(loop, gates.accept()[0]), debugpy, "session", 0)
         far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         far.close()
         debugging.leave()

@@ -13,6 +13,7 @@ from typing import Any
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
 from eagleray.in_cluster.run import gate
+from eagleray.in_cluster.run.debugpy_channel import accepted
 
 from tests.adapter.gated import LINE, PUBLIC, RUN, SOURCE, RunClient
 from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
@@ -26,12 +27,16 @@ class Debuggers:
     def __init__(self) -> None:
         self.lines: list[list[int]] = []
         self.went_on = 0
-        self._listening = socket.create_server(("127.0.0.1", 0), backlog=MANY)
-        self.port = int(self._listening.getsockname()[1])
+        self._serving: list[asyncio.Task[None]] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._do(asyncio.start_server(self._serve, sock=self._listening))
+
+    def channel(self) -> socket.socket:
+        """The gate's end of a channel over which one of them takes its clients."""
+        ours, theirs = socket.socketpair()
+        self._loop.call_soon_threadsafe(self._loop.add_reader, ours, self._accept, ours)
+        return theirs
 
     def close(self) -> None:
         self._do(self._end())
@@ -48,7 +53,17 @@ class Debuggers:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, channel: socket.socket) -> None:
+        client = accepted(channel)
+        if client is None:
+            self._loop.remove_reader(channel)
+            channel.close()
+        else:
+            self._serving.append(self._loop.create_task(self._serve(client)))
+
+    async def _serve(self, client: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=client)
+
         def say(*messages: Message) -> None:
             writer.write(b"".join(dap.encode(message) for message in messages))
 
@@ -98,7 +113,8 @@ def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
 
     def on_line(said: Json) -> None:
         if said.get("op") == "debug":
-            made.say("listening", port=debuggers.port, debugpy="1.8.22")
+            with debuggers.channel() as channel:
+                made.say("listening", passing=[channel.fileno()], debugpy="1.8.22")
 
     try:
         made.serve(on_line)

@@ -17,6 +17,7 @@ from eagleray.in_cluster.run import gate_request
 from eagleray.in_cluster.run.ed25519 import SecretKey
 
 from tests.dap_client import DapClient
+from tests.in_cluster_run.debug_stream import DebugStream, first_line
 from tests.ray_cluster import RayCluster, wait_for
 
 SOURCE = Path(__file__).parents[2] / "pybackend" / "eagleray" / "in_cluster" / "run"
@@ -89,18 +90,30 @@ class GateClient:
     """The control channel of one gate; `lines` keeps all that came."""
 
     def __init__(self, host: str, port: int, key: SecretKey = KEY) -> None:
-        self.sock = socket.create_connection((host, port), 30)
+        self._address = host, port
+        self._key = key
+        self.sock = self._called(want="control")
         self.lines: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._stream = self.sock.makefile("rb")
-        nonce = bytes.fromhex(self._stream.readline().split()[-1].decode())
-        wish = {"want": "control"}
-        self.sock.sendall(gate_request.signed(key, RUN, (host, port), nonce, wish))
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def say(self, **line: Any) -> None:
         self.sock.sendall(json.dumps(line).encode() + b"\n")
+
+    def debug(self, child: int = 0) -> DapClient:
+        """A conversation with debugpy of the worker, or of a process that it has started."""
+        sock = self._called(want="debug", session="s", received=0, child=child)
+        answer = json.loads(first_line(sock))
+        assert answer.get("received") == 0, answer
+        sock.settimeout(None)
+        self._stream_of_debugger = DebugStream(sock)
+        return DapClient(self._stream_of_debugger.plain)
+
+    def cut(self) -> None:
+        """Loses the connection of the newest conversation."""
+        self._stream_of_debugger.cut()
 
     def wait(self, event: str, count: int = 1) -> dict[str, Any]:
         """The `count`-th line with this event."""
@@ -131,6 +144,12 @@ class GateClient:
             self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()
 
+    def _called(self, **wish: Any) -> socket.socket:
+        sock = socket.create_connection(self._address, 30)
+        nonce = bytes.fromhex(first_line(sock).split()[-1].decode())
+        sock.sendall(gate_request.signed(self._key, RUN, self._address, nonce, wish))
+        return sock
+
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while line := self._stream.readline():
@@ -140,15 +159,15 @@ class GateClient:
 
 
 class Debugging:
-    """Debugs one process: attaches through the announced port and sets the lines of the run in its files."""
+    """Debugs one process: attaches through its gate and sets the lines of the run in its files."""
 
     def __init__(self, gate: GateClient, run: Run, waits: bool = True) -> None:
         self.gate = gate
         if waits and gate.hello["state"] != "waiting":
             gate.wait("waiting")
         gate.say(op="debug")
-        port = gate.wait("listening")["port"]
-        self.client = DapClient.tcp("127.0.0.1", port)
+        gate.wait("listening")
+        self.client = gate.debug()
         files = (gate.having("waiting") or [gate.hello])[-1]["files"]
         lines = self._lines = {
             one["path"]: [line["line"] for line in one["lines"]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+from eagleray.in_cluster.run.debugpy_channel import connected, received
 
 from tests.adapter.harness import PYTHONS, ROOT
 from tests.dap_client import DapClient
@@ -17,15 +19,22 @@ PROGRAM = Path(__file__).parent / "programs" / "foreign_threads.py"
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_threads_of_c_stop(python: str) -> None:
-    with subprocess.Popen(
-        [python, str(PROGRAM)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "pybackend")},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
+    ours, theirs = socket.socketpair()
+    with (
+        ours,
+        subprocess.Popen(
+            [python, str(PROGRAM), str(theirs.fileno())],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "pybackend")},
+            pass_fds=[theirs.fileno()],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as program,
+    ):
+        theirs.close()
         assert program.stdout is not None
         try:
-            client = DapClient.tcp("127.0.0.1", int(program.stdout.readline()))
+            with received(socket.recv_fds(ours, 1, 1)[1]) as channel:
+                client = DapClient(connected(channel))
             client.attach(breakpoints={str(PROGRAM): [line_of(PROGRAM, "work")]}, justMyCode=False)
             for number in ("1", "3"):
                 stopped = client.wait_for("stopped")["body"]["threadId"]

@@ -55,7 +55,8 @@ class RunAttaching(Attaching):
 
     def take(self, event: Message) -> None:
         super().take(event)
-        if event.get("event") == "debugpyAttach":
+        # Without `children` debugpy has no reason to announce one.
+        if self._run.children and event.get("event") == "debugpyAttach":
             pid = (event.get("body") or {}).get("subProcessId")
             if isinstance(pid, int):
                 self._run.child_came(pid)

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from eagleray.in_cluster.run import gate
+from eagleray.in_cluster.run.debugger import Debugger
 
 HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])
@@ -17,6 +18,7 @@ asked = threading.Event()
 gone = threading.Event()
 asked_for = 0
 spinning = {1}
+debugger = Debugger(children=True)
 
 
 def on_line(line):
@@ -27,10 +29,9 @@ def on_line(line):
         if os.environ.get("NO_DEBUGPY"):
             ours.say("problem", code="no-debugpy", text="No module named 'debugpy'")
             return
-        import debugpy
-
-        port = debugpy.listen(("127.0.0.1", 0))[1]
-        ours.say("listening", port=port, debugpy=debugpy.__version__)
+        debugger.listen()
+        with debugger.take_channel() as channel:
+            ours.say("listening", passing=[channel.fileno()], debugpy=debugger.version)
         asked.set()
 
 
@@ -61,9 +62,7 @@ def load(path, shown):
 def wait():
     ours.say("waiting")
     if asked.wait(options.get("wait_s", 60)):
-        import debugpy
-
-        debugpy.wait_for_client()
+        debugger.wait(None)
         print("attached", flush=True)
     else:
         ours.say("free")

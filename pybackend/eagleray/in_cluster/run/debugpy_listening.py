@@ -1,32 +1,60 @@
-"""How debugpy is made to listen: silent, soon, and without what it changes for the program."""
+"""Connects debugpy to its adapter: silent, soon, and without what it changes for the program."""
 
 from __future__ import annotations
 
 import builtins
 import os
-import socket
 import sys
 import threading
 import time
 import types
 from contextlib import ExitStack, contextmanager
 
+from .debugger import NotStarted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
     from typing import Any
 
     from .debugpy_adapter import EarlyAdapter
 
 
-def listen(debugpy: Any, early: EarlyAdapter | None, children: bool) -> int:
-    """Lets debugpy listen on this machine only; returns the port."""
+def listen(debugpy: Any, adapter: EarlyAdapter, children: bool) -> None:
+    """What `debugpy.listen()` does, with the `adapter` that has started; raises what debugpy raises."""
     with ExitStack() as stack:
-        for part in (quiet(), own_breakpoint(), no_description(), silent_adapter(early)):
+        for part in (quiet(), own_breakpoint(), no_description()):
             stack.enter_context(part)
         debugpy.configure(subProcess=children)
-        stack.enter_context(no_delay())
-        return int(debugpy.listen(("127.0.0.1", 0))[1])
+        stack.enter_context(connected(adapter.server))
+        begin(adapter)
+
+
+def begin(adapter: EarlyAdapter) -> None:
+    """Has pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
+    from _pydevd_bundle import pydevd_constants
+    from debugpy.server import api
+
+    of_debugpy: Any = api
+    # By the program, or by Ray's `breakpoint()`.
+    if pydevd_constants.get_global_debugger() is not None:
+        raise NotStarted("debugpy is already in use in this process")
+
+    def start(address: tuple[str, int], settings: dict[str, Any]) -> None:
+        host, port = address
+        of_debugpy._settrace(
+            host=host,
+            port=port,
+            wait_for_ready_to_run=False,
+            block_until_connected=True,
+            access_token=adapter.token,
+            **settings,
+        )
+
+    of_debugpy._starts_debugging(start)(adapter.address())
+    # The program's own call is refused, as after debugpy's.
+    of_debugpy.listen.called = True
 
 
 @contextmanager
@@ -67,59 +95,11 @@ def no_description() -> Iterator[None]:
 
 
 @contextmanager
-def silent_adapter(early: EarlyAdapter | None) -> Iterator[None]:
-    """debugpy's own adapter is the `early` one; it outlives this process, and must not keep its output open.
-
-    debugpy imports `subprocess` just before it starts it, so that it is enough to hand it another one then; who
-    else imports it meanwhile gets what does the same.
-    """
-    import subprocess
-
-    class Popen(subprocess.Popen[bytes]):
-        def __new__(cls, args: Any, *more: Any, **options: Any) -> Any:
-            if early is not None and is_adapter(args):
-                begun = early.go_on(args[2:])
-                if begun is not None:
-                    return begun
-            return super().__new__(cls)
-
-        def __init__(self, args: Any, *more: Any, **options: Any) -> None:
-            if is_adapter(args):
-                null = subprocess.DEVNULL
-                options.update(stdin=null, stdout=null, stderr=null)
-            super().__init__(args, *more, **options)
-
-    class Handed(types.ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            return getattr(subprocess, name)
-
-    handed: Any = Handed("subprocess")
-    handed.__spec__ = subprocess.__spec__
-    handed.Popen = Popen
-    sys.modules["subprocess"] = handed
-    try:
-        yield
-    finally:
-        sys.modules["subprocess"] = subprocess
-
-
-def is_adapter(args: Any) -> bool:
-    """Whether this is the command by which debugpy starts its adapter."""
-    return isinstance(args, list) and "--for-server" in args
-
-
-@contextmanager
-def no_delay() -> Iterator[None]:
-    """pydevd sends small messages at once, and does not sleep for threads that have started already."""
+def connected(server: socket.socket) -> Iterator[None]:
+    """pydevd takes this connection to the adapter, and does not sleep for threads that have started already."""
     import pydevd
 
     own = threading.get_ident()
-    connect: Any = getattr(pydevd, "start_client", None)
-
-    def start_client(*args: Any, **kwargs: Any) -> Any:
-        made = connect(*args, **kwargs)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made
 
     class Time(types.ModuleType):
         def __getattr__(self, name: str) -> Any:
@@ -128,7 +108,7 @@ def no_delay() -> Iterator[None]:
         def sleep(self, seconds: float) -> None:
             time.sleep(min(seconds, 0.001) if threading.get_ident() == own else seconds)
 
-    with replaced(pydevd, start_client=start_client, time=Time("time")):
+    with replaced(pydevd, start_client=lambda *_, **__: server, time=Time("time")):
         yield
 
 

@@ -9,7 +9,7 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .debugger import hide
@@ -32,13 +32,17 @@ class Gate:
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
-    def say(self, event: str, **more: Any) -> bool:
-        """One line to the gate, which passes it on; never raises, and says whether it went."""
+    def say(self, event: str, *, passing: Sequence[int] = (), **more: Any) -> bool:
+        """Sends one line, with these descriptors; the gate passes the line on.
+
+        Never raises, and returns whether the line was sent.
+        """
         try:
             line = json.dumps({"event": event, **more}).encode() + b"\n"
             with self._lock:
                 self._check_owner()
-                self._channel.sendall(line)
+                sent = socket.send_fds(self._channel, [line], passing) if passing else 0
+                self._channel.sendall(line[sent:])
         except (OSError, ValueError, TypeError):
             return False
         return True
@@ -106,10 +110,19 @@ def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
     return gate
 
 
-def spawn(module: str, words: list[str], passed: list[int], environ: Mapping[str, str]) -> None:
-    """A shell starts it and ends at once: a program that waits for all its children must not wait for a gate."""
+def spawn(
+    module: str,
+    words: list[str],
+    passed: list[int],
+    environ: Mapping[str, str],
+    flags: Sequence[str] = (),
+) -> None:
+    """A shell starts it and ends at once: a program that waits for all its children must not wait for ours.
+
+    `flags` are those of Python itself.
+    """
     subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *own_python(module), *words],
+        ["/bin/sh", "-c", '"$@" &', "sh", *own_python(module, *flags), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 import time
 
+from .debugpy_channel import connected
 from .gate_frames import BEAT, DATA, END, TAKEN, Broken, Incoming, Outgoing, frame
 from .gate_loop import Loop, Peer, Timer
 from .gate_talk import Messages, Talk, with_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
 
 # Who has something to say says so at least this often; who is silent for longer is lost.
 BEAT_S = 5.0
 SILENCE_S = 30.0
-# debugpy stops listening for ever when a client connects while it still clears away the one before.
-REST_S = 1.0
-_CONNECT_S = 2.0
 _MOST_KEPT = 8 * 2**20
 
 
@@ -34,11 +31,10 @@ class Debugging:
 
     def __init__(self, loop: Loop, hold_s: float, told: Callable[[str], None]) -> None:
         self.matches = True
-        self._port = 0
+        self._channel: socket.socket | None = None
         self._loop = loop
         self._hold_s = hold_s
         self._told = told
-        self._left_at = -REST_S
         self._session = ""
         self._debugger: Peer | None = None
         self._far: Peer | None = None
@@ -51,23 +47,19 @@ class Debugging:
     def is_alive(self) -> bool:
         return self._debugger is not None
 
-    def join(self, peer: Peer, port: int, session: str, received: int) -> None:
+    def join(self, peer: Peer, debugpy: socket.socket | None, session: str, received: int) -> None:
         """A remote end with a signed request: the same as before, or another in its place.
 
-        debugpy listens at `port`, 0 if it does not.
+        `debugpy` is the channel of its clients, None if it has not started.
         """
-        rest = self._left_at + REST_S - time.monotonic()
-        if self._debugger is None and rest > 0:
-            self._loop.after(rest, lambda: self.join(peer, port, session, received))
-            return
-        self._port = port
+        self._channel = debugpy
         if peer.is_closed:
             return
         if session and session == self._session and self._debugger is not None:
             self._go_on(peer, received)
         elif received:
             _refuse(peer, "gone")
-        elif port == 0:
+        elif debugpy is None:
             _refuse(peer, "not-listening")
         else:
             self._start(peer, session)
@@ -78,7 +70,6 @@ class Debugging:
             return
         self._debugger.close()
         self._debugger = None
-        self._left_at = time.monotonic()
         self._session = ""
         self._drop_far(frame(END))
         self._stop_holding()
@@ -104,7 +95,7 @@ class Debugging:
             self._drop_far(frame(END))
         elif self._debugger is not None:
             self.leave()
-            self.join(peer, self._port, session, 0)
+            self.join(peer, self._channel, session, 0)
             return
         elif not self._connect():
             _refuse(peer, "no-debugger")
@@ -185,18 +176,16 @@ class Debugging:
     # --- debugpy -------------------------------------------------------------------------------
 
     def _connect(self) -> bool:
+        assert self._channel is not None
         try:
-            sock = socket.create_connection(("127.0.0.1", self._port), _CONNECT_S)
+            self._debugger = Peer(self._loop, connected(self._channel))
         except OSError:
             return False
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._debugger = Peer(self._loop, sock)
         self._debugger.on_data = self._on_debugger
         self._debugger.on_end = self.leave
         return True
 
     def _on_debugger(self, data: bytes) -> None:
-        self._acknowledge()
         try:
             messages = self._from_debugger.feed(data)
         except Broken:
@@ -210,13 +199,6 @@ class Debugging:
                     self._far.send(framed)
         if self._debugger is not None and self._out.size > _MOST_KEPT:
             self._debugger.pause(True)
-
-    def _acknowledge(self) -> None:
-        """Lets the kernel acknowledge at once: debugpy's next small message waits for it, else 40 ms."""
-        option = getattr(socket, "TCP_QUICKACK", None)
-        if option is not None and self._debugger is not None:
-            with contextlib.suppress(OSError):
-                self._debugger.sock.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
 def _refuse(peer: Peer, why: str) -> None:

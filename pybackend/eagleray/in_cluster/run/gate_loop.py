@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # A peer that does not take what it is sent must not fill the memory of the node.
 _MOST_WAITING = 64 * 2**20
 _READ = 2**18
+_MOST_FILES = 8
 
 
 class Timer:
@@ -118,7 +119,7 @@ class Peer:
 
     def _read(self) -> None:
         try:
-            data = self.sock.recv(_READ)
+            data = self._receive()
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -127,6 +128,9 @@ class Peer:
             self.on_data(data)
         else:
             self._end()
+
+    def _receive(self) -> bytes:
+        return self.sock.recv(_READ)
 
     def _flush(self) -> None:
         try:
@@ -154,6 +158,19 @@ class Peer:
             tell = self.on_end
             self.close()
             tell()
+
+
+class FilePeer(Peer):
+    """A connection within this machine; descriptors that came with its data wait in `files`, in their order."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, rank: int = 1) -> None:
+        self.files: list[int] = []
+        super().__init__(loop, sock, rank)
+
+    def _receive(self) -> bytes:
+        data, files, _, _ = socket.recv_fds(self.sock, _READ, _MOST_FILES)
+        self.files += files
+        return data
 
 
 class Lines:

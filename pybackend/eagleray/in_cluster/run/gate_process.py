@@ -13,9 +13,10 @@ import signal
 import socket
 import sys
 
+from .debugpy_channel import received
 from .gate_calling import Calling
 from .gate_file import Announcement
-from .gate_loop import Lines, Loop, Peer
+from .gate_loop import FilePeer, Lines, Loop, Peer
 from .gate_profiling import OPS, ToWatcher
 
 TYPE_CHECKING = False
@@ -55,12 +56,12 @@ class Gate:
         self._loop = Loop()
         self._state = "free"
         self._who: dict[str, Any] = {**start["who"], "run": start["run"], "hold_s": start["hold_s"]}
-        self._worker = Peer(self._loop, worker, rank=0)
+        self._worker = FilePeer(self._loop, worker, rank=0)
         self._worker.on_end = self._over
         self._lines = Lines(LONGEST_LINE)
         self._worker.on_data = self._on_worker
         self._owner: Peer | None = None
-        self._port = 0
+        self._debugpy: socket.socket | None = None
         self._debugging: dict[int, Debugging] = {}
         self._watcher = ToWatcher(self._loop, self._profiled)
         addresses = [(str(host), int(port)) for host, port in start["addresses"]]
@@ -128,11 +129,18 @@ class Gate:
             self._who["files"] = line["files"]
             self._who["wait"] = line.get("wait", self._who.get("wait", 0))
         if event == "listening":
-            self._port = int(line["port"])
+            self._take_debugpy()
             self._who["debugpy"] = line.get("debugpy", "")
         if event in ("waiting", "listening", "debugging", "free"):
             self._state = event
         self._say(line)
+
+    def _take_debugpy(self) -> None:
+        """The first time, the line brings the channel of debugpy's clients."""
+        files, self._worker.files = self._worker.files, []
+        if files:
+            self._debugpy = received(files)
+            self._debugpy.setblocking(False)
 
     def _profile(self, who: dict[str, Any]) -> None:
         """Where the worker's watcher listens concerns nobody else."""
@@ -156,7 +164,7 @@ class Gate:
             number = received if isinstance(received, int) else 0
             child = said.get("child")
             debugging = self._way_to(child if isinstance(child, int) else 0)
-            debugging.join(peer, self._port, str(said.get("session", "")), number)
+            debugging.join(peer, self._debugpy, str(said.get("session", "")), number)
         else:
             self._own(peer)
 
@@ -194,8 +202,8 @@ class Gate:
 
     def _take_owner(self, line: dict[str, Any]) -> None:
         op = line.get("op")
-        if op == "debug" and self._port:
-            self._say({"event": "listening", "port": self._port})
+        if op == "debug" and self._debugpy is not None:
+            self._say({"event": "listening"})
         elif op in OPS:
             self._watcher.ask(line)
         elif op in _PASSED_ON:

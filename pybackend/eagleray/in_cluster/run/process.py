@@ -7,7 +7,7 @@ import sys
 import threading
 
 from . import ray_worker
-from .debugger import Debugger, Missing, hide
+from .debugger import Debugger, Missing, NotStarted, hide
 from .places import Places, code_files, loaded_files
 from .settings import INSIDE, paths_of
 from .trouble import harmless, say
@@ -191,9 +191,9 @@ class Process:
         try:
             gate.say("waiting", why=why, files=self.files)
             # Without a debugger that has announced itself debugpy is not even imported.
-            came = self.debugger.port or self._wanted.wait(seconds)
-            if came and not self._is_shut and (self.debugger.port or self._listen()):
-                gate.say("listening", port=self.debugger.port, debugpy=self.debugger.version)
+            came = self.debugger.is_listening or self._wanted.wait(seconds)
+            if came and not self._is_shut and self._listen():
+                self._say_listening(gate)
                 if self.debugger.wait(seconds):
                     self.debugger.trace_this_thread(True)
                     gate.say("debugging")
@@ -210,16 +210,28 @@ class Process:
     def _listen(self) -> bool:
         try:
             self.debugger.listen()
-            if self.settings.children:
+            if self.debugger.children:
                 # From now on debugpy itself takes the processes that this one starts.
                 os.environ[INSIDE] = "debugged"
             return True
-        except Missing:
-            self.problem("no-debugpy", f"{sys.executable} has no debugpy")
+        except Missing as error:
+            self.problem("no-debugpy", str(error))
+        except NotStarted as error:
+            self.problem("debugpy-failed", str(error))
         # debugpy raises what it likes, and the program goes on without it.
         except Exception as error:
             self.problem("debugpy-failed", repr(error))
         return False
+
+    def _say_listening(self, gate: gates.Gate) -> None:
+        """The first time the gate gets the channel of debugpy's clients, which then nobody else has."""
+        channel = self.debugger.take_channel()
+        try:
+            passing = [channel.fileno()] if channel is not None else []
+            gate.say("listening", passing=passing, debugpy=self.debugger.version)
+        finally:
+            if channel is not None:
+                channel.close()
 
     def _on_line(self, line: dict[str, Any]) -> None:
         op = line.get("op")
@@ -245,12 +257,12 @@ class Process:
                 if self._waiting:
                     return
             if self._listen() and self._gate is not None:
-                self._gate.say("listening", port=self.debugger.port, debugpy=self.debugger.version)
+                self._say_listening(self._gate)
 
     @harmless
     def _forked(self) -> None:
         """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
-        is_free = self.matches and not self.debugger.port and not is_about_to_exec()
+        is_free = self.matches and not self.debugger.is_listening and not is_about_to_exec()
         is_wanted = self.settings.children and is_free
         self._gate = None
         self._is_shut = self._is_alone = False
@@ -270,7 +282,7 @@ class Process:
             else:
                 self.open_soon()
         else:
-            if not self.settings.children:
+            if not self.debugger.children:
                 self.debugger.forget()
             self.matches = False
             self._arrivals.stems = set()
