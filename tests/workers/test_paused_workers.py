@@ -138,6 +138,17 @@ async def test_a_worker_attached_to_under_another_address_is_one_row(on: Setting
     assert len(everyone(on.workers.groups([CLUSTER]))) == 1
 
 
+async def test_a_run_worker_is_found_by_the_address_of_its_run(on: Setting) -> None:
+    """Its driver, which is in no cluster, keeps that address."""
+    address = "http://10.0.0.1:8265"
+    driver = worker_state("driver-7", cluster=address, session="")
+    on.adapters.hold(driver, worker_state(cluster=address))
+    await until(lambda: len(on.rows()) == 2)
+    assert (await on.workers.find(address, "w1")).cluster == CLUSTER
+    assert (await on.workers.find(CLUSTER, "w1")).cluster == CLUSTER
+    assert (await on.workers.find(address, "driver-7")).cluster == address
+
+
 async def test_a_parent_that_relays_the_error_of_an_attached_worker_stands_under_it(
     on: Setting,
 ) -> None:

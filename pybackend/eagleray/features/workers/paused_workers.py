@@ -146,15 +146,24 @@ class PausedWorkers:
             await _at_most(self._describer.settled(), left)
 
     async def find(self, cluster: str, worker: str) -> Paused:
-        """The worker with this id, with this name, or whose id alone begins like this."""
-        found = _fitting(everyone(self.groups([cluster])), worker)
+        """The worker with this id, with this name, or whose id alone begins like this.
+
+        `cluster` may also be an address at which a run found a cluster that is watched here under another one.
+        """
+        found = _fitting(everyone(self.groups(self._listed_as(cluster))), worker)
         if not found:
-            found = _fitting(everyone(await self.refresh([cluster])), worker)
+            await self.refresh([cluster])
+            found = _fitting(everyone(self.groups(self._listed_as(cluster))), worker)
         if not found:
             raise unknown_worker(worker)
         if len(found) > 1:
             raise ambiguous_worker(worker, len(found))
         return found[0]
+
+    def _listed_as(self, cluster: str) -> set[str]:
+        """The addresses under which `_adopt` lists workers of a cluster: a driver of a run keeps that of the run."""
+        listed = zip(self._said, self._states, strict=False)
+        return {cluster, *(to.cluster for said, to in listed if said.cluster == cluster)}
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener`, which must return quickly, whenever `groups` may have changed; the answer ends that."""
