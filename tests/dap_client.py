@@ -63,6 +63,10 @@ class DapClient:
 
     def send(self, command: str, **arguments: Any) -> int:
         """Sends a request and returns its sequence number at once."""
+        return self.send_raw(command, arguments)
+
+    def send_raw(self, command: Any, arguments: Any) -> int:
+        """As `send`, with arguments that may be of any type."""
         with self._changed:
             self._seq += 1
             seq = self._seq

@@ -11,13 +11,17 @@ from eagleray.adapter.protocol import AttachParams
 
 
 class FakeDebugger:
-    """Greets, attaches, stops at train.py:10.  Commands in `held` are answered when `go` is set."""
+    """Greets, attaches, stops at train.py:10.  Commands in `held` are answered when `go` is set.
+
+    `is_busy`: it says of later clients that another is attached.
+    """
 
     def __init__(self, *held: str) -> None:
         self.held = set(held)
         self.go = asyncio.Event()
         self.asked: list[str] = []
         self.connections = 0
+        self.is_busy = False
         self._clients: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> FakeDebugger:
@@ -48,6 +52,9 @@ class FakeDebugger:
             self.asked.append(command)
             if command in self.held:
                 await self.go.wait()
+            if command == "attach" and self.is_busy:
+                self.send(dap.failure(request, "Server[pid=1] is already being debugged."))
+                continue
             if command == "attach":
                 attach = request
                 self.send(dap.event("initialized"))

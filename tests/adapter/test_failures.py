@@ -153,18 +153,6 @@ def test_what_fails_in_the_worker_is_told(control: ControlClient, program: Start
     assert editor.evaluate("loss", frame) == "1.0"
 
 
-def test_an_editor_that_speaks_nonsense_is_dropped_and_the_stop_kept(
-    control: ControlClient, program: Start
-) -> None:
-    path = control.attach(program("loop.py", "1"))["socket"]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as rude:
-        rude.connect(path)
-        rude.settimeout(60)
-        rude.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert rude.recv(1) == b""
-    assert (control.worker() or {})["state"] == "stopped"
-
-
 def test_a_control_client_that_speaks_nonsense_gets_an_answer(adapter: AdapterProcess) -> None:
     client = adapter.connect()
     assert client.error("fly")["code"] == "internal"

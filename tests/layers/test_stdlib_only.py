@@ -30,6 +30,8 @@ def of_the_cluster(file: Path) -> set[str]:
     """What code may use that runs in a worker, where it is there: in_cluster/, and what the adapter sends."""
     if file.parts[:2] == ("in_cluster", "run"):
         return OF_DEBUGPY | {"ray", "sitecustomize"}
+    if file == Path("adapter/pydevd_patches.py"):
+        return OF_DEBUGPY
     if file.parts[0] == "in_cluster" or file == Path("adapter/in_worker.py"):
         return {"debugpy", "pydevd", "ray", "torch"}
     return set()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable
 
 from eagleray.adapter import dap
 from eagleray.adapter.client_writer import ClientWriter
@@ -25,7 +24,8 @@ WENT_WRONG = "Something in Eagleray went wrong; its log has the details."
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Message], Awaitable[Message]]
+# What the connection's end means after something that can't be understood.
+_HELD = "The connection is closed; the worker stays as it is."
 
 
 class Editor:
@@ -44,8 +44,10 @@ class Editor:
         self._writer = ClientWriter(writer, f"The editor of {worker.params.name}")
         self._sequence = itertools.count(1)
         self._requests = EditorRequests(worker, sources)
+        self._is_initialized = False
         self._live = False
         self._left: Leaving | None = None
+        self._why_ended = ""
         self._answering: set[asyncio.Task[None]] = set()
         self._continuing = 0
         self._later: list[Message] = []
@@ -56,8 +58,11 @@ class Editor:
             while (message := await dap.read(self._reader)) is not None:
                 if message["type"] == "request":
                     await self._take(message)
-        except (OSError, dap.NotDap) as error:
+        except OSError as error:
             log.info("the editor of %s: %r", self._worker.params.name, error)
+        except dap.NotDap as error:
+            log.info("the editor of %s: %r", self._worker.params.name, error)
+            self._send(_output(f"This is not the Debug Adapter Protocol: {error}. {_HELD}"))
         finally:
             for task in self._answering:
                 task.cancel()
@@ -74,15 +79,19 @@ class Editor:
             self._send(self._requests.event_for_editor(event))
 
     def end(self, why: str) -> None:
-        """Ends the session; whatever the editor says afterwards no longer concerns the worker."""
-        self._left = self._left or Leaving.HOLD
+        """Ends the session; later requests of the editor are refused, with `why` if there is one."""
+        if self._left is None:
+            self._left, self._why_ended = Leaving.HOLD, why
         self._live = False
         for event in _ending(why):
             self._send(event)
 
     async def _take(self, request: Message) -> None:
         command = request.get("command")
-        if command == "disconnect":
+        refusal = self._refusal(command)
+        if refusal:
+            self._send(dap.failure(request, refusal))
+        elif command == "disconnect":
             await self._disconnect(request)
         elif command in ("initialize", "attach", "launch", "configurationDone"):
             await self._begin(request)
@@ -94,9 +103,24 @@ class Editor:
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
+    def _refusal(self, command: object) -> str:
+        """Why a request is not served, "" if it is.
+
+        1. `disconnect` always is.  2. After the end of the session nothing else is.
+        3. Before `initialize` nothing else is.  4. `initialize` comes once.
+        """
+        if command == "disconnect":
+            return ""
+        if self._left is not None:
+            return self._why_ended or "This session has ended. Connect again to begin another."
+        if self._is_initialized == (command == "initialize"):
+            return f"A session begins with “initialize”, {'once' if self._is_initialized else 'first'}."
+        return ""
+
     async def _begin(self, request: Message) -> None:
         command = request["command"]
         if command == "initialize":
+            self._is_initialized = True
             self._worker.watched_by(self)
             self._send(dap.success(request, self._worker.record.offered()))
         elif command == "configurationDone":
@@ -166,14 +190,15 @@ class Editor:
     async def _disconnect(self, request: Message) -> None:
         arguments = request.get("arguments")
         how = leaving(arguments if isinstance(arguments, dict) else {})
-        if self._left is None and how is Leaving.RELEASE:
-            self._left = how
-            self._live = False
-            self._worker.watched_by(None)
-            await self._worker.let_go()
+        is_ours = self._left is None and self._is_initialized
+        self._leave(how)
+        try:
+            if is_ours and how is Leaving.RELEASE:
+                await self._worker.let_go()
+        except EaglerayError as error:
+            self._send(dap.failure(request, str(error), show=True))
         else:
-            self._leave(how)
-        self._send(dap.success(request))
+            self._send(dap.success(request))
 
     def _leave(self, how: Leaving) -> None:
         if self._left is None:
@@ -189,5 +214,8 @@ class Editor:
 
 def _ending(why: str) -> list[Message]:
     """What ends an editor's session."""
-    said = [dap.event("output", {"category": "important", "output": why + "\n"})] if why else []
-    return [*said, dap.event("terminated")]
+    return [*([_output(why)] if why else []), dap.event("terminated")]
+
+
+def _output(text: str) -> Message:
+    return dap.event("output", {"category": "important", "output": text + "\n"})

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Iterable
 from itertools import zip_longest
 
 from eagleray.adapter import dap
 from eagleray.adapter.attaching import UNCAUGHT
+from eagleray.adapter.breakpoint_rows import Rows
 from eagleray.adapter.dap import Message
+from eagleray.adapter.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.exceptions import without_note
 from eagleray.adapter.frames import is_noise, is_own_thread
 from eagleray.adapter.record import FileBreakpoints
 from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
+from eagleray.common.errors import EaglerayError
 
-# debugpy would end the worker, or its own adapter.
-_REFUSED = ("terminate", "restart", "terminateThreads", "restartFrame")
+# Without the worker's file, a breakpoint beyond its end stays where debugpy has moved it.
+_FILE_S = 5.0
 
 # Lists in responses whose rows have a `source`.
 _LISTS_WITH_SOURCES = {
     "gotoTargets": "targets",
-    "breakpointLocations": "breakpoints",
     "setFunctionBreakpoints": "breakpoints",
 }
 
@@ -42,10 +46,12 @@ class EditorRequests:
     async def answer(self, request: Message) -> Message:
         """The response to a request; raises an error of the catalogue when the worker is gone."""
         command = str(request.get("command"))
-        arguments = request.get("arguments")
-        arguments = arguments if isinstance(arguments, dict) else {}
-        if command in _REFUSED:
-            return dap.failure(request, "A worker of Ray is not ended or restarted from here.")
+        try:
+            arguments = checked(request.get("command"), request.get("arguments"))
+            self._check_thread(command, arguments)
+            self._check_names(command, arguments)
+        except Unfit as error:
+            return dap.failure(request, str(error))
         if command == "continue":
             await self._worker.run_on()
             return dap.success(request, {"allThreadsContinued": True})
@@ -59,6 +65,17 @@ class EditorRequests:
             return await self._set(request, command, self._for_worker(command, arguments))
         response = await self._worker.request(command, self._for_worker(command, arguments))
         return self._for_editor(request, command, response)
+
+    def _check_thread(self, command: str, arguments: Message) -> None:
+        """debugpy never answers what it hands to a thread that runs, nor any request after it."""
+        if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
+            raise Unfit("The thread is not stopped.")
+
+    def _check_names(self, command: str, arguments: Message) -> None:
+        if command in ("setBreakpoints", "gotoTargets"):
+            names = self._sources.names(arguments["source"])
+            if not all(name.get("path") for name in names):
+                raise Unfit("The “sourceReference” is not one of this worker's.")
 
     async def forget_unnamed_files(self) -> None:
         """Clears the breakpoints of files that an earlier editor named and this one did not."""
@@ -107,31 +124,44 @@ class EditorRequests:
         return answer
 
     async def _set_breakpoints(self, request: Message, arguments: Message) -> Message:
-        source = arguments.get("source")
-        source = source if isinstance(source, dict) else {}
-        path = str(source.get("path") or source.get("sourceReference") or "")
+        source = arguments["source"]
+        path = str(source.get("path") or source["sourceReference"])
         self._named.add(path)
         response = await self._pass_breakpoints(path, source, arguments)
         return _answered(request, response, response.get("body") or {})
 
     async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
-        names = self._sources.names(source)
-        answers = await self._worker.set_breakpoints(
-            {**arguments, "source": name} for name in names
-        )
+        names, asked = self._sources.names(source), Rows(arguments)
+        answers = await self._send_breakpoints(names, asked)
+        first = (answers[0].get("body") or {}).get("breakpoints") or []
+        if asked.has_moved_up(first) and asked.limit(await self._lines(names[0]["path"])):
+            answers = await self._send_breakpoints(names, asked)
         bodies = [self._sources.outward_in(one.get("body") or {}, "breakpoints") for one in answers]
-        rows = _best([one.get("breakpoints") or [] for one in bodies])
+        rows = asked.answered(_best([one.get("breakpoints") or [] for one in bodies]))
         self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
         return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
 
+    async def _send_breakpoints(self, names: list[Message], asked: Rows) -> list[Message]:
+        rows = asked.sent()
+        return await self._worker.debugger.set_breakpoints(
+            {"source": name, "breakpoints": rows} for name in names
+        )
+
+    async def _lines(self, path: str) -> int:
+        """How many lines the worker's file has; more than any where that is not known."""
+        try:
+            file = await asyncio.wait_for(self._worker.read_file(path), _FILE_S)
+        except (EaglerayError, asyncio.TimeoutError):
+            return sys.maxsize
+        return sys.maxsize if file["truncated"] else len(file["text"].splitlines())
+
     async def _clear(self, paths: Iterable[str]) -> None:
-        await self._worker.set_breakpoints(
-            {"source": {"path": path}, "breakpoints": [], "lines": []} for path in paths
+        await self._worker.debugger.set_breakpoints(
+            {"source": {"path": path}, "breakpoints": []} for path in paths
         )
 
     async def _stack_trace(self, request: Message, arguments: Message) -> Message:
-        thread = arguments.get("threadId")
-        frames = await self._worker.stack(thread if isinstance(thread, int) else 0)
+        frames = await self._worker.stack(arguments["threadId"])
         start = _count(arguments.get("startFrame"))
         levels = _count(arguments.get("levels")) or len(frames)
         rows = {"stackFrames": frames[start : start + levels]}
@@ -140,10 +170,8 @@ class EditorRequests:
         return dap.success(request, {**body, "totalFrames": len(frames)})
 
     async def _source(self, request: Message, arguments: Message) -> Message:
-        source = arguments.get("source")
-        reference = arguments.get("sourceReference")
-        if not reference and isinstance(source, dict):
-            reference = source.get("sourceReference")
+        source = arguments.get("source") or {}
+        reference = arguments["sourceReference"] or source.get("sourceReference")
         path = self._sources.path_of(reference)
         if not path:
             response = await self._worker.request("source", arguments)
@@ -153,13 +181,12 @@ class EditorRequests:
 
     def _for_worker(self, command: str, arguments: Message) -> Message:
         if command == "setExceptionBreakpoints":
-            filters = arguments.get("filters")
-            filters = filters if isinstance(filters, list) else []
-            return {**arguments, "filters": [UNCAUGHT, *(f for f in filters if f != UNCAUGHT)]}
+            others = [name for name in arguments["filters"] if name != UNCAUGHT]
+            return {**arguments, "filters": [UNCAUGHT, *others]}
         if command == "evaluate":
             # A hover comes with the document's URI, which debugpy cannot read.
             return {k: v for k, v in arguments.items() if k not in ("source", "line", "column")}
-        if isinstance(arguments.get("source"), dict):
+        if "source" in arguments:
             return {**arguments, "source": self._sources.inward(arguments["source"])}
         return arguments
 
@@ -172,11 +199,6 @@ class EditorRequests:
             body = {**body, "variables": [row for row in rows if not is_noise(row)]}
         elif command == "exceptionInfo":
             body = without_note(body)
-        elif command == "loadedSources":
-            body = {
-                **body,
-                "sources": [self._sources.outward(s) for s in body.get("sources") or []],
-            }
         elif command in _LISTS_WITH_SOURCES:
             body = self._sources.outward_in(body, _LISTS_WITH_SOURCES[command])
         return _answered(request, response, body)

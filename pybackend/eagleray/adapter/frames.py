@@ -76,6 +76,14 @@ def fold(frames: list[Message], owners: Owners) -> list[Message]:
     return folded
 
 
+def is_wrapped(frames: list[Message], owners: Owners) -> bool:
+    """Whether a frame of Ray's core is on top of the user's, which `fold` takes away."""
+    paths = [_path(frame) for frame in frames]
+    if not paths or owners.library(paths[0]) != "ray" or any(map(_is_breakpoint, paths)):
+        return False
+    return any(owners.library(path) != "ray" for path in paths)
+
+
 def is_own_thread(name: str) -> bool:
     """A thread of Ray or of the debugger."""
     return name.startswith(OWN_THREADS)

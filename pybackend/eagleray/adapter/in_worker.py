@@ -6,7 +6,7 @@ not fail: without it the worker is debugged all the same, only later and one fra
 """
 
 # As light and as old-fashioned as it can be: it is sent and compiled anew each time.
-# ruff: noqa: PTH100, PTH118, PTH120, PTH123, SIM105, UP031
+# ruff: noqa: PTH100, PTH115, PTH118, PTH120, PTH123, SIM105, UP031
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ import os
 import socket
 import sys
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # In the worker, the text of that module runs in the same namespace before this one.
+    from eagleray.adapter.pydevd_patches import patch
 
 RAY_FILES = (
     os.path.join("ray", "util", "debugpy.py"),
@@ -63,6 +67,7 @@ def prepare(ignored: list[Any]) -> str:
             "python": "%d.%d" % sys.version_info[:2],
             "boot": text_of("/proc/sys/kernel/random/boot_id"),
             "mounts": text_of("/proc/self/mountinfo"),
+            "pid_namespace": target_of("/proc/self/ns/pid"),
         }
     )
 
@@ -99,67 +104,7 @@ def install(pydevd: Any) -> None:
     setattr(settrace, MARK, [])
     setattr(settrace, STANDS, {})
     pydevd.settrace = settrace
-    stand_at_failures(pydevd.get_global_debugger())
-    answer_before_stops(pydevd.get_global_debugger())
-    tell_stacks(pydevd.get_global_debugger())
-
-
-def stand_at_failures(db: Any) -> None:
-    """Lets Ray's post-mortem stop in the function that failed, on Python 3.12 and newer too.
-
-    There debugpy traces what it calls itself while it stops on Ray's demand, and so stops too early.
-    """
-    if not hasattr(sys, "monitoring"):
-        return
-    original = db.stop_on_unhandled_exception
-
-    def stop(*args: Any) -> None:
-        db.enable_tracing()  # A thread must be known to debugpy before its tracing can be disabled.
-        db.disable_tracing()
-        try:
-            original(*args)
-        finally:
-            db.enable_tracing()
-
-    db.stop_on_unhandled_exception = stop
-
-
-def answer_before_stops(db: Any) -> None:
-    """Lets debugpy answer a `continue` also if another thread stops before the first has moved.
-
-    It waits for the first to move else, which the new stop prevents: the worker would hang for good.
-    """
-    kind = type(db.threads_suspended_single_notification)
-    if "_callbacks_lock" not in getattr(kind, "__slots__", ()):
-        return
-    original = kind.send_suspend_notification
-
-    def send(self: Any, *args: Any) -> None:
-        with self._callbacks_lock:
-            answers, self._callbacks = self._callbacks, []
-        for answer in answers:
-            answer()
-        original(self, *args)
-
-    kind.send_suspend_notification = send
-
-
-def tell_stacks(db: Any) -> None:
-    """Puts the stack into the event that a thread has stopped: asking for it takes another round trip."""
-    kind = type(db.cmd_factory)
-    original = kind.make_thread_suspend_single_notification
-
-    def make(self: Any, db: Any, thread: Any, *args: Any) -> Any:
-        command = original(self, db, thread, *args)
-        try:
-            stack = self.make_get_thread_stack_message(db, 0, thread, None, None, True)
-            said = dict(command.as_dict)
-            said["body"] = dict(said["body"], **{TOLD: stack.as_dict["body"]["stackFrames"]})
-            return type(command)(command.id, 0, said, is_json=True)
-        except Exception:
-            return command  # Then it is asked for.
-
-    kind.make_thread_suspend_single_notification = make
+    patch(pydevd.get_global_debugger())
 
 
 def ignore(places: list[Any]) -> str:
@@ -243,6 +188,14 @@ def text_of(path: str) -> str:
     try:
         with open(path, "rb") as file:
             return file.read(LARGEST_TABLE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def target_of(path: str) -> str:
+    """What a symbolic link of the kernel points to, or ""."""
+    try:
+        return os.readlink(path)
     except OSError:
         return ""
 

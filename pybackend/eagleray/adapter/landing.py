@@ -30,6 +30,7 @@ class Prepared:
     roots: dict[str, str] = field(default_factory=dict)
     waiting: int | None = None
     mounts: Mounts = field(default_factory=Mounts)
+    pid_namespace: str = ""
 
 
 class Calls:
@@ -97,6 +98,7 @@ def prepared(answer: dict[str, Any] | None) -> Prepared:
         roots={str(k): str(v) for k, v in roots.items()} if isinstance(roots, dict) else {},
         waiting=waiting if isinstance(waiting, int) else None,
         mounts=Mounts(_text(answer.get("boot")), _text(answer.get("mounts"))),
+        pid_namespace=_text(answer.get("pid_namespace")),
     )
 
 
@@ -107,10 +109,14 @@ def _text(said: Any) -> str:
 def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
     # The code bears the name of pydevd's own file: pydevd neither traces nor shows its own frames.
     given = ", ".join(repr(argument) for argument in (number, function, *arguments))
-    run = f"(exec(compile({_source()!r}, __import__('pydevd').__file__, 'exec'), n), n['tell']({given}))"
+    texts = (_text_of("pydevd_patches.py"), _text_of("in_worker.py"))
+    parts = ", ".join(
+        f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in texts
+    )
+    run = f"({parts}, n['tell']({given}))"
     return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
 
 
 @cache
-def _source() -> str:
-    return Path(__file__).with_name("in_worker.py").read_text(encoding="utf-8")
+def _text_of(module: str) -> str:
+    return Path(__file__).with_name(module).read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from eagleray.adapter.dap import Message
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost
-from eagleray.common.worker_errors import worker_gone, worker_lost
+from eagleray.common.worker_errors import debugger_gone, worker_lost
 
 log = logging.getLogger(__name__)
 
@@ -112,17 +112,15 @@ class Link:
 
     @contextlib.contextmanager
     def for_worker(self, name: str) -> Iterator[None]:
-        """An answer that will not come any more raises `worker-gone`, or `link-lost` with the reason."""
+        """A response that can't come any more raises `debugger-gone`, `debugger-silent` or `link-lost`."""
         try:
             yield
         except LinkClosed as error:
             if self.problem is None:
-                raise worker_gone(name) from error
+                raise debugger_gone(name) from error
+            if self.problem.code == "debugger-silent":
+                raise self.problem from error
             raise worker_lost(name, self.problem) from error
-
-    def end_of(self, name: str) -> str:
-        """What the end of the connection means for the worker, in a sentence."""
-        return worker_lost(name, self.problem).message if self.problem else f"{name} has ended."
 
     def close(self) -> None:
         """Ends the connection; all that wait for a response get LinkClosed."""

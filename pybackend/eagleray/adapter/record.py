@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from eagleray.adapter.breakpoint_rows import Rows
 from eagleray.adapter.dap import Message
+from eagleray.adapter.dap_requests import TABLE
+from eagleray.adapter.debugger import Debugger
 
-# What debugpy offers but means the end of the worker, or is untrue of an attached one.
-_MASKED = (
-    "supportsTerminateDebuggee",
-    "supportsTerminateRequest",
-    "supportsRestartRequest",
-    "supportsTerminateThreadsRequest",
-    "supportsRestartFrame",
+# What debugpy offers beside requests, and an attached worker has.  Requests stand in their table.
+_FEATURES = frozenset(
+    {
+        "supportsClipboardContext",
+        "supportsConditionalBreakpoints",
+        "supportsDelayedStackTraceLoading",
+        "supportsEvaluateForHovers",
+        "supportsExceptionOptions",
+        "supportsHitConditionalBreakpoints",
+        "supportsLogPoints",
+        "supportsValueFormattingOptions",
+        "exceptionBreakpointFilters",
+    }
 )
+_OFFERED = _FEATURES | {request.capability for request in TABLE.values() if request.capability}
 
 # With both of these VS Code tells the pressed Disconnect from a closed window.
 _FORCED = {
@@ -53,7 +63,7 @@ class Record:
 
     def offered(self) -> Message:
         """The capabilities that editors are told."""
-        kept = {name: value for name, value in self.capabilities.items() if name not in _MASKED}
+        kept = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
         return {**kept, **_FORCED}
 
     def stop(self, body: Message) -> None:
@@ -62,6 +72,21 @@ class Record:
 
     def run_on(self) -> None:
         self.stopped.clear()
+
+    def forget(self, stopped: dict[int, Message]) -> None:
+        """These stops are over, and others may have come since."""
+        for thread, body in stopped.items():
+            if self.stopped.get(thread) is body:
+                del self.stopped[thread]
+
+    async def restore(self, debugger: Debugger) -> None:
+        """Sets all that editors have set, after a new link; raises errors of the catalogue."""
+        for file in self.files.values():
+            rows = Rows(file.arguments).sent()
+            named = ({"source": {"path": path}, "breakpoints": rows} for path in file.names)
+            await debugger.set_breakpoints(named)
+        for command, (arguments, _) in self.settings.items():
+            await debugger.request(command, arguments)
 
     def has_breakpoint(self, remote: str, line: int) -> bool:
         """Whether an editor has set a breakpoint on that line of the worker's file."""

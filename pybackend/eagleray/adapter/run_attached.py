@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from eagleray.adapter.breakpoint_rows import Rows
 from eagleray.adapter.dap import Message
 from eagleray.adapter.protocol import AttachParams, WorkerKey
 from eagleray.adapter.registry import Registry
@@ -89,21 +90,22 @@ class Attached(RunMember):
 
     async def set_lines(self, ask: Ask, files: list[str] | None = None) -> None:
         """The run's lines in those of its files that the worker has, or in `files` of them (paths of the run)."""
-        asked: list[tuple[str, asyncio.Future[Message]]] = []
+        asked: list[tuple[str, Rows, asyncio.Future[Message]]] = []
         for path, remote in self._who().files.items():
             if files is not None and path not in files:
                 continue
-            rows = self._run.lines.of(path)
-            if (rows or remote in self._set) and not self._is_of_editor(remote):
+            rows = Rows({"breakpoints": self._run.lines.of(path)})
+            if (self._run.lines.has(path) or remote in self._set) and not self._is_of_editor(
+                remote
+            ):
                 self._set.add(remote)
-                arguments = {"source": {"path": remote}, "breakpoints": rows}
-                asked.append((path, ask("setBreakpoints", arguments)))
-        for path, answer in asked:
+                arguments = {"source": {"path": remote}, "breakpoints": rows.sent()}
+                asked.append((path, rows, ask("setBreakpoints", arguments)))
+        for path, rows, answer in asked:
             body = (await answer).get("body") or {}
             found = body.get("breakpoints")
-            self._run.lines.answered(
-                self.params.worker_id, path, found if isinstance(found, list) else []
-            )
+            answers = rows.answered(found if isinstance(found, list) else [])
+            self._run.lines.answered(self.params.worker_id, path, answers)
         if asked:
             self._run.changed()
 

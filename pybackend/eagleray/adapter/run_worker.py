@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from eagleray.adapter.attaching import Attaching
 from eagleray.adapter.dap import Message
+from eagleray.adapter.landing import Calls
 from eagleray.adapter.protocol import AttachParams
 from eagleray.adapter.run_attaching import Ask, RunAttaching, RunSide
 from eagleray.adapter.worker import Worker
@@ -52,25 +53,24 @@ class RunWorker(Worker):
         self._member = member
         self.stays = True
 
-    def _attaching(self) -> Attaching:
-        return RunAttaching(self.params, self._calls, self._ignored, self._member)
+    def _make_attaching(self, calls: Calls) -> Attaching:
+        return RunAttaching(self.params, calls, self._ignored, self._member)
 
     async def let_go(self) -> None:
         """The editor has left: the run's own lines hold again."""
         self.record.files.clear()
         try:
-            link = self._link
-            if link is not None:
-                await self._member.set_lines(link.begin)
+            await self.set_lines(None)
         except EaglerayError as error:
             log.info("lines of %s: %s", self.params.name, error.code)
         await self.run_on()
 
-    async def set_lines(self, files: list[str]) -> None:
-        """The run's lines of these files (paths of the run), except where an editor has set its own."""
-        if self._link is not None:
-            with self._link.for_worker(self.params.name):
-                await self._member.set_lines(self._link.begin, files)
+    async def set_lines(self, files: list[str] | None) -> None:
+        """The run's lines of these files (paths of the run; None: of all), except where an editor has its own."""
+        link = self.debugger.link
+        if link is not None:
+            with link.for_worker(self.params.name):
+                await self._member.set_lines(link.begin, files)
 
     def has_of_editor(self, remote: str) -> bool:
         """Whether an editor that is there has breakpoints of its own in that file."""

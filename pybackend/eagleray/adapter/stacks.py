@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from eagleray.adapter.dap import Message
-from eagleray.adapter.frames import Owners, fold
+from eagleray.adapter.frames import Owners, fold, is_wrapped
 from eagleray.adapter.stops import stacks_told
 
 Ask = Callable[[str, Message], Awaitable[Message]]
@@ -14,7 +14,8 @@ Ask = Callable[[str, Message], Awaitable[Message]]
 class Stacks:
     """The stack of a thread that stands comes with its stop, or is asked for once; in the worker's paths.
 
-    `standing` has the threads that stand now.
+    `standing` has the threads that stand now.  `is_wrapped`: the last stop came with a stack that has a frame of
+    Ray on top, which is folded away.
     """
 
     def __init__(self, ask: Ask, standing: Collection[int]) -> None:
@@ -22,6 +23,7 @@ class Stacks:
         self._standing = standing
         self._owners = Owners({})
         self._known: dict[int, list[Message]] = {}
+        self.is_wrapped = False
 
     def fold_by(self, roots: Mapping[str, str]) -> None:
         """From now on the frames in these folders of the worker, by whose they are, are folded."""
@@ -31,6 +33,7 @@ class Stacks:
         """Takes what came with a `stopped` event out of it."""
         told = stacks_told(body)
         self._known = {thread: fold(frames, self._owners) for thread, frames in told.items()}
+        self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in told.values())
 
     def run_on(self) -> None:
         self._known.clear()

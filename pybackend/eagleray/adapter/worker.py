@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
-from eagleray.adapter import exceptions
+from eagleray.adapter import exceptions, worker_process
 from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
+from eagleray.adapter.debugger import LINK_ENDED, Debugger
 from eagleray.adapter.landing import Calls, Prepared
-from eagleray.adapter.link import STEERING, Link, LinkClosed
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
+from eagleray.adapter.renewal import Renewal
 from eagleray.adapter.stacks import Stacks
 from eagleray.adapter.stops import is_among, stop_of
 from eagleray.adapter.watching import Watching
@@ -23,17 +24,19 @@ from eagleray.adapter.worker_states import state_of
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
-from eagleray.common.worker_errors import no_worker_file, worker_gone
+from eagleray.common.worker_errors import (
+    client_superseded,
+    debugger_gone,
+    debugger_silent,
+    no_worker_file,
+)
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-# How long debugpy may take to let go or run on; a worker deep in native code answers late.
-_LET_GO_S = 5.0
-
 
 class Worker:
-    """Owns the link to one worker.
+    """Owns the debugger of one worker, and what is known of it.
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
     `ignored` lists the [path, line] that are run over; it is the registry's own list.  `stays`: we stay
@@ -55,84 +58,81 @@ class Worker:
         self.record = Record()
         self.rules = PathRules(params.mappings)
         self.own_mappings: list[Mapping] = []
-        self._stacks = Stacks(self.request, self.record.stopped)
+        self._events: asyncio.Queue[Message] = asyncio.Queue()
+        self.debugger = Debugger(
+            lambda: self.params.name, self._make_attaching, routes, self._events.put_nowait
+        )
+        self._renewal = Renewal(self.connect_anew)
+        self._stacks = Stacks(self.debugger.request, self.record.stopped)
         self.editor: Watching | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
-        self._routes = routes
         self._clock = clock
         self._changed = changed
         self._ended = ended
-        self._link: Link | None = None
-        self.prepared = Prepared()
-        self._calls = Calls()
         self._stop: Stop | None = None
         self._stops_known = asyncio.Event()
         self._resumed = asyncio.Event()
         self._alone_since = clock.now()
-        self._events: asyncio.Queue[Message] = asyncio.Queue()
         self._handling: asyncio.Task[None] | None = None
         self.stays = False
         self.is_leaving = False
         self.left = asyncio.Event()
-        self._steps = False
+        self._releasing: asyncio.Future[None] | None = None
         self.seen = params.seen
 
     # --- attaching -----------------------------------------------------------------------------
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
-        attaching = self._attaching()
-
-        def take(event: Message) -> None:
-            attaching.take(event)
-            self._calls.take(event)
-            self._events.put_nowait(event)
-
-        def ended(link: Link) -> None:
-            self._end(link.end_of(self.params.name))
-
-        self._link = await attaching.connect(self._routes, take, ended)
         try:
-            capabilities, self.prepared = await attaching.attach(self._link)
+            capabilities = await self.debugger.attach()
         except BaseException:
             self.is_leaving = True
-            if self._link is not None:
-                self._link.close()
             raise
+        self._handling = tasks.owned(self._handle_events(), "events", tasks.only_logged)
+        await self._attached(capabilities, None)
+
+    async def connect_anew(self) -> None:
+        """A new link in place of a silent debugger's; raises `debugger-silent`, and holds the worker then."""
+        editor, self.editor = self.editor, None
+        if editor is not None:
+            editor.end(debugger_silent(self.params.name).message)
+        before, stopped = self._stop, dict(self.record.stopped)
+        self._stops_known.clear()
+        try:
+            capabilities = await self.debugger.attach_anew()
+        except EaglerayError as error:
+            if error.code == "debugger-gone":
+                await self._end({})
+            raise
+        self.record.forget(stopped)
+        await self.record.restore(self.debugger)
+        await self._attached(capabilities, before)
+
+    async def _attached(self, capabilities: Message, before: Stop | None) -> None:
         self.record.capabilities = capabilities
         self._stacks.fold_by(self.prepared.roots)
-        self._handling = tasks.owned(self._handle_events(), "events", tasks.only_logged)
         if self.prepared.waiting != 0:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._stops_known.wait(), self.params.timeout_s)
         if self.state == "gone":
-            raise worker_gone(self.params.name)
-        if self.state == "attaching":
+            raise debugger_gone(self.params.name)
+        if self.state != "running" and self._stop is before:
             self._set_running()
 
-    def _attaching(self) -> Attaching:
-        return Attaching(self.params, self._calls, self._ignored)
+    def _make_attaching(self, calls: Calls) -> Attaching:
+        return Attaching(self.params, calls, self._ignored)
 
     # --- asking --------------------------------------------------------------------------------
 
-    async def request(self, command: str, arguments: Message | None = None) -> Message:
-        """The worker's whole response; raises worker_gone."""
-        link = self._link
-        if link is None:
-            raise worker_gone(self.params.name)
-        if command in STEERING:
-            self._steps = command != "continue"
-        with link.for_worker(self.params.name):
-            return await link.request(command, arguments)
+    @property
+    def prepared(self) -> Prepared:
+        return self.debugger.prepared
 
-    async def set_breakpoints(self, several: Iterable[Message]) -> list[Message]:
-        """The responses to these `setBreakpoints`, all sent before anything that is asked later; raises worker_gone."""
-        link = self._link
-        if link is None:
-            raise worker_gone(self.params.name)
-        with link.for_worker(self.params.name):
-            return await asyncio.gather(*(link.begin("setBreakpoints", one) for one in several))
+    async def request(self, command: str, arguments: Message | None = None) -> Message:
+        """The worker's whole response; raises errors of the catalogue."""
+        return await self.debugger.request(command, arguments)
 
     async def stack(self, thread: int) -> list[Message]:
         """The folded stack of a thread, in the worker's paths."""
@@ -140,7 +140,7 @@ class Worker:
 
     async def read_file(self, path: str) -> dict[str, Any]:
         """A file as the worker sees it: text, truncated, sha256."""
-        answer = await self._calls.call(self.request, "read_file", path)
+        answer = await self.debugger.call("read_file", path)
         if answer is None or answer.get("missing"):
             raise no_worker_file(path)
         return answer
@@ -158,57 +158,53 @@ class Worker:
         before, self.editor = self.editor, editor
         self.seen = self.seen or editor is not None
         if before is not None and editor is not None and before is not editor:
-            before.end("Another window looks at this worker now.")
+            before.end(client_superseded().message)
         self._alone_since = self._clock.now()
         self._changed()
 
     async def run_on(self) -> None:
-        """Lets all threads of a stopped worker run; the connection stays.
+        """Resumes all threads; raises `debugger-silent` when nothing proves that, and holds the worker then."""
+        await self._renewal.settle()
+        if self._stop is not None:
+            await self._resume(self._stop)
 
-        debugpy answers only when a thread really resumed.  It may tell of two stopped threads for one pause,
-        so that the second `continue` finds all of them running and is never answered.
-        """
-        if self._link is None:
-            raise worker_gone(self.params.name)
-        before = self._stop
-        if before is None:
-            return
-        self._steps = False
-        answer = self._link.begin("continue", {"threadId": self.record.focus})
-        resumed = self._resumed
-        answer.add_done_callback(lambda _: resumed.set())
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(resumed.wait(), _LET_GO_S)
-        if answer.done() and answer.exception() is not None:
-            raise worker_gone(self.params.name)
-        if self._stop is before:
-            self._set_running()
+    async def _resume(self, before: Stop) -> None:
+        if await self.debugger.resume(self.record.focus, self._resumed):
+            if self._stop is before:
+                self._set_running()
+        else:
+            await self._renewal.run()
 
     async def release(self) -> None:
-        """Lets the worker run on without us.
+        """Resumes the worker without us; raises `debugger-silent` as `run_on` does."""
+        if self._releasing is None:
+            self._releasing = tasks.shared(self._release(), "release")
+        await asyncio.shield(self._releasing)
 
-        No `continue` goes before the `disconnect`: between the two the worker could reach its next
-        breakpoint(), which would pass unseen because a client is still there.
-        """
-        link, self._link = self._link, None
-        if link is None:
-            await self.left.wait()
+    async def _release(self) -> None:
+        if self.state == "gone":
             return
         self.is_leaving = True
-        answer = link.begin("disconnect", {"restart": False, "terminateDebuggee": False})
-        with contextlib.suppress(LinkClosed, asyncio.TimeoutError):
-            await asyncio.wait_for(answer, _LET_GO_S)
-            await asyncio.wait_for(link.ended.wait(), _LET_GO_S)
-        link.close()
+        try:
+            await self._renewal.settle()
+            if not await self.debugger.disconnect():
+                await self._renewal.run()
+                if not await self.debugger.disconnect():
+                    raise debugger_silent(self.params.name)
+        except EaglerayError:
+            self.is_leaving, self._releasing = False, None
+            left, self.left = self.left, asyncio.Event()
+            left.set()
+            raise
         self._finish("")
 
     async def let_go(self) -> None:
-        """The editor's Disconnect was pressed."""
+        """The user pressed Disconnect in the editor."""
         await self.release()
 
     async def ignore(self) -> None:
         """Takes over the registry's list of ignored lines, and runs on from one of them."""
-        answer = await self._calls.call(self.request, "ignore", self._ignored)
+        answer = await self.debugger.call("ignore", self._ignored)
         if self._is_at(self._ignored + ((answer or {}).get("stands") or [])):
             await self.run_on()
 
@@ -222,7 +218,6 @@ class Worker:
             except EaglerayError as error:
                 log.info("event %s of %s: %s", event.get("event"), self.params.name, error.code)
             except Exception:
-                # The worker must stay in our hands whatever its debugger says.
                 log.exception("event %s of %s", event.get("event"), self.params.name)
 
     async def _handle(self, event: Message) -> None:
@@ -232,24 +227,29 @@ class Worker:
         elif name == "continued":
             self._set_running()
             self._tell(event)
-        elif name in ("terminated", "exited"):
-            self._end(f"{self.params.name} has ended.")
+        elif name in ("terminated", "exited", LINK_ENDED):
+            if not self.is_leaving:
+                await self._end(event)
         elif name not in KEPT_HERE and body.get("category") != "telemetry":
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:
-        self._stacks.stopped(event["body"])
-        if event["body"].get("reason") == "step" and not self._steps:
-            # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
-            event["body"]["reason"] = "breakpoint"
-        self.record.stop(event["body"])
-        self._stop = await self._where(event["body"])
+        body = event["body"]
+        self._stacks.stopped(body)
+        if body.get("reason") == "step":
+            if not self.debugger.stepping.is_under_way:
+                # Older versions of debugpy say so of Ray's breakpoint(), which steps out of itself.
+                body["reason"] = "breakpoint"
+            elif self._stacks.is_wrapped and await self.debugger.step_on(body.get("threadId", 0)):
+                return
+        self.record.stop(body)
+        self._stop = await self._where(body)
         self._resumed = asyncio.Event()
         self.seen = self.editor is not None or (self.seen and self.state != "running")
         self.state = "stopped"
         self._alone_since = self._clock.now()
         if self._is_at(self._ignored):
-            await self.run_on()
+            await self._resume(self._stop)
             return
         self._stops_known.set()
         self._tell(event)
@@ -280,16 +280,17 @@ class Worker:
         if self.editor is not None:
             self.editor.tell(event)
 
-    def _end(self, why: str) -> None:
-        if not self.is_leaving and self.state != "gone":
-            self._finish(why)
+    async def _end(self, event: Message) -> None:
+        """Its debugger has ended, as `event` tells."""
+        why = await worker_process.end_of(self.params.name, self.prepared, event)
+        if self.state != "gone":
+            self._finish(why.message)
 
     def _finish(self, why: str) -> None:
         self.state = "gone"
         self._stops_known.set()
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        self._renewal.close()
+        self.debugger.close()
         if self.editor is not None:
             self.editor.end(why)
         if self._handling is not None and self._handling is not asyncio.current_task():

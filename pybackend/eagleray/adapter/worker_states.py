@@ -13,11 +13,13 @@ class Attached(Protocol):
     """What is told of a worker, all but where it stands."""
 
     params: AttachParams
-    prepared: Prepared
     socket_path: str
     state: Literal["attaching", "stopped", "running", "gone"]
     editor: Watching | None
     seen: bool
+
+    @property
+    def prepared(self) -> Prepared: ...
 
 
 def state_of(worker: Attached, stop: Stop | None, held_s: float) -> WorkerState:

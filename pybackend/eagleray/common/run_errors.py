@@ -88,14 +88,6 @@ def unknown_kind(path: str) -> EaglerayError:
     )
 
 
-def bad_breakpoint(text: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-breakpoint",
-        f"“{printable(text)}” is no breakpoint.",
-        "Write FILE:LINE, or FILE:LINE:CONDITION.",
-    )
-
-
 def bad_plan(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-plan",

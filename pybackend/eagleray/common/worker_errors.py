@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 
+# Both are named, since the same error reaches the editor and the terminal.
+LOG_STEP = "Its log may say why: use “Open Log”, or `eagleray logs WORKER`."
+
 
 def unknown_worker(worker: str) -> EaglerayError:
     return EaglerayError(
@@ -66,7 +69,39 @@ def worker_gone(worker: str) -> EaglerayError:
     return EaglerayError(
         "worker-gone",
         f"{printable(worker)} has ended.",
-        "Its log may say why: use “Open Log”.",
+        LOG_STEP,
+    )
+
+
+def debugger_gone(worker: str, is_running: bool = False) -> EaglerayError:
+    """`is_running`: the worker's process is known to run; otherwise nothing is known of it."""
+    name = printable(worker)
+    if is_running:
+        return EaglerayError(
+            "debugger-gone",
+            f"The debugger of {name} has ended; {name} keeps running without it.",
+            "It can't be debugged again until it restarts.",
+        )
+    return EaglerayError(
+        "debugger-gone", f"The debugger of {name} has ended; {name} may have ended too.", LOG_STEP
+    )
+
+
+def debugger_silent(worker: str, cause: EaglerayError | None = None) -> EaglerayError:
+    """`cause`: why no new connection to the debugger was possible."""
+    return EaglerayError(
+        "debugger-silent",
+        f"The debugger of {printable(worker)} doesn't answer; the worker may still be paused.",
+        "Eagleray keeps it in its list and tries to connect again; `eagleray paused` shows it.",
+        "" if cause is None else f"{cause.code}: {cause.message}",
+    )
+
+
+def client_superseded() -> EaglerayError:
+    return EaglerayError(
+        "client-superseded",
+        "Another client is debugging this worker now.",
+        "Attach again to take it over.",
     )
 
 
@@ -139,7 +174,7 @@ def attach_refused(worker: str, text: str) -> EaglerayError:
     return EaglerayError(
         "attach-refused",
         f"The debugger of {printable(worker)} refused: {printable(text)}",
-        "Its log may say why: use “Open Log”.",
+        LOG_STEP,
     )
 
 

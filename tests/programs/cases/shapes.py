@@ -69,8 +69,11 @@ class Looping:
         total = 0
         for step in range(3):
             breakpoint()
-            total += step  # stands: looping
+            total = self.added(total, step)  # stands: looping
         return total
+
+    def added(self, total, step):
+        return total + step  # stands: own_method
 
 
 @ray.remote(num_cpus=0)

@@ -1,0 +1,120 @@
+"""Changes to debugpy inside a worker: its text is sent there together with that of `in_worker`.
+
+Like `in_worker` it must run on every version of Python and debugpy that Ray runs with.
+"""
+
+# ruff: noqa: UP031
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+# The key of a `stopped` event under which the stack comes along.
+STACK = "eagleray"
+
+
+def patch(db: Any) -> None:
+    """Called once per process with debugpy's global debugger."""
+    answer_every_request()
+    stand_at_failures(db)
+    answer_before_stops(db)
+    tell_stacks(db)
+
+
+def answer_every_request() -> None:
+    """Lets debugpy refuse a request that it cannot handle.
+
+    Else one that raises ends its reader, so that the worker resumes for good, and one without a handler is
+    never answered, nor is any that follows, from whichever client.
+    """
+    from _pydevd_bundle import pydevd_process_net_command_json as requests
+
+    kind = requests.PyDevJsonCommandProcessor
+
+    def refusal(request: Any, text: str) -> Any:
+        response = {
+            "type": "response",
+            "request_seq": request.seq,
+            "success": False,
+            "command": request.command,
+            "message": text,
+        }
+        return requests.NetCommand(requests.CMD_RETURN, 0, response, is_json=True)
+
+    def guarded(handler: Any) -> Any:
+        def handle(self: Any, db: Any, request: Any) -> Any:
+            try:
+                return handler(self, db, request)
+            except Exception as error:
+                return refusal(request, "%s: %s" % (type(error).__name__, error))
+
+        return handle
+
+    def unknown(self: Any, name: str) -> Any:
+        if not (name.startswith("on_") and name.endswith("_request")):
+            raise AttributeError(name)
+        return lambda db, request: refusal(request, "%s is not supported" % request.command)
+
+    for name, handler in list(vars(kind).items()):
+        if name.startswith("on_") and name.endswith("_request"):
+            setattr(kind, name, guarded(handler))
+    kind.__getattr__ = unknown
+
+
+def stand_at_failures(db: Any) -> None:
+    """Lets Ray's post-mortem stop in the function that failed, on Python 3.12 and newer too.
+
+    There debugpy traces what it calls itself while it stops on Ray's demand, and so stops too early.
+    """
+    if not hasattr(sys, "monitoring"):
+        return
+    original = db.stop_on_unhandled_exception
+
+    def stop(*args: Any) -> None:
+        db.enable_tracing()  # A thread must be known to debugpy before its tracing can be disabled.
+        db.disable_tracing()
+        try:
+            original(*args)
+        finally:
+            db.enable_tracing()
+
+    db.stop_on_unhandled_exception = stop
+
+
+def answer_before_stops(db: Any) -> None:
+    """Lets debugpy answer a `continue` also if another thread stops before the first has moved.
+
+    It waits for the first to move else, which the new stop prevents: the worker would hang for good.
+    """
+    kind = type(db.threads_suspended_single_notification)
+    if "_callbacks_lock" not in getattr(kind, "__slots__", ()):
+        return
+    original = kind.send_suspend_notification
+
+    def send(self: Any, *args: Any) -> None:
+        with self._callbacks_lock:
+            answers, self._callbacks = self._callbacks, []
+        for answer in answers:
+            answer()
+        original(self, *args)
+
+    kind.send_suspend_notification = send
+
+
+def tell_stacks(db: Any) -> None:
+    """Puts the stack into the event that a thread has stopped: asking for it takes another round trip."""
+    kind = type(db.cmd_factory)
+    original = kind.make_thread_suspend_single_notification
+
+    def make(self: Any, db: Any, thread: Any, *args: Any) -> Any:
+        command = original(self, db, thread, *args)
+        try:
+            stack = self.make_get_thread_stack_message(db, 0, thread, None, None, True)
+            said = dict(command.as_dict)
+            said["body"] = dict(said["body"], **{STACK: stack.as_dict["body"]["stackFrames"]})
+            return type(command)(command.id, 0, said, is_json=True)
+        except Exception:
+            return command  # Then it is asked for.
+
+    kind.make_thread_suspend_single_notification = make

@@ -1,0 +1,76 @@
+"""The table of requests: what is passed on, and that it agrees with debugpy and with what we offer."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.adapter.dap_requests import TABLE, Unfit, checked
+from eagleray.adapter.record import Record
+
+PASSED: list[tuple[str, Any, Any]] = [
+    ("threads", None, {}),
+    ("threads", {"extra": 1}, {}),
+    ("next", {"threadId": 1.0, "granularity": None}, {"threadId": 1}),
+    ("source", {"sourceReference": 0, "source": {"path": "a"}}, {"sourceReference": 0, "source": {"path": "a"}}),
+    (
+        "setBreakpoints",
+        {"source": {"path": "a", "checksums": []}, "breakpoints": [{"line": 2, "mode": "x"}]},
+        {"source": {"path": "a"}, "breakpoints": [{"line": 2}]},
+    ),
+]  # fmt: skip
+REFUSED = [
+    ("next", {"threadId": True}, "“arguments.threadId” must be an integer."),
+    ("next", {"threadId": 1.5}, "“arguments.threadId” must be an integer."),
+    ("next", {"threadId": 2**60}, "“arguments.threadId” must be an integer."),
+    ("next", {}, "“arguments.threadId” is missing."),
+    ("next", 5, "“arguments” must be an object."),
+    ("evaluate", {"expression": ["x"]}, "“arguments.expression” must be a string."),
+    ("setBreakpoints", {"source": {}}, "“arguments.source” must have a path or a sourceReference."),
+    (
+        "setBreakpoints",
+        {"source": {"path": "a"}, "breakpoints": [{"line": 1}, {}]},
+        "“arguments.breakpoints[1].line” is missing.",
+    ),
+    ("terminate", {}, "Eagleray doesn't end or restart a worker of Ray."),
+    (None, {}, "The request “None” is not supported."),
+    (["next"], {}, "The request “['next']” is not supported."),
+]
+
+
+@pytest.mark.parametrize(("command", "arguments", "passed"), PASSED)
+def test_only_known_arguments_are_passed_on(command: str, arguments: Any, passed: Any) -> None:
+    assert checked(command, arguments) == passed
+
+
+@pytest.mark.parametrize(("command", "arguments", "text"), REFUSED)
+def test_unfit_requests_are_refused_with_a_reason(command: Any, arguments: Any, text: str) -> None:
+    with pytest.raises(Unfit) as caught:
+        checked(command, arguments)
+    assert str(caught.value) == text
+
+
+def test_debugpy_handles_every_request_of_the_table() -> None:
+    found = importlib.util.find_spec("debugpy")
+    assert found is not None and found.origin is not None
+    bundle = Path(found.origin).parent / "_vendored" / "pydevd" / "_pydevd_bundle"
+    text = (bundle / "pydevd_process_net_command_json.py").read_text()
+    handled = set(re.findall(r"def on_(\w+)_request\(", text))
+    assert {command.lower() for command in TABLE} <= handled
+
+
+def test_offered_capabilities_agree_with_the_table() -> None:
+    requests = [
+        *("supportsSetVariable", "supportsSetExpression", "supportsFunctionBreakpoints"),
+        *("supportsCompletionsRequest", "supportsExceptionInfoRequest", "supportsModulesRequest"),
+        *("supportsGotoTargetsRequest", "supportsStepInTargetsRequest"),
+    ]
+    others = ["supportsCancelRequest", "supportsReadMemoryRequest", "supportsDebuggerProperties"]
+    record = Record(capabilities=dict.fromkeys([*requests, *others], True))
+    offered = {name for name, value in record.offered().items() if value}
+    assert {request.capability for request in TABLE.values()} - {""} == set(requests)
+    assert set(requests) <= offered
+    assert not set(others) & offered

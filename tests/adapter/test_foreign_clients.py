@@ -1,0 +1,254 @@
+"""DAP clients that VS Code is not: what they send, in whatever order, never loses a stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapter.harness import PROGRAMS, AdapterProcess, ControlClient, Program
+from tests.dap_client import DapClient, RequestFailed
+
+Start = Callable[..., Program]
+LOOP = str(PROGRAMS / "loop.py")
+KEY = {"session": "session_1", "worker_id": "w1"}
+
+
+@contextmanager
+def session(path: str) -> Iterator[DapClient]:
+    client = DapClient.unix(path)
+    client.attach()
+    client.wait_for("stopped")
+    yield client
+    client.close()
+
+
+def is_served(path: str) -> bool:
+    """Whether a new client gets everything of a worker that has stopped in its first step."""
+    with session(path) as client:
+        frame = client.stack()[0]
+        assert client.variables(frame["id"])["loss"] == "1.0"
+        assert client.evaluate("step", frame["id"]) == "0"
+        assert client.set_breakpoints(LOOP, [11])[0]["verified"]
+        client.set_breakpoints(LOOP, [])
+    return True
+
+
+# Requests of the protocol that debugpy has no handler for, and its own that are not for clients.
+UNSUPPORTED = [
+    ("loadedSources", {}),
+    ("cancel", {"requestId": 1}),
+    ("breakpointLocations", {"source": {"path": LOOP}, "line": 1}),
+    ("dataBreakpointInfo", {"name": "loss"}),
+    ("setDataBreakpoints", {"breakpoints": []}),
+    ("setInstructionBreakpoints", {"breakpoints": []}),
+    ("disassemble", {"memoryReference": "0", "instructionCount": 1}),
+    ("readMemory", {"memoryReference": "0", "count": 1}),
+    ("writeMemory", {"memoryReference": "0", "data": ""}),
+    ("reverseContinue", {"threadId": 1}),
+    ("stepBack", {"threadId": 1}),
+    ("runInTerminal", {"cwd": "/", "args": ["true"]}),
+    ("startDebugging", {"configuration": {}, "request": "attach"}),
+    ("locations", {"locationReference": 1}),
+    ("setDebuggerProperty", {"multiThreadsSingleNotification": False}),
+    ("pydevdAuthorize", {"debugServerAccessToken": "x"}),
+    ("pydevdSystemInfo", {}),
+    ("noSuchCommand", {}),
+]
+# What debugpy's reader would die of, or would never answer.
+UNFIT: list[tuple[str, Any]] = [
+    ("setBreakpoints", {"source": {"name": "loop.py"}, "breakpoints": [{"line": 11}]}),
+    ("setBreakpoints", {"source": {"path": 5}, "breakpoints": []}),
+    ("setBreakpoints", {"source": {"path": "a\0b"}, "breakpoints": []}),
+    ("setBreakpoints", {"source": {"path": LOOP}, "breakpoints": "x"}),
+    ("setBreakpoints", {"source": {"path": LOOP}, "breakpoints": [{"condition": "x"}]}),
+    ("setBreakpoints", {"source": {"sourceReference": 77}, "breakpoints": [{"line": 1}]}),
+    ("setFunctionBreakpoints", {"breakpoints": [{}]}),
+    ("setExceptionBreakpoints", {"filters": 5}),
+    ("setExceptionBreakpoints", {"filters": [], "exceptionOptions": [{"path": [{}]}]}),
+    ("completions", {"text": "lo", "column": "x", "frameId": 1}),
+    ("evaluate", {"expression": 5}),
+    ("gotoTargets", {"line": 11}),
+    ("goto", {"threadId": 99, "targetId": 0}),
+    ("exceptionInfo", {"threadId": 99}),
+    ("source", {"source": {"path": LOOP}}),
+    ("stackTrace", {"threadId": {}}),
+    ("variables", {"variablesReference": None}),
+    ("setVariable", {"variablesReference": 1, "name": [], "value": "1"}),
+    ("next", [1]),
+    ("stepIn", "1"),
+    ("continue", {"threadId": "main"}),
+]
+
+
+def test_requests_that_debugpy_cannot_handle_are_refused(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    with session(path) as client:
+        for command, arguments in UNSUPPORTED:
+            with pytest.raises(RequestFailed, match="is not supported"):
+                client.request(command, **arguments)
+    assert is_served(path)
+
+
+def test_unfit_arguments_are_refused(control: ControlClient, program: Start) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    with session(path) as client:
+        for command, arguments in UNFIT:
+            response = client.response(client.send_raw(command, arguments))
+            assert not response["success"], (command, arguments)
+            assert response["message"]
+    assert is_served(path)
+
+
+# Calls debugpy's handler of requests with what the adapter would not have sent.
+HANDLED = """(lambda requests: [
+    getattr(requests, "on_%s_request" % name.lower())(None, type("Request", (), {"seq": 1, "command": name}))
+    .as_dict["message"] for name in ("loadedSources", "setBreakpoints")
+])(__import__("pydevd").get_global_debugger().reader.process_net_command_json.__self__)"""
+
+
+def test_the_debugger_itself_refuses_what_it_cannot_handle(
+    control: ControlClient, program: Start
+) -> None:
+    """Also what the table of requests may have missed, or another version of debugpy raises for."""
+    path = control.attach(program("loop.py", "2"))["socket"]
+    with session(path) as client:
+        said = client.evaluate(HANDLED.replace("\n", " "), client.stack()[0]["id"])
+        assert "loadedSources is not supported" in said and "AttributeError" in said
+    assert is_served(path)
+
+
+def test_who_never_initialized_steers_nothing(control: ControlClient, program: Start) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    stranger = DapClient.unix(path)
+    for command in ("attach", "threads", "next", "configurationDone", "evaluate"):
+        with pytest.raises(RequestFailed, match="initialize"):
+            stranger.request(command, threadId=1, expression="1")
+    stranger.request("disconnect", terminateDebuggee=False, suspendDebuggee=False)
+    assert (control.worker() or {})["state"] == "stopped"
+    assert is_served(path)
+    stranger.close()
+
+
+def test_a_superseded_client_steers_nothing(control: ControlClient, program: Start) -> None:
+    worker = program("loop.py", "2")
+    path = control.attach(worker)["socket"]
+    with session(path) as old, session(path) as new:
+        told = old.wait_for("output")["body"]["output"]
+        assert told == "Another client is debugging this worker now.\n"
+        old.wait_for("terminated")
+        for command in ("next", "continue", "evaluate", "initialize", "configurationDone"):
+            with pytest.raises(RequestFailed, match="Another client"):
+                old.request(command, threadId=1, expression="1", adapterID="x")
+        old.request("disconnect", terminateDebuggee=False, suspendDebuggee=False)
+        assert new.stack()[0]["line"] == 10
+        assert worker.output() == ""
+
+
+def test_a_client_that_has_disconnected_steers_nothing(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    with session(path) as client:
+        client.request("disconnect")
+        with pytest.raises(RequestFailed, match="has ended"):
+            client.request("next", threadId=1)
+    assert is_served(path)
+
+
+MALFORMED = [
+    b"Content-Length: 12\r\n\r\n{not json !!}",
+    b"Content-Length: -1\r\n\r\n",
+    b"Content-Length: 99999999999\r\n\r\n",
+    b"Content-Length: 2\r\n\r\n[]",
+    b"Content-Type: x\r\n\r\n{}",
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+]
+
+
+def test_a_malformed_frame_closes_the_connection_with_a_reason(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    for frame in MALFORMED:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as rude:
+            rude.connect(path)
+            rude.settimeout(60)
+            rude.sendall(frame)
+            said = rude.makefile("rb").read().decode()
+        assert "This is not the Debug Adapter Protocol" in said
+    assert is_served(path)
+
+
+def test_a_step_into_a_wrapped_method_enters_it(control: ControlClient, program: Start) -> None:
+    path = control.attach(program("wrapped.py"))["socket"]
+    with session(path) as client:
+        places = []
+        for command in ("stepIn", "next", "next", "next"):
+            client.request(command, threadId=1)
+            client.wait_for("stopped")
+            top = client.stack()[0]
+            places.append((top["name"], top["line"]))
+    names = [name for name, _ in places]
+    assert names == ["Actor.helper", "Actor.helper", "Actor.train", "Actor.train"] or names == [
+        "helper",
+        "helper",
+        "train",
+        "train",
+    ]
+    assert len(set(places)) == len(places)
+
+
+def test_breakpoints_that_cannot_be_hit_are_not_verified(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "1"))["socket"]
+    asked = [
+        {"line": 11, "condition": "this is (not python"},
+        {"line": 12},
+        {"line": 0},
+        {"line": 9999},
+        {"line": 11, "hitCondition": "often"},
+        {"line": 11, "logMessage": "loss is {loss"},
+        {"line": 11, "logMessage": "loss is {lo ss}"},
+    ]
+    with session(path) as client:
+        response = client.request("setBreakpoints", source={"path": LOOP}, breakpoints=asked)
+        rows = response["breakpoints"]
+        assert [row["verified"] for row in rows] == [False, True, False, False, False, False, False]
+        assert rows[1]["line"] == 12
+        texts = [row.get("message", "") for row in rows]
+        assert "isn't valid Python" in texts[0]
+        assert texts[2] == "Lines begin at 1."
+        assert (
+            texts[3]
+            == f"The file has {len(Path(LOOP).read_text().splitlines())} lines in the worker."
+        )
+        assert "hit count" in texts[4] and "brace" in texts[5] and "log message" in texts[6]
+        client.request("continue", threadId=1)
+        client.wait_for("stopped")
+        assert client.stack()[0]["line"] == 12
+
+
+def test_the_debugger_dies_and_the_worker_keeps_running(
+    adapter: AdapterProcess, control: ControlClient, program: Start
+) -> None:
+    worker = program("waiting.py")
+    path = control.attach(worker)["socket"]
+    with session(path) as client:
+        client.send(
+            "evaluate",
+            expression="__import__('pydevd').get_global_debugger().reader.sock.shutdown(2)",
+            frameId=client.stack()[0]["id"],
+        )
+        told = client.wait_for("output", lambda body: "debugger" in body["output"])
+        assert "keeps running without it" in told["body"]["output"]
+        client.wait_for("terminated")
+    assert control.worker() is None
+    worker.wait_output("running")

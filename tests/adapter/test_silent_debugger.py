@@ -1,0 +1,144 @@
+"""A debugger that no longer answers: nothing is reported as done, and the worker stays in the list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+from eagleray.adapter import dap, debugger, renewal
+from eagleray.adapter.protocol import WorkerKey
+from eagleray.adapter.registry import Registry
+from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
+
+from tests.adapter.fake_debugger import FakeDebugger
+from tests.adapter.harness import ControlClient, Program
+from tests.dap_client import DapClient, RequestFailed
+
+KEY = WorkerKey("session_1", "w1")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test waits for a silent debugger as long as a user does; no attempt comes that a test has not asked for."""
+    monkeypatch.setattr(debugger, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(debugger, "REST_S", 0.0)
+    monkeypatch.setattr(renewal, "PAUSES", Backoff(3600.0, 3600.0))
+    yield
+
+
+def states(workers: Registry) -> list[str]:
+    return [worker.state for worker in workers.states()]
+
+
+@pytest.mark.parametrize("command", ["release", "run_on"])
+async def test_a_worker_with_a_silent_debugger_is_still_held(
+    workers: Registry, command: str
+) -> None:
+    async with FakeDebugger("disconnect", "continue") as silent:
+        await workers.attach(silent.params())
+        silent.is_busy = True
+        for _ in range(2):
+            with pytest.raises(EaglerayError) as caught:
+                await getattr(workers, command)(KEY)
+            assert caught.value.code == "debugger-silent"
+            assert states(workers) == ["stopped"]
+        silent.is_busy, silent.held = False, set()
+        await getattr(workers, command)(KEY)
+        assert states(workers) == []
+
+
+async def test_a_continue_is_done_when_a_new_link_says_that_the_worker_has_resumed(
+    workers: Registry,
+) -> None:
+    async with FakeDebugger("continue") as silent:
+        result = await workers.attach(silent.params())
+        worker = workers._held[KEY].worker
+        worker.stays = True
+        await workers.run_on(KEY)
+        assert (silent.connections, states(workers)) == (2, ["stopped"])
+        silent.held = set()
+        await workers.run_on(KEY)
+        assert states(workers) == ["running"]
+        assert result.socket == workers.states()[0].socket
+
+
+async def test_several_who_release_get_the_same_answer(workers: Registry) -> None:
+    async with FakeDebugger("disconnect") as silent:
+        await workers.attach(silent.params())
+        silent.is_busy = True
+        several = [workers.release(KEY), workers.release(KEY)]
+        errors = await asyncio.gather(*several, return_exceptions=True)
+        assert [getattr(error, "code", "") for error in errors] == ["debugger-silent"] * 2
+        assert silent.asked.count("disconnect") == 1
+
+
+async def test_breakpoints_are_set_again_over_a_new_link(workers: Registry) -> None:
+    async with FakeDebugger("continue") as silent:
+        socket = (await workers.attach(silent.params())).socket
+        workers._held[KEY].worker.stays = True
+        reader, writer = await asyncio.open_unix_connection(socket)
+        asked = [
+            ("initialize", {}),
+            ("attach", {}),
+            ("setBreakpoints", {"source": {"path": "/x/train.py"}, "breakpoints": [{"line": 3}]}),
+            ("configurationDone", {}),
+            ("continue", {"threadId": 1}),
+        ]
+        for seq, (command, arguments) in enumerate(asked):
+            request = {"seq": seq, "type": "request", "command": command, "arguments": arguments}
+            writer.write(dap.encode(request))
+        said = []
+        while (message := await dap.read(reader)) and message.get("event") != "terminated":
+            said.append(message)
+        assert any("doesn't answer" in str(message.get("body")) for message in said)
+        while silent.asked.count("setBreakpoints") < 2:
+            await asyncio.sleep(0)
+        assert not workers.states()[0].editor
+        writer.close()
+
+
+async def test_a_debugger_that_listens_no_more_has_ended(workers: Registry) -> None:
+    async with FakeDebugger("disconnect") as silent:
+        await workers.attach(silent.params())
+        silent._server.close()
+        await silent._server.wait_closed()
+        with pytest.raises(EaglerayError, match="has ended"):
+            await workers.release(KEY)
+        assert workers.states() == []
+
+
+async def test_attempts_go_on_until_one_succeeds(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewal, "PAUSES", Backoff(0.0, 0.0))
+    async with FakeDebugger("continue") as silent:
+        await workers.attach(silent.params())
+        worker = workers._held[KEY].worker
+        worker.stays = True
+        silent.is_busy = True
+        with pytest.raises(EaglerayError):
+            await workers.run_on(KEY)
+        silent.is_busy, silent.held = False, set()
+        while worker.debugger.link is None or worker._renewal._running:
+            await asyncio.sleep(0)
+        await workers.run_on(KEY)
+        assert states(workers) == ["running"]
+
+
+def test_a_real_debugger_that_falls_silent(
+    control: ControlClient, program: Callable[..., Program]
+) -> None:
+    worker = program("loop.py", "1")
+    path = control.attach(worker)["socket"]
+    client = DapClient.unix(path)
+    client.attach()
+    client.wait_for("stopped")
+    kind = "__import__('pydevd').get_global_debugger().reader.process_net_command_json.__self__.__class__"
+    client.evaluate(f"setattr({kind}, 'on_continue_request', lambda *_: None)")
+    with pytest.raises(RequestFailed, match="doesn't answer"):
+        client.request("continue", threadId=1)
+    assert (control.worker() or {})["state"] == "stopped"
+    assert worker.output() == ""
+    client.close()
