@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Callable
 
 from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Json, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-_AGAIN_S, _MOST_AGAIN_S = 0.2, 10.0
+_BACKOFF = Backoff(first_s=0.2, longest_s=10.0)
 # A gate that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 3.0
 # With these words of the gate it is over: its worker has ended, or somebody else owns it now.
@@ -78,6 +80,8 @@ class RunControl:
         while again is not None:
             await self._read(again[0])
             again[1].close()
+            if not self._is_over:
+                log.info("the gate %s:%d is out of reach", self._gate.host, self._gate.port)
             again = None if self._is_over else await self._again()
         self._gone()
 
@@ -89,19 +93,21 @@ class RunControl:
                     self._is_over = self._is_over or said.get("event") in _LAST
                     self._on_line(said)
         except (OSError, ValueError, RecursionError, EaglerayError) as error:
-            log.info("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
+            log.debug("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
 
     async def _again(self) -> Streams | None:
         """A new connection, None when there is no gate of the run any more."""
         loop = asyncio.get_running_loop()
-        lost, rest = loop.time(), _AGAIN_S
+        lost, failures = loop.time(), 0
         while True:
             try:
-                return await self._call()
+                streams = await self._call()
+                log.info("the gate %s:%d is back", self._gate.host, self._gate.port)
+                return streams
             except EaglerayError as error:
                 is_refused = error.code in REFUSED and loop.time() - lost > _REFUSED_S
                 if is_refused or error.code in NO_GATE:
                     log.info("the gate %s:%d: %s", self._gate.host, self._gate.port, error.code)
                     return None
-            await asyncio.sleep(rest)
-            rest = min(2 * rest, _MOST_AGAIN_S)
+            failures += 1
+            await self._routes.recovery.turn(self._gate.specs, _BACKOFF, failures, math.inf)

@@ -60,7 +60,7 @@ class Gate:
                 streams = await routes.open_stream(spec, self.host, self.port, limit_s)
                 answer = await self._introduce(streams, {"want": want, **more})
             except EaglerayError as error:
-                log.info("gate %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
+                log.debug("gate %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
                 problem = error
                 continue
             routes.reached(self.specs, spec)

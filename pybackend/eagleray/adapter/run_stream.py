@@ -12,6 +12,7 @@ from eagleray.adapter.run_gate import NO_GATE, REFUSED, Gate, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gate_errors import gate_left
+from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.in_cluster.run.gate_frames import (
     BEAT,
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 
 BEAT_S = 5.0
 SILENCE_S = 15.0
-_AGAIN_S, _MOST_AGAIN_S = 0.1, 2.0
+_BACKOFF = Backoff(first_s=0.1, longest_s=2.0)
 # A gate that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 5.0
 # Several stack frames with large sources fit; a header line never comes near it.
@@ -124,7 +125,7 @@ class GateStream:
 
     async def _again(self) -> Streams:
         loop = asyncio.get_running_loop()
-        lost, rest = loop.time(), _AGAIN_S
+        lost, failures = loop.time(), 0
         while True:
             try:
                 streams, answer = await self._call()
@@ -133,8 +134,9 @@ class GateStream:
                 limit_s = _REFUSED_S if error.code in REFUSED else self._hold_s
                 if error.code in NO_GATE | {"gate-left"} or gone > limit_s:
                     raise
-                await asyncio.sleep(rest)
-                rest = min(2 * rest, _MOST_AGAIN_S)
+                failures += 1
+                left_s = max(0.0, self._hold_s - gone)
+                await self._routes.recovery.turn(self._gate.specs, _BACKOFF, failures, left_s)
                 continue
             received = answer.get("received")
             try:
@@ -143,6 +145,7 @@ class GateStream:
                 streams[1].close()
                 raise
             streams[1].write(again)
+            log.info("the stream to %s is back", self._name)
             return streams
 
     async def _carry(self, streams: Streams) -> bool:
@@ -159,7 +162,7 @@ class GateStream:
                         return True
                     self._take(kind, number, body)
         except (OSError, EaglerayError, asyncio.TimeoutError) as error:
-            log.info("the stream to %s: %r", self._name, error)
+            log.debug("the stream to %s: %r", self._name, error)
         finally:
             beating.cancel()
             self._writer.close()

@@ -1,8 +1,12 @@
-"""How long to wait before asking again somebody who did not answer."""
+"""How long to wait before the next attempt."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
+
+# So much longer or shorter is a pause with jitter.
+_JITTER = 0.25
 
 
 @dataclass(frozen=True)
@@ -15,3 +19,11 @@ class Backoff:
     def wait_s(self, failures: int) -> float:
         """The wait after that many failures in a row, from 1 on."""
         return min(self.longest_s, self.first_s * 2.0 ** min(max(failures, 1) - 1, 30))
+
+    def jittered_s(self, failures: int) -> float:
+        """The same, a little longer or shorter, for callers that would otherwise retry at the same moment."""
+        return jittered(self.wait_s(failures))
+
+
+def jittered(seconds: float) -> float:
+    return seconds * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 (nothing secret)

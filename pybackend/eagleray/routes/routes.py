@@ -17,6 +17,7 @@ from eagleray.routes.carried import Carried, Carrier
 from eagleray.routes.commands import Ended
 from eagleray.routes.direct import Direct
 from eagleray.routes.health import Health
+from eagleray.routes.recovery import Recovery
 from eagleray.routes.spec import RouteSpec
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Routes:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self.listeners = Listeners[[]]()
+        self.recovery = Recovery(self)
 
     def states(self) -> list[tuple[RouteSpec, Health]]:
         """Every connection that is owned now; the direct route has none."""
@@ -72,6 +74,11 @@ class Routes:
     def is_ready(self, spec: RouteSpec) -> bool:
         owned = self._owned.get(spec)
         return owned is not None and owned.carrier.health.state == "ready"
+
+    def may_reach(self, specs: Sequence[RouteSpec]) -> bool:
+        """Whether it makes sense to try one of these: it is ready, or there is no connection that could be lost."""
+        owned = (self._owned.get(spec) for spec in specs)
+        return any(one is None or one.carrier.health.state == "ready" for one in owned)
 
     def hold(self, holder: Hashable, spec: RouteSpec) -> Carrier:
         """What carries `spec`, which stays alive until `holder` lets go."""

@@ -13,6 +13,7 @@ from eagleray.common.waiting import is_set_within
 from eagleray.routes import ssh_command, ssh_mux, ssh_paths
 from eagleray.routes.asking import Ask
 from eagleray.routes.health import Health, State
+from eagleray.routes.network_watch import NetworkWatch
 from eagleray.routes.ssh_attempt import Failed, Target
 from eagleray.routes.ssh_command import SshOptions
 from eagleray.routes.ssh_opening import Replaced, carried_by
@@ -27,7 +28,7 @@ DEGRADED_S = 3.0
 GIVEN_UP_S = 8.0
 
 _TICK_S = 0.2
-# A person who asks again and again, or a window that does, need not wait for the network each time.
+# One that asks again and again need not wait for the network each time.
 _REST_S = 2.0
 # A process that still serves a terminal is not waited for.
 _RETIRED_S = 2.0
@@ -160,10 +161,9 @@ class SshMaster:
                 if self._was_ready:
                     raise ssh_errors.ssh_lost(self.destination)
                 raise ssh_errors.ssh_slow(self.destination, limit_s)
-            began = time.monotonic()
-            await is_set_within(self._news, min(left, _TICK_S))
-            if not self._trying.is_asking:
-                left -= time.monotonic() - began
+            began, was_asking = time.monotonic(), self._trying.is_asking
+            await is_set_within(self._news, left)
+            left -= 0 if was_asking else time.monotonic() - began
 
     def _begin(self) -> None:
         """Starts what keeps the connection, unless it runs or the last failure is too fresh or final."""
@@ -179,9 +179,10 @@ class SshMaster:
         self._keeping = tasks.owned(keeping, f"ssh {self.destination}", tasks.only_logged)
 
     async def _keep(self) -> None:
-        sleep_watch = SleepWatch()
+        sleep_watch, network_watch = SleepWatch(), NetworkWatch()
         while self._problem is None:
-            if sleep_watch.has_slept() and self._current is not None:
+            is_ready = self.health.state == "ready"
+            if sleep_watch.has_slept() or (not is_ready and network_watch.has_changed()):
                 self._suspect()
             self._judge()
             self._take_up()
@@ -191,7 +192,8 @@ class SshMaster:
             self._wake.clear()
 
     def _suspect(self) -> None:
-        """Nothing is believed of the current connection before its next answer."""
+        """Nothing is believed of the current connection before its next answer, and a new one is tried at once."""
+        self._trying.hurry()
         self._suspect_since = time.monotonic()
         if self._current is not None:
             self._current.probe()
@@ -235,7 +237,7 @@ class SshMaster:
         """What the attempts came to."""
         process, failures = self._trying.take()
         for attempt, failed in failures:
-            log.info("no connection to %s: %s", self.destination, failed.error)
+            log.debug("no connection to %s: %s", self.destination, failed.error)
             self._message = failed.message
             if attempt.asks:
                 self._wants_questions = False
@@ -273,9 +275,8 @@ class SshMaster:
         if self._problem is not None:
             self._say("lost", str(self._problem.error))
         elif self._trying.is_asking:
-            self._say(
-                "reconnecting" if self._was_ready else "connecting", "ssh waits for your answer."
-            )
+            state: State = "reconnecting" if self._was_ready else "connecting"
+            self._say(state, "ssh waits for your answer.")
         elif current is None and not self._was_ready:
             self._say("connecting", f"Connecting to {host}.")
         elif current is None:

@@ -1,0 +1,93 @@
+"""Retrying over a route: while it is lost one caller tries for all, and the others wait until it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eagleray.common.retry import Backoff
+from eagleray.common.waiting import is_set_within
+from eagleray.routes.spec import RouteSpec
+
+if TYPE_CHECKING:
+    from eagleray.routes.routes import Routes
+
+# Of a route that is lost; its own connection is retried by the route, and the loss of that is noticed at once.
+OF_ROUTE = Backoff(first_s=2.0, longest_s=60.0)
+# When a route is back, those that have waited come one after the other, this much apart on average.
+_APART_S = 0.002
+_LONGEST_SPREAD_S = 5.0
+
+
+@dataclass
+class _Lost:
+    """Those that wait for the same routes."""
+
+    due: float
+    tries: int = 1
+    waiting: int = 0
+
+
+class Recovery:
+    """Belongs to its `Routes`."""
+
+    def __init__(self, routes: Routes) -> None:
+        self._routes = routes
+        self._lost: dict[tuple[RouteSpec, ...], _Lost] = {}
+        self._changed = asyncio.Event()
+        routes.listeners.add(self._route_changed)
+
+    async def turn(
+        self, specs: Sequence[RouteSpec], backoff: Backoff, failures: int, limit_s: float
+    ) -> None:
+        """Returns when the caller is to try again after so many failures, or after `limit_s`.
+
+        1. A route may reach the far end: after a pause with jitter by `backoff`.
+        2. All are lost: when one is back, after a moment that differs between callers; or when it is this
+           caller's turn to try for all of them.  The routes are kept meanwhile.
+        """
+        if self._routes.may_reach(specs):
+            await asyncio.sleep(min(backoff.jittered_s(failures), limit_s))
+            return
+        holder = object()
+        for spec in specs:
+            self._routes.hold(holder, spec)
+        try:
+            await self._route_back(tuple(specs), limit_s)
+        finally:
+            self._routes.let_go(holder)
+
+    async def _route_back(self, specs: tuple[RouteSpec, ...], limit_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + limit_s
+        lost = self._lost.setdefault(specs, _Lost(loop.time() + OF_ROUTE.jittered_s(1)))
+        lost.waiting += 1
+        most = lost.waiting
+        try:
+            while (now := loop.time()) < end:
+                most = max(most, lost.waiting)
+                if self._routes.may_reach(specs):
+                    spread = min(_LONGEST_SPREAD_S, _APART_S * most)
+                    await asyncio.sleep(random.uniform(0, spread))  # noqa: S311 (nothing secret)
+                    return
+                if now >= lost.due:
+                    lost.tries += 1
+                    lost.due = now + OF_ROUTE.jittered_s(lost.tries)
+                    return
+                await is_set_within(self._changed, min(end, lost.due) - now)
+        finally:
+            lost.waiting -= 1
+            self._forget_recovered()
+
+    def _forget_recovered(self) -> None:
+        for specs, lost in list(self._lost.items()):
+            if not lost.waiting and self._routes.may_reach(specs):
+                del self._lost[specs]
+
+    def _route_changed(self) -> None:
+        self._forget_recovered()
+        self._changed.set()
+        self._changed = asyncio.Event()

@@ -1,0 +1,61 @@
+"""The control connection to a gate when its link is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from eagleray.adapter import run_control
+from eagleray.adapter.run_control import RunControl
+from eagleray.adapter.run_gate import Json, Streams
+from eagleray.common.retry import Backoff
+from eagleray.common.route_errors import link_lost
+from eagleray.routes.routes import Routes
+from eagleray.routes.spec import DIRECT
+
+from tests.adapter.no_routes import no_routes
+
+
+@dataclass
+class FakeGate:
+    """Answers, but for `failing` calls."""
+
+    failing: int = 0
+    calls: int = 0
+    host: str = "node-1"
+    port: int = 4000
+    specs: Any = (DIRECT,)
+    ends: list[socket.socket] = field(default_factory=list)
+
+    async def call(self, routes: Routes, want: str) -> tuple[Streams, Json]:
+        self.calls += 1
+        if self.failing:
+            self.failing -= 1
+            raise link_lost("login")
+        ours, theirs = socket.socketpair()
+        self.ends.append(theirs)
+        return await asyncio.open_connection(sock=ours), {"hello": {}}
+
+
+async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(run_control, "_BACKOFF", Backoff(0.0, 0.0))
+    caplog.set_level(logging.INFO)
+    gate, hellos = FakeGate(), asyncio.Queue[Json]()
+    made: Any = gate
+    control = RunControl(made, Routes(no_routes), hellos.put_nowait, print, lambda: None)
+    await control.connect()
+    await hellos.get()
+    gate.failing = 50
+    gate.ends[0].close()
+    await hellos.get()
+    assert gate.calls == 52
+    said = [record.getMessage() for record in caplog.records if "gate" in record.getMessage()]
+    assert said == ["the gate node-1:4000 is out of reach", "the gate node-1:4000 is back"]
+    control.close()
+    gate.ends[1].close()

@@ -1,0 +1,78 @@
+"""How often a lost ssh connection is tried: often at first, once a minute in the end, at once after a change."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import pytest
+from eagleray.common.ssh_errors import ssh_lost
+from eagleray.routes import ssh_trying
+from eagleray.routes.network_watch import NetworkWatch
+from eagleray.routes.ssh_attempt import Failed, Target
+from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_trying import Trying
+
+HOUR = 3600.0
+
+
+class Site:
+    """A host that refuses each attempt, and a clock that is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.attempts: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def run(self) -> NoReturn:
+        self.attempts.append(self.now)
+        raise Failed(ssh_lost("login"), final=False)
+
+    def within(self, begin: float, end: float) -> int:
+        return sum(begin <= at - 1000.0 < end for at in self.attempts)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    made = Site()
+    attempt = SimpleNamespace(asks=False, is_asking=False, run=made.run, took_s=0.0)
+    monkeypatch.setattr(ssh_trying, "time", SimpleNamespace(monotonic=made.monotonic))
+    monkeypatch.setattr(ssh_trying, "Attempt", lambda *_: attempt)
+    return made
+
+
+async def tried(trying: Trying, site: Site, seconds: float) -> None:
+    end = site.now + seconds
+    while site.now < end:
+        trying.go_on()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        trying.take()
+        site.now += 0.25
+
+
+async def test_attempts_become_rare_and_begin_anew_after_a_change(site: Site) -> None:
+    trying = Trying(Target("login", Path("/nowhere"), SshOptions), lambda: None)
+    await tried(trying, site, 2 * HOUR)
+    assert site.within(0, 30) >= 28
+    assert site.within(0, HOUR) <= 300
+    assert 45 <= site.within(HOUR, 2 * HOUR) <= 80
+    pauses = [b - a for a, b in zip(site.attempts[-20:], site.attempts[-19:], strict=False)]
+    assert len(set(pauses)) > 5, "the attempts of many machines must not come together"
+    before = len(site.attempts)
+    trying.hurry()
+    await tried(trying, site, 10)
+    assert len(site.attempts) - before >= 9
+
+
+def test_a_changed_network_is_noticed_once(tmp_path: Path) -> None:
+    routes = tmp_path / "route"
+    watch = NetworkWatch((routes, tmp_path / "missing"))
+    assert not watch.has_changed()
+    routes.write_text("eth0 0")
+    assert watch.has_changed()
+    assert not watch.has_changed()
