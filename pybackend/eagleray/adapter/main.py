@@ -20,9 +20,9 @@ from eagleray.adapter.questions import Questions
 from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.registry import Registry
 from eagleray.adapter.runs import Runs
-from eagleray.common import private_socket
+from eagleray.common import bounded_log, private_socket
 from eagleray.common.clock import SystemClock
-from eagleray.common.paths import adapter_socket, held_folder, host_name, run_folder
+from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.routes.making import Making
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes
@@ -38,15 +38,13 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Serves until nobody needs it; returns at once when another process of this version serves."""
     if arguments:
         raise SystemExit("the adapter takes no arguments")
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    socket_path, lock = adapter_socket(), AdapterLock()
-    if not _is_alone(socket_path, lock):
-        log.info("another adapter serves %s", socket_path)
-        return 0
-    _raise_limits()
-    asyncio.run(serve(socket_path, lock, idle_s=_idle_s()))
+    with bounded_log.logging_to(adapter_log()):
+        socket_path, lock = adapter_socket(), AdapterLock()
+        if not _is_alone(socket_path, lock):
+            log.info("another adapter serves %s", socket_path)
+            return 0
+        _raise_limits()
+        asyncio.run(serve(socket_path, lock, idle_s=_idle_s()))
     return 0
 
 

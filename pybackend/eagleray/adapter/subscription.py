@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -78,10 +77,6 @@ class Subscription:
                 await asyncio.sleep(max(TICK_S, _REST_TIMES * took_s))
         except OSError:
             log.debug("a subscriber is gone")
-        except Exception:
-            log.exception("events for a control client")
-            with contextlib.suppress(OSError):
-                self._writer.close()
 
     def _send_changes(self) -> None:
         workers, self._workers = self._workers, set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
@@ -14,6 +13,7 @@ from attrs import evolve
 
 from eagleray.clients.process_identity import born
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.unmatched import Unmatched
@@ -34,16 +34,16 @@ from eagleray.sidecar.parts import Parts, Settings, build
 
 def main(arguments: list[str]) -> int:
     """Keeps the run of that id until it is over; ends with `TAKEN` if another process does, or did."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
     # Whoever started us may have had these ignored, which the program would inherit.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
     record = Records(runs()).find(arguments[0])
+    with logging_to(record.keeper_log):
+        return _keep_alone(record, access)
+
+
+def _keep_alone(record: Record, access: dict[str, Any]) -> int:
     # Held as long as we live, so that a run never has two keepers.
     if record.lock() is None or record.state().is_over:
         return TAKEN

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from eagleray.clients.detached import start_detached
+from eagleray.common import bounded_log
 from eagleray.common.adapter_errors import adapter_not_started
-from eagleray.common.paths import home, run_folder
+from eagleray.common.paths import adapter_log, run_folder
 
 START_S = 20.0
 _LOOK_S = 0.01
-_LOG_LIMIT = 2**20
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
     async with _alone(socket):
         if found := await reach():
             return found
-        with _log_file() as output:
+        with os.fdopen(bounded_log.opened(adapter_log()), "ab") as output:
             offset = output.tell()
             process = _spawned(output)
         async for _ in _looks():
@@ -81,19 +81,8 @@ async def _alone(socket: Path) -> AsyncIterator[None]:
         os.close(fd)
 
 
-def _log_path() -> Path:
-    return home() / f"adapter-{os.uname().nodename}.log"
-
-
-def _log_file() -> BinaryIO:
-    path = _log_path()
-    if path.exists() and path.stat().st_size > _LOG_LIMIT:
-        path.replace(path.with_suffix(".old.log"))
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
-
-
 def _tail(offset: int) -> str:
-    with contextlib.suppress(OSError), _log_path().open("rb") as log:
+    with contextlib.suppress(OSError), adapter_log().open("rb") as log:
         log.seek(offset)
         return log.read()[-2000:].decode("utf-8", "replace")
     return ""

@@ -52,6 +52,11 @@ def home() -> Path:
     return folder
 
 
+def adapter_log() -> Path:
+    """The log of the adapters of this machine, of all versions."""
+    return home() / f"adapter-{os.uname().nodename}.log"
+
+
 def held_folder() -> Path:
     """Where the adapters of all machines with this home say what they hold; made by the first that does."""
     return home() / "held"

@@ -15,6 +15,7 @@ from typing import Any
 from eagleray.clients.detached import start_detached
 from eagleray.clients.own_command import own_command
 from eagleray.clients.process_identity import lives
+from eagleray.common import bounded_log
 from eagleray.common.paths import host_name
 from eagleray.common.run_errors import keeper_not_started
 from eagleray.features.runs.records import Record
@@ -85,7 +86,7 @@ def is_kept(record: Record, state: RunState) -> bool:
 
 
 def _spawned(record: Record) -> subprocess.Popen[bytes]:
-    with (record.folder / "keeper.log").open("ab") as log:
+    with os.fdopen(bounded_log.opened(record.keeper_log), "ab") as log:
         try:
             return start_detached(own_command("keep-run", record.id), log, subprocess.PIPE)
         except OSError as error:
@@ -94,6 +95,6 @@ def _spawned(record: Record) -> subprocess.Popen[bytes]:
 
 def _said(record: Record) -> str:
     try:
-        return (record.folder / "keeper.log").read_text(errors="replace")[-2000:]
+        return record.keeper_log.read_text(errors="replace")[-2000:]
     except OSError:
         return ""

@@ -41,6 +41,10 @@ class Record:
         return self.folder / "output.log"
 
     @property
+    def keeper_log(self) -> Path:
+        return self.folder / "keeper.log"
+
+    @property
     def reports(self) -> Path:
         """Where workers that see this folder put what nsys has recorded."""
         return self.folder / "reports"
