@@ -66,7 +66,10 @@ class Folder:
         finally:
             os.close(fd)
 
-    def file(self, name: str) -> Path:
+    def file(self, name: str) -> Path | None:
+        return self._at(name)
+
+    def _at(self, name: str) -> Path:
         return self._path / os.fsdecode(raw(name))
 
     def _names(self) -> list[str]:
@@ -91,7 +94,7 @@ class Folder:
     def _open(self, name: str) -> int:
         """No link and no pipe: whoever wrote it there might know of better files of ours."""
         try:
-            fd = os.open(self.file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            fd = os.open(self._at(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             raise report_unreachable(name, self.name, error.strerror or str(error)) from error
         if not stat.S_ISREG(os.fstat(fd).st_mode):
