@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tests.adapter.harness import (
     attach_params,
     until,
 )
+from tests.adapter.other_user import as_nobody
 from tests.dap_client import DapClient
 
 Start = Callable[..., Program]
@@ -126,38 +126,15 @@ def test_sockets_are_for_their_owner_alone(
         assert each.stat().st_mode & 0o077 == 0
         assert each.parent.stat().st_mode & 0o077 == 0
     if os.getuid() == 0:
-        assert "PermissionError" in as_nobody(path) and "PermissionError" in as_nobody(
-            adapter.socket
-        )
+        assert "PermissionError" in as_nobody(str(path))
+        assert "PermissionError" in as_nobody(str(adapter.socket))
         # Even in a folder that somebody opened, another user is dropped without a word.
         for each in (path, adapter.socket):
             for folder in (each.parent, each.parent.parent, adapter.home):
                 folder.chmod(0o755)
             each.chmod(0o777)
-            assert as_nobody(each).strip() == "dropped"
+            assert as_nobody(str(each)) == "dropped"
     assert control.worker() is not None
-
-
-def as_nobody(path: Path) -> str:
-    """What happens to the user nobody who connects to that socket."""
-    script = textwrap.dedent(f"""
-        import os, socket
-        os.setgroups([]); os.setgid(65534); os.setuid(65534)
-        s = socket.socket(socket.AF_UNIX)
-        s.settimeout({LIMIT})
-        try:
-            s.connect({str(path)!r})
-            s.sendall(b'{{"id": 1, "op": "hello"}}\\n')
-            print("answered" if s.recv(1) else "dropped")
-        except ConnectionError:
-            print("dropped")
-        except OSError as error:
-            print(type(error).__name__)
-    """)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT
-    )
-    return done.stdout + done.stderr
 
 
 def test_what_a_person_sees_is_not_logged(

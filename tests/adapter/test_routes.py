@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.adapter.harness import LIMIT, AdapterProcess, ControlClient, until
+from tests.adapter.other_user import as_nobody
 from tests.fakes.echo import Echo
 
 DIRECT = {"ssh": "", "job": "", "node": ""}
@@ -73,6 +74,15 @@ def test_a_tcp_port_only_when_asked_for(control: ControlClient) -> None:
             "open_socket", routes=[DIRECT], host="127.0.0.1", port=echo.port, tcp_port=echo.port
         )
         assert taken["code"] == "port-taken"
+
+
+def test_tcp_port_serves_another_user_only_when_shared(control: ControlClient) -> None:
+    with Echo() as echo:
+        own = opened(control, echo.port, tcp_port=0)
+        shared = opened(control, echo.port, tcp_port=0, shared=True)
+        assert own != shared
+        assert (as_nobody(own), as_nobody(shared)) == ("dropped", "answered")
+        assert echoed(own, b"mine") == echoed(shared, b"mine") == b"mine"
 
 
 def test_sockets_of_routes_that_a_client_left_end(control: ControlClient) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from eagleray.common.paths import adapter_socket
 
+from tests.adapter.other_user import as_nobody
 from tests.cli.test_commands import START, eagleray
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.dashboard import FakeDashboard
@@ -127,6 +128,15 @@ async def test_a_tunnel_until_ctrl_c(dashboard: FakeDashboard) -> None:
         process.send_signal(signal.SIGINT)
         _, err = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 130
+        # Linux shows whose connection it is.
+        assert b"Every user of this machine" not in err
+
+
+async def test_shared_tunnel_warns_and_serves_other_users(dashboard: FakeDashboard) -> None:
+    async with tunnel(dashboard.address, "--shared") as (process, place):
+        assert await asyncio.to_thread(as_nobody, place) == "answered"
+        process.send_signal(signal.SIGINT)
+        _, err = await asyncio.wait_for(process.communicate(), 60)
         assert b"Every user of this machine can connect to it" in err
 
 

@@ -102,6 +102,26 @@ print(answer)
 """
 
 
+# A system that doesn't show the owners of connections, as macOS: prints the port for child processes.
+ELSEWHERE = """
+from eagleray.in_cluster.run import debugpy_adapter, tcp_peer
+from eagleray.in_cluster.run.debugger import Debugger
+
+tcp_peer.TABLES = {family: "/nowhere" for family in tcp_peer.TABLES}
+debugger = Debugger(children=True)
+address = debugpy_adapter.EarlyAdapter.address
+
+def shown(adapter):
+    found = address(adapter)
+    print(found[1])
+    return found
+
+debugpy_adapter.EarlyAdapter.address = shown
+debugger.listen()
+print(debugger.is_listening, debugger.children)
+"""
+
+
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
     """A folder with a debugpy whose adapter fails."""
@@ -156,6 +176,10 @@ def test_process_forked_while_debugpy_starts_runs_on(
         "import controls\ncontrols.begun.set()\ncontrols.go.wait()\nraise ImportError\n"
     )
     assert run(FORKING, fork_s, path=str(tmp_path)) == (f"{child}\n0\n", "")
+
+
+def test_children_are_not_debugged_where_their_connections_cannot_be_checked() -> None:
+    assert run(ELSEWHERE) == ("0\nTrue False\n", "")
 
 
 def test_adapter_that_is_not_used_ends(tmp_path: Path) -> None:

@@ -138,7 +138,13 @@ class Operations:
         specs, host, port = _specs(params), str(params["host"]), int(params["port"])
         tcp_port = params.get("tcp_port")
         address, route = await self._parts.relays.open(
-            self._asker, specs, host, port, tcp_port, probe=params.get("probe") is not False
+            self._asker,
+            specs,
+            host,
+            port,
+            tcp_port,
+            shared=params.get("shared") is True,
+            probe=params.get("probe") is not False,
         )
         self._parts.routes.hold(self._asker, route)
         return to_json(OpenedSocket(address, route))

@@ -189,7 +189,7 @@ class OpenSocket:
     """A Unix socket of ours, each connection to which is carried to `host:port` by the first of `routes` that reaches it.
 
     Asking again for the same gives the same socket, after trying again.  With `tcp_port` (0: any free one)
-    it is a listener on 127.0.0.1 instead, which every user of this machine can reach.
+    it is a listener on 127.0.0.1 instead, which closes connections of other users unless it is `shared`.
     Without `probe` the adapter itself never connects: pdb takes one connection, and its end ends the task.
     """
 
@@ -197,6 +197,7 @@ class OpenSocket:
     host: str
     port: int
     tcp_port: int | None = None
+    shared: bool = False
     probe: bool = True
 
 

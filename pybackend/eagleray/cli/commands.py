@@ -22,6 +22,7 @@ from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.target import read as read_target
 from eagleray.features.workers.rows import Paused, everyone
+from eagleray.in_cluster.run import tcp_peer
 from eagleray.routes.spec import RouteSpec
 from eagleray.sidecar.parts import Parts, Settings, build
 
@@ -86,9 +87,10 @@ async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
 async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
     cluster = await parts.clusters.named(asked.cluster_id, say)
     host, port = asked.to or parts.ways.dashboard_at(cluster)
-    opened = await parts.ways.open(cluster, host, port, asked.port)
+    opened = await parts.ways.open(cluster, host, port, asked.port, shared=asked.shared)
     say(f"{opened.socket} leads to {printable(host)}:{port} until Ctrl-C.")
-    say("Every user of this machine can connect to it while it is open.")
+    if asked.shared or not tcp_peer.is_supported():
+        say("Every user of this machine can connect to it while it is open.")
     print(opened.socket, flush=True)
     end = parts.adapters.listen_routes(_say_states())
     try:

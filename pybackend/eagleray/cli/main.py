@@ -130,6 +130,9 @@ def parser() -> argparse.ArgumentParser:
     tunnel.add_argument(
         "--port", metavar="PORT", type=_port, default=0, help="the port here (default: a free one)"
     )
+    tunnel.add_argument(
+        "--shared", action="store_true", help="let other users of this machine connect as well"
+    )
     return top
 
 

@@ -48,16 +48,18 @@ class AdapterRoutes(AdapterConnections):
         port: int,
         tcp_port: int | None = None,
         *,
+        shared: bool = False,
         probe: bool = True,
     ) -> OpenedSocket:
         """A socket here that leads to `host:port` through the first of `routes` that reaches it.
 
         It really connects, so that an error says why it cannot.  Asking again gives the same socket and
-        the reason why connections through it now fail.  `tcp_port` (0: any) makes it a port of 127.0.0.1.
+        the reason why connections through it now fail.  `tcp_port` (0: any) makes it a port of 127.0.0.1,
+        for every user of this machine if it is `shared`.
         Without `probe` it does not connect: what listens there takes one connection only.
         """
         params: dict[str, Any] = {"routes": _said(routes), "host": host, "port": port}
-        params |= {"tcp_port": tcp_port, "probe": probe}
+        params |= {"tcp_port": tcp_port, "shared": shared, "probe": probe}
         said = await (await self._ours()).request(protocol.OPEN_SOCKET, params, PERSON_S)
         return OpenedSocket(str(said["socket"]), spec.of_json(said["route"]))
 

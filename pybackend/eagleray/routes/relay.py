@@ -16,6 +16,7 @@ from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import private_folder
 from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
+from eagleray.in_cluster.run import tcp_peer
 from eagleray.routes.carried import Carried
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
@@ -31,7 +32,7 @@ _WAIT_S = 30.0
 _WAITING = 128
 _REST_S = 1.0
 
-Key = tuple[tuple[RouteSpec, ...], str, int, int | None]
+Key = tuple[tuple[RouteSpec, ...], str, int, int | None, bool]
 
 
 class Relays:
@@ -52,16 +53,17 @@ class Relays:
         port: int,
         tcp_port: int | None,
         *,
+        shared: bool = False,
         probe: bool = True,
     ) -> tuple[str, RouteSpec]:
         """The address of the socket, and the route that reached `host:port` just now.
 
-        Without `probe` nothing connects before the client does: some listeners take one connection only.
+        With `shared`, a TCP port serves every user of this machine.  Without `probe` nothing connects before the client does: some listeners take one connection only.
         """
-        key = (tuple(specs), host, port, tcp_port)
+        key = (tuple(specs), host, port, tcp_port, shared)
         relay = self._relays.get(key)
         if relay is None:
-            relay = self._relays[key] = _Relay(self._routes, specs, host, port)
+            relay = self._relays[key] = _Relay(self._routes, specs, host, port, shared=shared)
         relay.users.add(client)
         try:
             spec = await relay.probe() if probe else specs[0]
@@ -113,12 +115,16 @@ class Relays:
 class _Relay:
     """One listening socket.  `address` is "" until it listens."""
 
-    def __init__(self, routes: Routes, specs: list[RouteSpec], host: str, port: int) -> None:
+    def __init__(
+        self, routes: Routes, specs: list[RouteSpec], host: str, port: int, *, shared: bool
+    ) -> None:
         self.users: set[Hashable] = set()
         self.address = ""
         self._routes = routes
         self._specs = list(specs)
         self._far = (host, port)
+        # Where the system doesn't show the owners of connections, the command that asked for the port warns.
+        self._is_for_all = shared or not tcp_peer.is_supported()
         self._listening: socket.socket | None = None
         self._path: Path | None = None
         self._identity: private_socket.FileIdentity | None = None
@@ -227,6 +233,13 @@ class _Relay:
         )
 
     async def _serve(self, client: socket.socket) -> None:
+        # The table of sockets can be long; Unix sockets have been checked.
+        if self._path is None and not (
+            self._is_for_all or await asyncio.to_thread(tcp_peer.is_own, client)
+        ):
+            log.warning("a connection to %s by another user was closed", self.address)
+            client.close()
+            return
         try:
             _, carried = await asyncio.wait_for(self._carry(client), _WAIT_S)
         except (EaglerayError, asyncio.TimeoutError) as error:

@@ -33,7 +33,13 @@ class OpensRoutes(Protocol):
     """What owns the connections: `Adapters`."""
 
     async def open_socket(
-        self, routes: list[RouteSpec], host: str, port: int, tcp_port: int | None = None
+        self,
+        routes: list[RouteSpec],
+        host: str,
+        port: int,
+        tcp_port: int | None = None,
+        *,
+        shared: bool = False,
     ) -> OpenedSocket: ...
 
     async def leave(self, routes: list[RouteSpec]) -> None: ...
@@ -197,9 +203,15 @@ class Ways:
         parts = urlsplit(reached.url if reached else place(cluster).url)
         return parts.hostname or "", parts.port or 0
 
-    async def open(self, cluster: str, host: str, port: int, tcp_port: int) -> OpenedSocket:
-        """A listener on 127.0.0.1 each connection to which leads to `host:port` of the cluster."""
-        return await self._opens.open_socket(self.routes(cluster, host), host, port, tcp_port)
+    async def open(
+        self, cluster: str, host: str, port: int, tcp_port: int, *, shared: bool
+    ) -> OpenedSocket:
+        """A listener on 127.0.0.1 whose connections lead to `host:port` of the cluster.
+
+        With `shared`, every user of this machine can connect.
+        """
+        routes = self.routes(cluster, host)
+        return await self._opens.open_socket(routes, host, port, tcp_port, shared=shared)
 
     async def _find(self, where: Place, say: Say, *, wait: bool = True) -> Way:
         into_job = self._into_job(where, say, wait) if where.job else None
