@@ -40,7 +40,7 @@ def test_a_watcher_that_is_killed_is_said_to_be_lost_and_the_worker_goes_on(
     nsys, reports, orders = tmp_path / "nsys", tmp_path / "reports", tmp_path / "orders"
     nsys.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
     nsys.chmod(0o755)
-    reports.mkdir()
+    reports.mkdir(mode=0o700)
     os.mkfifo(orders)
     run = Run(tmp_path, profile={"workers": ["A"], "nsys": str(nsys), "reports": str(reports)})
     env = {"FAKE_NSYS": "whole", "TMPDIR": str(tmp_path), "ORDERS": str(orders)}

@@ -186,9 +186,11 @@ def test_where_reports_go(tmp_path: Path) -> None:
     (session / "logs").mkdir(parents=True)
     shared = tmp_path / "reports"
     assert node_reports.folder_for(str(shared), str(session), "r") == f"{session}/logs/eagleray/r"
-    shared.mkdir()
+    shared.mkdir(mode=0o700)
     assert node_reports.folder_for(str(shared), str(session), "r") == str(shared)
     assert node_reports.folder_for("", str(session), "../r") == f"{session}/logs/eagleray/___r"
+    with pytest.raises(FileNotFoundError):
+        node_reports.folder_for("", "", "r")
 
 
 def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
     assert {stat.S_IMODE(one.stat().st_mode) for one in (ours, ours.parent)} == {0o700}
     ours.rmdir()
     ours.symlink_to(tmp_path)
-    with pytest.raises(OSError, match="no folder of this user"):
+    with pytest.raises(OSError, match="not a folder of this user"):
         node_reports.folder_for("", str(tmp_path), "r")
 
 

@@ -36,7 +36,7 @@ def profiled(
     cluster: RayCluster, folder: Path, words: list[str], **profile: Any
 ) -> Iterator[Started]:
     """The program with such a profile; its reports come into `folder / "reports"`."""
-    (folder / "reports").mkdir()
+    (folder / "reports").mkdir(mode=0o700)
     asked = {"trace": "nvtx,osrt", "nsys": real_nsys(), "reports": str(folder / "reports")}
     with started(cluster, folder, words, program=PROGRAM, profile={**asked, **profile}) as run:
         yield run
@@ -159,7 +159,7 @@ def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Pat
     worker.parent.mkdir(parents=True)
     worker.write_text(WORKER)
     reports = tmp_path / "reports"
-    reports.mkdir()
+    reports.mkdir(mode=0o700)
     nsys = tmp_path / "nsys"
     nsys.write_text(FAILS_ONCE.format(tried=tmp_path / "tried", nsys=real_nsys()))
     nsys.chmod(0o755)

@@ -59,7 +59,7 @@ class Watched:
         self.reports = folder / "reports"
         self.private = folder / "private"
         for one in (self.reports, self.private):
-            one.mkdir()
+            one.mkdir(mode=0o700)
         nsys = folder / "nsys"
         nsys.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
         nsys.chmod(nsys.stat().st_mode | stat.S_IXUSR)

@@ -32,6 +32,6 @@ def status(state: str, **more: object) -> bytes:
 
 def put(folder: Path, name: str, report: bytes, **more: object) -> None:
     """A whole report in a folder."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     (folder / name).write_bytes(report)
     (folder / f"{name}.json").write_bytes(described(report, **more))

@@ -196,7 +196,7 @@ async def rest(made: RunReports) -> None:
 @pytest.mark.usefixtures("at_once")
 async def test_what_is_here_takes_no_room_there_any_more(tmp_path: Path) -> None:
     there, here, login = tmp_path / ".eagleray-reports" / RUN, tmp_path / "here", Login()
-    there.parent.mkdir()
+    there.parent.mkdir(mode=0o700)
     put(there, "p.nsys-rep", BIG)
     (there / STATUS).write_bytes(status("writing"))
     made = reports(login, there, here)
@@ -279,7 +279,7 @@ def test_which_folders_of_nodes_are_asked_for() -> None:
 async def test_what_a_node_has_is_had_after_its_ray(tmp_path: Path) -> None:
     """The list of another process says which worker wrote where, and its cluster is gone."""
     there, login = tmp_path / "logs" / "eagleray" / RUN, Login()
-    there.parent.mkdir(parents=True)
+    there.parent.mkdir(mode=0o700, parents=True)
     put(there, "p.nsys-rep", b"one", node_id="n1")
     said = status("ended", node_id="n1", folder=str(there), reports=["p.nsys-rep"])
     (there / STATUS).write_bytes(said)

@@ -157,13 +157,20 @@ def private_folder(path: Path) -> Path:
         raise unsafe_folder(str(path), "it is not a folder") from error
     except OSError as error:
         raise unsafe_folder(str(path), f"it cannot be made ({error.strerror})") from error
-    if stat.S_ISLNK(seen.st_mode):
-        raise unsafe_folder(str(path), "it is a symbolic link")
-    if seen.st_uid != os.getuid():
-        raise unsafe_folder(str(path), "it belongs to another user")
-    if seen.st_mode & 0o077:
-        raise unsafe_folder(str(path), "other users can enter it")
+    if why := why_unsafe(seen) or ("other users can enter it" if seen.st_mode & 0o077 else ""):
+        raise unsafe_folder(str(path), why)
     return path
+
+
+def why_unsafe(seen: os.stat_result) -> str:
+    """Why a folder, by its `lstat`, is not safe for what only this user may write, "" if it is."""
+    if stat.S_ISLNK(seen.st_mode):
+        return "it is a symbolic link"
+    if not stat.S_ISDIR(seen.st_mode):
+        return "it is not a folder"
+    if seen.st_uid != os.getuid():
+        return "it belongs to another user"
+    return "other users can write in it" if seen.st_mode & 0o022 else ""
 
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:

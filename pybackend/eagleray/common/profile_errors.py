@@ -34,6 +34,14 @@ def no_room(folder: str, why: str) -> EaglerayError:
     )
 
 
+def unsafe_reports_folder(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "unsafe-reports-folder",
+        f"Eagleray doesn't write reports to {printable(folder, 300)}: {printable(why)}.",
+        "Rename or remove that folder, or choose another one for the reports.",
+    )
+
+
 def report_left_out(name: str, size: int, why: str) -> EaglerayError:
     return EaglerayError(
         "report-left-out",

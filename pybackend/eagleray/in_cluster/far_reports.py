@@ -40,8 +40,13 @@ def main(arguments: "list[str]") -> None:
 
 
 def made(folder: str) -> "dict[str, object]":
-    """Makes it, for this user alone; the folder around it may be there."""
-    Path(folder).parent.mkdir(0o700, parents=True, exist_ok=True)
+    """Makes it, for this user alone; the folder around it may be there, and is to be this user's as well.
+
+    Who can write in that one can put another folder in the place of ours.
+    """
+    around = Path(folder).parent
+    around.mkdir(0o700, parents=True, exist_ok=True)
+    check(around.lstat(), str(around))
     # It is there for a run that another keeper takes over.
     with contextlib.suppress(FileExistsError):
         Path(folder).mkdir(0o700)
@@ -54,10 +59,22 @@ def opened(folder: str) -> int:
     if not folder.startswith("/") or not RUN.fullmatch(Path(folder).name):
         raise OSError("it is no folder of a run")
     fd = os.open(folder, FLAGS | os.O_DIRECTORY)
-    if os.fstat(fd).st_uid != os.geteuid():
+    try:
+        check(os.fstat(fd), folder)
+    except OSError:
         os.close(fd)
-        raise OSError("it belongs to another user")
+        raise
     return fd
+
+
+def check(known: os.stat_result, folder: str) -> None:
+    """Raises OSError unless it is a folder of this user that nobody else can enter."""
+    if not stat.S_ISDIR(known.st_mode):
+        raise OSError(folder + " is not a folder")
+    if known.st_uid != os.geteuid():
+        raise OSError(folder + " belongs to another user")
+    if known.st_mode & 0o077:
+        raise OSError("other users can enter " + folder)
 
 
 def listed(folder: str) -> "dict[str, object]":

@@ -15,11 +15,13 @@ from attrs import evolve
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
+from eagleray.common.paths import why_unsafe
 from eagleray.common.profile_errors import (
     gathered_already,
     gathering_failed,
     no_room,
     report_left_out,
+    unsafe_reports_folder,
 )
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.fetching import fetch
@@ -61,6 +63,7 @@ class Gathering:
         try:
             # A report holds the environments of processes, and so what is secret in them.
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_folder()
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(self.folder / _LOCK, flags, 0o600)
         except OSError as error:
@@ -71,6 +74,14 @@ class Gathering:
             yield
         finally:
             os.close(fd)
+
+    def _check_folder(self) -> None:
+        """Another user may have made it first, or put another one in its place; raises `unsafe-reports-folder` or OSError.
+
+        Who reads there is the user's own choice, who writes is not: files of others would be opened as reports.
+        """
+        if why := why_unsafe(self.folder.lstat()):
+            raise unsafe_reports_folder(str(self.folder), why)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -104,6 +115,10 @@ class Gathering:
         `unsendable` are reports that can't be fetched at all; the list in the folder names them.
         """
         missing = self.missing(reports)
+        try:
+            self._check_folder()
+        except OSError as error:
+            raise no_room(str(self.folder), error.strerror or str(error)) from error
         self._failures = self._too_large(missing)
         fetched = [one for one in missing if one.entry.key not in self._failures]
         for one in fetched:

@@ -23,13 +23,16 @@ _PIECE = 2**20
 
 
 def folder_for(shared: str, session_dir: str, run: str) -> str:
-    """Where reports of this node go: into the run's own folder if that can be written from here, else to Ray's logs.
+    """Where reports of this node go: into the run's own folder if it is this user's alone and writable, else to Ray's logs.
 
-    Ray serves the files below its logs, so that reports are had from there without a shared file system.
-    Raises OSError if neither can be.
+    On a shared file system another user may have made that folder, or a link, in its place.  Ray serves the files below
+    its logs, so that reports are had from there without a shared file system.  Raises OSError if neither can be.
     """
-    if shared and os.path.isdir(shared) and os.access(shared, os.W_OK | os.X_OK):
-        return shared
+    with contextlib.suppress(OSError):
+        if shared and os.access(checked(shared), os.W_OK | os.X_OK):
+            return shared
+    if not session_dir:
+        raise FileNotFoundError(errno.ENOENT, "it isn't connected to Ray", shared)
     ours = private(os.path.join(session_dir, "logs", "eagleray"))
     return private(os.path.join(ours, plain(run)))
 
@@ -42,11 +45,26 @@ def private(folder: str) -> str:
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     known = os.lstat(folder)
-    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.geteuid():
-        raise PermissionError(errno.EPERM, "it is no folder of this user", folder)
-    if known.st_mode & 0o077:
+    if _is_own(known) and known.st_mode & 0o077:
         os.chmod(folder, 0o700)
+    return checked(folder)
+
+
+def checked(folder: str) -> str:
+    """The same folder; raises OSError if it is another user's, a link, or open to others."""
+    _check(os.lstat(folder), folder)
     return folder
+
+
+def _check(known: os.stat_result, folder: str) -> None:
+    if not _is_own(known):
+        raise PermissionError(errno.EPERM, "it is not a folder of this user", folder)
+    if known.st_mode & 0o077:
+        raise PermissionError(errno.EPERM, "other users can enter it", folder)
+
+
+def _is_own(known: os.stat_result) -> bool:
+    return stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid()
 
 
 def stem(known: Mapping[str, Any]) -> str:
@@ -67,13 +85,29 @@ def utc(seconds: float) -> str:
     )
 
 
-def write_json(path: str, said: Mapping[str, Any]) -> None:
-    """Appears whole, in place of what was there; raises OSError."""
-    beside = f"{path}.{os.getpid()}.part"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    with os.fdopen(os.open(beside, flags, 0o644), "w", encoding="utf-8") as stream:
-        json.dump(dict(said), stream)
-    os.replace(beside, path)
+def write_json(path: str, said: Mapping[str, Any], is_durable: bool = False) -> None:
+    """Replaces the file as a whole, for this user alone; if `is_durable`, the power may fail then.  Raises OSError.
+
+    The folder is opened once, so that nobody can put another one in its place meanwhile.
+    """
+    folder, name = os.path.split(path)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        _check(os.fstat(fd), folder)
+        beside = f"{name}.{os.getpid()}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with os.fdopen(os.open(beside, flags, 0o600, dir_fd=fd), "w", encoding="utf-8") as stream:
+            json.dump(dict(said), stream)
+            stream.flush()
+            if is_durable:
+                os.fsync(stream.fileno())
+        os.replace(beside, name, src_dir_fd=fd, dst_dir_fd=fd)
+        if is_durable:
+            with contextlib.suppress(OSError):
+                # Some file systems can't do that for a folder.
+                os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def measured(path: str) -> tuple[int, str]:
@@ -103,6 +137,7 @@ def brought(found: str, wanted: str) -> None:
         # It lies on another file system, or on one without links.
         part = f"{wanted}.{os.getpid()}.part"
         shutil.copyfile(found, part)
+        os.chmod(part, 0o600)
         os.replace(part, wanted)
 
 

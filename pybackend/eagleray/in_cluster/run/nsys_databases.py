@@ -102,6 +102,7 @@ class MakesDatabases:
     def _exported(self, report: str, size: int, made: str, packed: str) -> int:
         """The size of the database, which is packed now; raises Refused or OSError."""
         limit = min(time.monotonic() + MAKE_S, self._limit)
+        node_reports.checked(os.path.dirname(report))
         for folder in (self._beside, os.path.dirname(report)):
             if shutil.disk_usage(folder).free < ROOM * size:
                 raise Refused(f"there is too little room in {folder} for what nsys makes of it")
@@ -117,7 +118,7 @@ class MakesDatabases:
 def pack(file: str, packed: str, limit: float) -> None:
     """Raises Refused when it is not done by then, or OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    with open(file, "rb") as source, os.fdopen(os.open(packed, flags, 0o644), "wb") as out:
+    with open(file, "rb") as source, os.fdopen(os.open(packed, flags, 0o600), "wb") as out:
         _compress(source, out, limit)
 
 

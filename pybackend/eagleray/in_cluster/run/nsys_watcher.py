@@ -152,9 +152,12 @@ class Watcher:
             self._tell()
             return
         try:
+            node_reports.checked(self._reports_folder)
             self._session.begin(self._next_path(), in_ranges)
         except Refused as error:
             self._problem = f"nsys does not record: {error}"
+        except OSError as error:
+            self._problem = f"nsys does not record into {self._reports_folder}: {error.strerror}"
         else:
             self._problem = ""
             self._state = "armed" if in_ranges else "recording"
@@ -200,7 +203,7 @@ class Watcher:
             problem = f"the report cannot be read: {unread}" if unread else ""
         try:
             said = entry(recording, self._known, problem)
-            node_reports.write_json(f"{recording.path}.json", said)
+            node_reports.write_json(f"{recording.path}.json", said, is_durable=True)
             if not lost:
                 self._reports.append(os.path.basename(recording.path))
             if not problem:
