@@ -11,7 +11,11 @@ from attrs import evolve, field, frozen
 from eagleray.adapter.protocol import OpenedSocket, Ran, RouteState
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
+from eagleray.clients.shared_answers import SharedAnswers
 from eagleray.clients.slurm import Slurm
+from eagleray.clients.slurm_nodes import JobNodes
+from eagleray.clients.slurm_queue import SlurmQueue
+from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Heads
 from eagleray.features.clusters.jobs import Jobs
@@ -166,6 +170,16 @@ class Around:
     waits: list[float] = field(factory=list)
 
 
+def asking(
+    commands: Commands, folder: Path, clock: Clock | None = None
+) -> tuple[Slurm, SlurmQueue, JobNodes]:
+    """What asks SLURM and the nodes, as all windows whose answers lie in `folder`."""
+    shared = folder / "answers"
+    shared.mkdir(exist_ok=True)
+    slurm, answers = Slurm(commands), SharedAnswers(lambda: shared, clock)
+    return slurm, SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
+
+
 def around(
     folder: Path, watch: ClusterWatch, standing: Callable[[str], int] = lambda _: 0
 ) -> Around:
@@ -176,10 +190,13 @@ def around(
         await asyncio.sleep(0.01)
 
     commands = Commands(site.run, {"PATH": ""})
-    slurm, tokens = Slurm(commands), TokenRules({}, folder=folder)
-    ways = Ways(routes, commands, Heads(slurm, sleep), tokens)
+    slurm, queue, nodes = asking(commands, folder)
+    tokens = TokenRules({}, folder=folder)
+    ways = Ways(routes, commands, Heads(slurm, queue, nodes, sleep), tokens)
     jobs = Jobs(
         slurm,
+        queue,
+        nodes,
         StoredHosts(folder / "hosts.json"),
         here=False,
         also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from eagleray.adapter.protocol import Ran
 from eagleray.clients.commands import Commands
-from eagleray.clients.slurm import Slurm
+from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Head, Heads
+from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.routes.spec import DIRECT, RouteSpec
 
-from tests.clusters.fake_site import FakeJob, FakeSite, address, ray
+from tests.clusters.fake_site import FakeJob, FakeSite, address, asking, ray
 
 LOGIN = RouteSpec(ssh="login")
 INSIDE = [{"address": "10.77.0.10", "port": 8265, "session": "s", "started": 5}]
@@ -30,15 +32,17 @@ class World:
     `after` is done, one thing at each wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self.site = FakeSite()
         self.site.jobs = [FakeJob()]
         self.said: list[str] = []
         self.after: list[Callable[[], None]] = []
-        self.heads = Heads(Slurm(Commands(self.site.run, {})), self._sleep)
+        self.clock = SetClock(1000.0)
+        slurm, queue, nodes = asking(Commands(self.site.run, {}), folder, self.clock)
+        self.heads = Heads(slurm, queue, nodes, self._sleep, self.clock)
 
     def find(self, ssh: str = "login", *, wait: bool = True) -> Awaitable[Head]:
-        return self.heads.find(ssh, "12", self.said.append, wait=wait)
+        return self.heads.find(ssh, "12", JobSteps(), self.said.append, wait=wait)
 
     async def refusal(self, *, wait: bool = True) -> EaglerayError:
         with pytest.raises(EaglerayError) as failed:
@@ -49,12 +53,13 @@ class World:
         return sum("srun" in argv for _, argv in self.site.asked)
 
     async def _sleep(self, seconds: float) -> None:
+        self.clock.move(seconds)
         self.after.pop(0)()
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
 
 
 async def test_the_node_that_answers_not_the_first(world: World) -> None:

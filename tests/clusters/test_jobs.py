@@ -17,7 +17,7 @@ from eagleray.features.clusters.choices import choices, sentence
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
 
-from tests.clusters.fake_site import Around, FakeJob, FakeSite, around, ray
+from tests.clusters.fake_site import Around, FakeJob, FakeSite, around, asking, ray
 
 DOWN = EaglerayError("ssh-unreachable", "No answer.")
 
@@ -90,7 +90,7 @@ async def test_a_host_that_fails_hides_no_other(
 ) -> None:
     world.site.jobs, asked = [FakeJob("13")], Slurm.jobs
 
-    async def some(self: Slurm, host: str) -> list[SlurmJob]:
+    async def some(self: Slurm, host: str, before: object = ()) -> list[SlurmJob]:
         if host == "down":
             raise DOWN
         return await asked(self, host)
@@ -104,7 +104,7 @@ async def test_a_host_that_fails_hides_no_other(
 async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
     world: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def faulty(self: Slurm, host: str) -> None:
+    async def faulty(self: Slurm, host: str, before: object = ()) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(Slurm, "jobs", faulty)
@@ -172,7 +172,7 @@ async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
     site.jobs = [FakeJob(left="10:00")]
     stored = StoredHosts(tmp_path / "hosts.json")
     jobs = Jobs(
-        Slurm(Commands(site.run, {})),
+        *asking(Commands(site.run, {}), tmp_path, clock),
         stored,
         here=False,
         also=list,
@@ -190,7 +190,7 @@ async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
     site, clock, visible = FakeSite(), Clock(), [False]
     StoredHosts(tmp_path / "hosts.json").add("login")
     jobs = Jobs(
-        Slurm(Commands(site.run, {})),
+        *asking(Commands(site.run, {}), tmp_path, clock),
         StoredHosts(tmp_path / "hosts.json"),
         here=False,
         also=list,

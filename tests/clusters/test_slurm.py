@@ -46,18 +46,22 @@ async def test_nothing_of_the_persons_profile_shapes_the_answer(
     assert argv[argv.index("squeue") + 1 :][:4] == ["--me", "-r", "-t", "all"]
 
 
-async def test_one_job(site: FakeSite, slurm: Slurm) -> None:
-    site.jobs = [FakeJob("12"), FakeJob("13", name="other")]
-    found = await slurm.job("login", "13")
-    assert found is not None
-    assert found.name == "other"
-    assert await slurm.job("login", "14") is None
+async def test_exclusive_jobs_are_checked_once(site: FakeSite, slurm: Slurm) -> None:
+    """A second `squeue` each time would be twice the load."""
+    site.jobs = [FakeJob("12"), FakeJob("13", exclusive="NO")]
+    before = await slurm.jobs("login")
+    assert [job.exclusive for job in before] == [True, False]
+    site.asked.clear()
+    assert await slurm.jobs("login", before) == before
+    assert len(site.asked) == 1
+    # Requeued, it may run on other nodes.
+    site.change(started="1700009999")
+    await slurm.jobs("login", before)
+    assert len(site.asked) == 3
 
 
 @pytest.mark.parametrize("job", ["", "1;id", "-w", "x", "$(id)"])
 async def test_what_is_no_id_reaches_no_command(site: FakeSite, slurm: Slurm, job: str) -> None:
-    if job:
-        assert (await failure(slurm.job("login", job))).code == "bad-route"
     assert (await failure(slurm.find_dashboards("login", job, ["n"]))).code == "bad-route"
     assert site.asked == []
 
@@ -80,7 +84,6 @@ async def test_json_where_squeue_insists_on_its_own_format(site: FakeSite, slurm
         "id": Ran(0, "notice\nalice\n", ""),
     }
     assert {job.id for job in await slurm.jobs("login")} == {"1", "2", "3", "4", "5", "6", "7"}
-    assert [job.name for job in await slurm.jobs("login", "3")] == ["rayhost"]
     site.answers["--json"] = Ran(0, "no json either", "")
     assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
 

@@ -66,6 +66,7 @@ async def test_into_a_job(world: Around) -> None:
 
 async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
+    await world.ways.prepare(JOB, lambda _: None)
     assert (await world.ways.find_way(JOB)()).socket == "/b"
     world.routes.become(BRIDGE, "ready")
     state = world.ways.state(JOB)
@@ -79,8 +80,49 @@ async def test_what_was_prepared_is_used_for_the_first_questions(world: Around) 
     find = world.ways.find_way(JOB)
     assert await find() == await find()
     assert len(world.site.asked) == asked
+    # Later failures ask no more often than the schedules allow, unless the user wants a new connection.
+    await find()
+    assert len(world.site.asked) == asked
+    await world.ways.reconnect(JOB)
     await find()
     assert len(world.site.asked) > asked
+
+
+async def test_no_bridge_is_started_without_a_click(world: Around) -> None:
+    """Neither the step that looks for a dashboard nor the one that carries connections."""
+    world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
+    find = world.ways.find_way(JOB)
+    with pytest.raises(EaglerayError, match="refused"):
+        await find()
+    assert world.routes.tried == [((LOGIN,), "node-10", 8265)]
+    world.site.change(share="OK")
+    world.site.inside = {"node-10": [{"address": "127.0.0.1", "port": 8265, "started": 5}]}
+    await world.jobs.look_once(["login"])
+    with pytest.raises(EaglerayError, match="usual port"):
+        await find()
+    assert not any("srun" in argv for _, argv in world.site.asked)
+    world.routes.reachable = {(BRIDGE, "127.0.0.1", 8265): "/i"}
+    await world.ways.reconnect(JOB)
+    assert (await find()).socket == "/i"
+    # As long as the bridge is up, it is used without a click; once it has ended, only after one.
+    world.routes.become(BRIDGE, "ready")
+    assert (await find()).socket == "/i"
+    world.routes.become(BRIDGE, "lost")
+    with pytest.raises(EaglerayError, match="only reached through a job step"):
+        await find()
+    assert sum("srun" in argv for _, argv in world.site.asked) == 1
+
+
+def test_a_local_job_that_is_not_reached_can_be_reconnected(world: Around) -> None:
+    state = world.ways.state("slurm://12")
+    assert state is not None
+    assert (via(state.route), state.state) == ("job 12", "lost")
+
+
+async def test_a_click_tries_a_bridge_again_that_was_given_up(world: Around) -> None:
+    world.routes.become(BRIDGE, "lost")
+    await world.ways.prepare(JOB, lambda _: None)
+    assert world.routes.reconnected == [BRIDGE]
 
 
 async def test_while_it_is_looked_for_it_is_said_what_is_waited_for(world: Around) -> None:
@@ -118,7 +160,7 @@ async def test_reconnecting(world: Around) -> None:
 
 async def test_the_worse_of_two_states_is_shown(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
-    await world.ways.find_way(JOB)()
+    await world.ways.prepare(JOB, lambda _: None)
     world.routes.become(BRIDGE, "ready")
     bridge = world.routes.states
     world.routes.become(LOGIN, "degraded", "no answer for 3 s")

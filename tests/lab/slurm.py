@@ -45,6 +45,21 @@ class Job:
         self.wait_state("PENDING")
         end_leftovers(self.site)
 
+    def requeue_soon(self) -> None:
+        """Requeues it, to start again two seconds after its nodes are free.
+
+        A job that starts again in the second in which it was killed fails for good: its node says "already killed, do
+        not launch batch job".  That is why SLURM itself waits for `cred_expire`, here ten seconds.
+        """
+        self.control("requeue", self.id)
+        # Its begin time is set once all of it has ended.
+        wait_for("the end of its first run", lambda: self._reason() == "BeginTime")
+        self.control("update", f"jobid={self.id}", "StartTime=now+2")
+
+    def _reason(self) -> str:
+        words = ["squeue", "-h", "-j", self.id, "-o", "%r"]
+        return self.site.run_as("login", "alice", words, check=False).stdout.strip()
+
     def cancel(self) -> None:
         self.site.run_as("login", "alice", ["scancel", self.id], check=False)
         self.wait_state("", "CANCELLED", "COMPLETED", "FAILED", "TIMEOUT")

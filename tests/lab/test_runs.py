@@ -6,7 +6,9 @@ import json
 import re
 
 from tests.lab.eagleray import Eagleray, eagleray_on
+from tests.lab.ray import LabRay
 from tests.lab.site import Site
+from tests.lab.slurm import Job
 from tests.ray_cluster import wait_for
 
 SCRIPT = """#!/bin/bash
@@ -54,8 +56,7 @@ def test_a_job_is_followed_over_a_requeue_and_cancelled_after_a_yes(site: Site) 
         wait_for("the job", lambda: "start 0" in output(login, run))
         job = re.search(r"Submitted batch job (\d+)", output(login, run))
         assert job is not None
-        for words in (["requeue", job[1]], ["update", f"jobid={job[1]}", "StartTime=now"]):
-            site.run_as("login", "alice", ["scontrol", *words])
+        Job(site, job[1], LabRay(site, ())).requeue_soon()
         wait_for("its second start", lambda: "start 1" in output(login, run))
         first, _, second = output(login, run).partition(
             "(SLURM has put the job back into its queue)"

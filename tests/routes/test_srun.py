@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.in_cluster import bridge
+from eagleray.routes import srun as over_srun
 from eagleray.routes import srun_process
 from eagleray.routes.direct import Direct
 from eagleray.routes.routes import Routes
@@ -158,6 +159,26 @@ async def test_what_srun_says_is_explained(
     assert failed.value.code == code
     assert state(routes) == "lost"
     assert routes.states()[0][1].message == words.splitlines()[-1]
+
+
+async def test_after_six_failed_steps_only_a_click_starts_another(
+    routes: Routes, srun: FakeSrun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Polls and retries ask for the connection again and again; a site's accounting would show each step."""
+    monkeypatch.setattr(over_srun, "_AGAIN_S", 0.0)
+    srun.says("srun: error: something new")
+    for _ in range(20):
+        with pytest.raises(EaglerayError, match="something new"):
+            await routes.open_stream(SPEC, "127.0.0.1", 1, LIMIT_S)
+    assert len(srun.calls) == 6
+    srun.says("")
+    with Echo() as echo:
+        with pytest.raises(EaglerayError, match="something new"):
+            await echoed(routes, echo.port, b"no click")
+        routes.reconnect(SPEC)
+        await until(lambda: state(routes) == "ready")
+        assert await echoed(routes, echo.port, b"clicked") == b"clicked"
+    assert len(srun.calls) == 7
 
 
 async def test_no_srun_at_all(routes: Routes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,10 @@ from attrs import asdict
 from eagleray.common.errors import printable
 from eagleray.features.clusters.choices import sentence as job_sentence
 from eagleray.features.clusters.handlers import wire_cluster, wire_job
-from eagleray.features.clusters.jobs import Jobs, SeenJob
+from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.known import AllKnown, Known
 from eagleray.features.clusters.reaching import Reach
+from eagleray.features.clusters.seen_jobs import SeenJob
 from eagleray.features.workers.handlers import wire_paused
 from eagleray.features.workers.rows import Paused, PausedGroup
 

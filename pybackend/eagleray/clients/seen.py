@@ -18,6 +18,8 @@ STATES: dict[str, State] = {
     "job-over": "unreachable",
     "no-ray-in-job": "unreachable",
     "not-surely-yours": "unreachable",
+    "ray-not-on-usual-port": "unreachable",
+    "bridge-needs-click": "unreachable",
     "job-not-looked-into": "unreachable",
     "slurm-failed": "unreachable",
     "no-slurm": "unreachable",
@@ -52,6 +54,7 @@ STATES: dict[str, State] = {
 OF_THE_WAY = frozenset(
     {
         "link-lost",
+        "bridge-needs-click",
         "no-srun",
         "srun-failed",
         "no-python",

@@ -102,36 +102,29 @@ class Slurm:
         """Whether this machine has SLURM's commands."""
         return shutil.which("squeue") is not None
 
-    async def jobs(self, ssh: str, job: str = "") -> list[SlurmJob]:
-        """One's own jobs, or the one of that id, also those that ended a while ago.
+    async def jobs(self, ssh: str, before: Sequence[SlurmJob] = ()) -> list[SlurmJob]:
+        """The user's jobs, also those that ended a while ago.
 
         1. As text in our own format, which all versions know.
         2. As JSON, where a site's `squeue` insists on a format of its own.
+        `before` are the jobs of an earlier answer: what was checked of them isn't asked again.
         """
         mark = secrets.token_hex(8)
-        only = ["-j", checked(RouteSpec(job=job, node="n")).job] if job else []
-        query = ["--me", "-r", "-t", "all", *only]
+        query = ["--me", "-r", "-t", "all"]
         ran = await self._squeue(ssh, [*query, "-o", slurm_jobs.squeue_format(mark)])
-        if ran.code != 0 and "Invalid job id" in ran.stderr:
-            return []
         try:
             if ran.code == 0:
                 jobs = slurm_jobs.of_text(ran.stdout, mark)
-                return await self._surely_exclusive(ssh, query, jobs)
+                return await self._surely_exclusive(ssh, query, jobs, before)
         except ValueError:
             ran = await self._squeue(ssh, [*query, "--json"])
         try:
             if ran.code == 0:
                 user = (await self._commands.run(ssh, ["id", "-un"])).stdout.split()[-1:]
-                jobs = slurm_jobs.of_json(ran.stdout, "".join(user), self._now())
-                return [one for one in jobs if job in ("", one.id)]
+                return slurm_jobs.of_json(ran.stdout, "".join(user), self._now())
         except (ValueError, RecursionError) as error:
             raise slurm_failed("squeue", str(error)) from error
         raise slurm_failed("squeue", ran.stderr)
-
-    async def job(self, ssh: str, job: str) -> SlurmJob | None:
-        """A job of one's own; None if SLURM does not know it any more."""
-        return next(iter(await self.jobs(ssh, job)), None)
 
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
         """The names of the nodes of a list: by ourselves, else by `scontrol`."""
@@ -168,14 +161,25 @@ class Slurm:
         return [one for value in said for one in _dashboards(value, nodes)]
 
     async def _surely_exclusive(
-        self, ssh: str, query: Sequence[str], jobs: list[SlurmJob]
+        self,
+        ssh: str,
+        query: Sequence[str],
+        jobs: list[SlurmJob],
+        before: Sequence[SlurmJob],
     ) -> list[SlurmJob]:
-        """`jobs`, of which only those are exclusive that a newer SLURM, too, says to have their nodes alone."""
-        if not any(job.exclusive for job in jobs):
-            return jobs
-        ran = await self._squeue(ssh, [*query, "-h", "-O", slurm_jobs.EXCLUSIVE])
-        alone = slurm_jobs.alone(ran.stdout) if ran.code == 0 else set()
-        return [evolve(job, exclusive=job.exclusive and job.id in alone) for job in jobs]
+        """`jobs`, of which only those are exclusive that a newer SLURM, too, says to have their nodes alone.
+
+        Only running jobs are checked, each once: a second `squeue` is one more query for the controller.
+        """
+        known = {(one.id, one.started): one.exclusive for one in before if one.checked}
+        claimed = [job for job in jobs if job.exclusive and job.nodelist]
+        alone, checked = {job.id for job in claimed if known.get((job.id, job.started))}, True
+        if any((job.id, job.started) not in known for job in claimed):
+            ran = await self._squeue(ssh, [*query, "-h", "-O", slurm_jobs.EXCLUSIVE])
+            checked = ran.code == 0
+            alone = slurm_jobs.alone(ran.stdout) if checked else set()
+        ids = {job.id for job in claimed} if checked else set()
+        return [evolve(job, exclusive=job.id in alone, checked=job.id in ids) for job in jobs]
 
     async def _squeue(self, ssh: str, query: Sequence[str]) -> Ran:
         unset = [part for name in _SETTINGS for part in ("-u", name)]

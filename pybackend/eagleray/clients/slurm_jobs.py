@@ -33,7 +33,7 @@ class SlurmJob:
     """A job as SLURM says it; its texts are data of whoever submitted it.
 
     `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while it has no nodes.
-    `exclusive`: nobody else can run on its nodes.  `started`: seconds since the epoch when it began, or
+    `exclusive`: nobody else can run on its nodes; `checked`: a second query has said so, or that it isn't.  `started`: seconds since the epoch when it began, or
     when it is expected to; 0 if that is not known.
     """
 
@@ -49,6 +49,7 @@ class SlurmJob:
     ran_s: float
     started: float
     exclusive: bool
+    checked: bool = False
 
 
 def squeue_format(mark: str) -> str:

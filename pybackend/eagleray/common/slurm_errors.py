@@ -86,6 +86,22 @@ def no_ray_in_job(job: str, why: str = "") -> EaglerayError:
     )
 
 
+def ray_not_on_usual_port(job: str) -> EaglerayError:
+    return EaglerayError(
+        "ray-not-on-usual-port",
+        f"No Ray dashboard that is surely yours answers on the usual port of job {printable(job, 40)}.",
+        "Select Reconnect to look inside the job. This starts a job step.",
+    )
+
+
+def bridge_needs_click(job: str) -> EaglerayError:
+    return EaglerayError(
+        "bridge-needs-click",
+        f"Job {printable(job, 40)} is only reached through a job step, which has ended.",
+        "Select Reconnect to start a new job step.",
+    )
+
+
 def not_surely_yours(job: str, node: str, why: str) -> EaglerayError:
     return EaglerayError(
         "not-surely-yours",

@@ -27,6 +27,8 @@ _LOST_S = 60.0
 # Who asks again at once gets the same answer without another `srun`.
 _AGAIN_S = 5.0
 _BACKOFF = Backoff(1.0, 30.0)
+# Accounting shows every step: after so many that failed in a row only a click starts another one.
+_MOST_FAILED = 6
 
 
 class OverSrun:
@@ -43,6 +45,8 @@ class OverSrun:
         self._was_ready = False
         self._heard_at = 0.0
         self._failed: tuple[float, EaglerayError] | None = None
+        self._failures = 0
+        self._ready_at = 0.0
         self._carried: set[Carried] = set()
 
     async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
@@ -62,7 +66,7 @@ class OverSrun:
         return await self._beneath.argv(far)
 
     def reconnect(self) -> None:
-        self._failed = None
+        self._failed, self._failures = None, 0
         if self._process is not None:
             self._process.give_up(link_lost(self._spec.text, "a new connection is made"))
         elif self._starting is None:
@@ -81,12 +85,16 @@ class OverSrun:
         """The process that runs, or the one that is being started; a fresh failure is not repeated."""
         if self._process is not None and self._process.problem is None:
             return self._process
-        if self._failed is not None and time.monotonic() - self._failed[0] < _AGAIN_S:
+        if self._failed is not None and self._is_barred(self._failed[0]):
             raise self._failed[1]
         if self._starting is None:
             self._starting = tasks.shared(self._start(), self._spec.text)
         # One that no longer waits must not take it from the others.
         return await asyncio.shield(self._starting)
+
+    def _is_barred(self, failed_at: float) -> bool:
+        """Whether a further step would only repeat the last failure, or has to be asked for by a click."""
+        return self._failures >= _MOST_FAILED or time.monotonic() - failed_at < _AGAIN_S
 
     async def _start(self) -> SrunProcess:
         if self._was_ready:
@@ -98,13 +106,14 @@ class OverSrun:
             await process.start(self._beneath)
         except EaglerayError as error:
             self._failed = (time.monotonic(), error)
+            self._failures += 1
             self._set("lost", error.message, process.last_words)
             raise
         finally:
             self._starting = None
         self._process = process
         self._was_ready = True
-        self._failed = None
+        self._failed, self._ready_at = None, time.monotonic()
         self._on_heard()
         self._set("ready")
         if self._keeping is not None:
@@ -135,6 +144,9 @@ class OverSrun:
         if self._process is not process:
             return
         self._process = None
+        # One that ends soon after its start is a failure, too: it would be started over and over.
+        lived_long = time.monotonic() - self._ready_at >= _LOST_S
+        self._failures = 0 if lived_long else self._failures + 1
         problem = process.problem or link_lost(self._spec.text)
         log.info("the bridge of %s ended: %s", self._spec.text, problem.code)
         for carried in list(self._carried):
@@ -150,8 +162,8 @@ class OverSrun:
         self._keeping = tasks.owned(again, self._spec.text, tasks.only_logged)
 
     async def _again(self, failures: int) -> None:
-        """Comes back by itself, unless SLURM says that there is nothing to come back to."""
-        while True:
+        """Reconnects, unless SLURM says that there is nothing to reconnect to, or too many steps have failed."""
+        while self._failures < _MOST_FAILED:
             if failures:
                 await asyncio.sleep(_BACKOFF.wait_s(failures))
             failures += 1

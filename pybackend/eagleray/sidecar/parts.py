@@ -15,7 +15,10 @@ from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
 from eagleray.clients.held_elsewhere import held_elsewhere
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.shared_answers import SharedAnswers
 from eagleray.clients.slurm import Slurm
+from eagleray.clients.slurm_nodes import JobNodes
+from eagleray.clients.slurm_queue import SlurmQueue
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
 from eagleray.common.paths import reports as report_records
@@ -101,6 +104,7 @@ class Parts:
     settings: Settings
     adapters: Adapters
     commands: Commands
+    queue: SlurmQueue
     watch: ClusterWatch
     clusters: Clusters
     tokens: TokenRules
@@ -149,9 +153,13 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     tokens = TokenRules({**os.environ, **access}, folder=home())
     commands = Commands(adapters.run)
     slurm = Slurm(commands)
-    ways = Ways(adapters, commands, Heads(slurm), tokens)
+    answers = SharedAnswers(clock=clock)
+    queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
+    ways = Ways(adapters, commands, Heads(slurm, queue, nodes), tokens)
     jobs = Jobs(
         slurm,
+        queue,
+        nodes,
         StoredHosts(home() / "hosts.json"),
         here=settings.slurm == "own",
         also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
@@ -199,6 +207,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         settings=settings,
         adapters=adapters,
         commands=commands,
+        queue=queue,
         watch=watch,
         clusters=clusters,
         tokens=tokens,

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from eagleray.clients.ssh_config import ConfiguredHost, configured_hosts
-from eagleray.features.clusters.jobs import Jobs, SeenJob
+from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.seen_jobs import SeenJob
 
 
 @frozen

@@ -203,15 +203,16 @@ class Clusters:
         await self._watch.refresh(cluster)
         return self._known(self._watch.seen(cluster))
 
-    async def named(self, written: str, say: Say = lambda _: None) -> str:
-        """The id of the cluster that a person named by its address; it is watched, but not stored.
+    async def named(self, written: str, say: Say = lambda _: None, *, clicked: bool = True) -> str:
+        """The id of the cluster that the user named by its address; it is watched, but not stored.
 
         Raises what went wrong if it does not answer; a job that waits for its nodes is not waited for.
+        `clicked` False: on behalf of a run, again and again until it is found.
         """
         cluster = self._as_watched(written)
         is_new = cluster not in self._wanted()
         try:
-            await self._name(cluster, say)
+            await self._name(cluster, say, clicked=clicked)
             await self._watch.refresh(cluster)
             if error := self._watch.seen(cluster).error:
                 raise error
@@ -231,12 +232,12 @@ class Clusters:
         await self._examiner.examine_all()
         return cluster
 
-    async def _name(self, cluster: str, say: Say) -> None:
+    async def _name(self, cluster: str, say: Say, *, clicked: bool = True) -> None:
         if cluster in self._wanted():
             return
         self._named[cluster] = None
         try:
-            await self._reaches.prepare(cluster, say, wait=False)
+            await self._reaches.prepare(cluster, say, wait=False, clicked=clicked)
         finally:
             await self._watch_what_is_wanted()
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.choices import Choices, choices, sentence
 from eagleray.features.clusters.clusters import Clusters
-from eagleray.features.clusters.jobs import Jobs, SeenHost, SeenJob
+from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.known import AllKnown, Known
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reaching import Reach, Reaching
+from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob
 from eagleray.features.clusters.terminals import Terminals
 
 if TYPE_CHECKING:

@@ -13,12 +13,21 @@ from attrs import field, frozen
 
 from eagleray.clients.slurm import USUAL_PORT, FoundDashboard, NodeAnswer, Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.clients.slurm_nodes import JobNodes
+from eagleray.clients.slurm_queue import SlurmQueue
+from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
-from eagleray.common.slurm_errors import job_over, job_waits, no_ray_in_job, not_surely_yours
-from eagleray.routes.spec import RouteSpec
+from eagleray.common.poll_schedule import JOB_STATE, RAY_IN_JOB
+from eagleray.common.slurm_errors import (
+    job_over,
+    job_waits,
+    no_ray_in_job,
+    not_surely_yours,
+    ray_not_on_usual_port,
+)
+from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.routes.spec import RouteSpec, checked
 
-PENDING_S = 3.0
-STARTING_S = 2.0
 # A job that runs for less than this may still be starting its Ray: containers are slow to unpack.
 RAY_START_S = 600.0
 
@@ -50,14 +59,31 @@ class Head:
 
 
 class Heads:
-    """Finds heads by asking SLURM and the nodes; keeps nothing."""
+    """Finds heads by asking SLURM and the nodes; remembers nothing but what all windows share."""
 
-    def __init__(self, slurm: Slurm, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        slurm: Slurm,
+        queue: SlurmQueue,
+        nodes: JobNodes,
+        sleep: Sleep = asyncio.sleep,
+        clock: Clock | None = None,
+    ) -> None:
         self._slurm = slurm
+        self._queue = queue
+        self._nodes = nodes
         self._sleep = sleep
+        self._clock = clock or SystemClock()
 
     async def find(
-        self, ssh: str, job: str, say: Say = lambda _: None, *, wait: bool = True
+        self,
+        ssh: str,
+        job: str,
+        steps: JobSteps,
+        say: Say = lambda _: None,
+        *,
+        wait: bool = True,
+        at_once: bool = True,
     ) -> Head:
         """The head of a job, however long the job waits for its nodes; raises when it is over.
 
@@ -65,41 +91,56 @@ class Heads:
         2. Its nodes are asked on Ray's usual port, all at once.  An answer is taken if nobody else can run on
            these nodes and all nodes of the Ray that answers are of the job.
         3. Else one step of the job looks from inside for dashboards of this user's own, also on other
-           ports and on localhost.  The one that was started last is taken.
+           ports and on localhost, if `steps` allows one more.  The one that was started last is taken.
         4. A job that has just begun is given time to start its Ray.
+        With `at_once`, after a click, SLURM and the nodes are asked now, else as their schedules say.
         """
+        checked(RouteSpec(job=job, node="n"))
+        began = self._clock.now()
+        max_age_s = 0.0 if at_once else JOB_STATE.steady_s
         while True:
-            seen = await self._slurm.job(ssh, job)
+            seen = (await self._queue.get(ssh, max_age_s)).job(job)
+            age_s = self._clock.now() - began
+            max_age_s = JOB_STATE.interval_s(age_s)
             if seen is None or seen.state in ("over", "ending"):
                 raise job_over(job, seen.word if seen else "")
             if seen.state == "pending" and not wait:
                 raise job_waits(job, seen.reason, starts(seen.started))
             if seen.state == "pending":
                 say(job_waits(job, seen.reason, starts(seen.started)).message)
-                await self._sleep(PENDING_S)
+                await self._sleep(JOB_STATE.delay_s(age_s))
                 continue
             say(f"Looking for Ray in job {job}")
-            nodes = await self._slurm.nodes(ssh, seen.nodelist)
             starting = wait and seen.ran_s < RAY_START_S
-            head = await self._in(ssh, seen, nodes, starting=starting) if nodes else None
+            head = await self._in(ssh, seen, steps, starting=starting, at_once=at_once)
             if head is not None:
                 log.info("job %s: head on %s, port %d", job, head.node, head.port)
                 return head
             if not starting:
                 raise no_ray_in_job(job)
             say(f"Job {job} runs; waiting for its Ray")
-            await self._sleep(STARTING_S)
+            at_once = False
+            await self._sleep(RAY_IN_JOB.delay_s(seen.ran_s))
 
     async def _in(
-        self, ssh: str, job: SlurmJob, nodes: Sequence[str], *, starting: bool
+        self, ssh: str, job: SlurmJob, steps: JobSteps, *, starting: bool, at_once: bool
     ) -> Head | None:
-        """The head in a running job; None while one may still be starting."""
-        asked = await self._slurm.ask_nodes(ssh, nodes)
+        """The head in a running job; None while one may still be starting, or if it has no nodes."""
+        nodes = await self._slurm.nodes(ssh, job.nodelist)
+        if not nodes:
+            return None
+        asked = (await self._nodes.get(ssh, [job], {job.id: nodes}, 0.0 if at_once else None))[
+            job.id
+        ]
         answering = [answer for answer in asked if answer.said == "ray"]
         addresses = {answer.node: answer.addresses for answer in asked}
         for answer in answering:
             if job.exclusive and is_within(answer, addresses):
                 return _head(ssh, job.id, answer.node, answer.node, USUAL_PORT, asked)
+        if not steps.take():
+            if starting:
+                return None
+            raise ray_not_on_usual_port(job.id)
         try:
             found = await self._slurm.find_dashboards(ssh, job.id, nodes)
         except EaglerayError as error:

@@ -4,71 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from eagleray.clients.slurm import NodeAnswer, Slurm
+from eagleray.clients.slurm import Slurm
 from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.clients.slurm_nodes import JobNodes
+from eagleray.clients.slurm_queue import Queue, SlurmQueue
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
+from eagleray.common.poll_schedule import JOB_STATE, jittered
 from eagleray.common.retry import Backoff
-from eagleray.features.clusters.heads import is_within
+from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob, ray_of, with_ray
 from eagleray.features.clusters.stored_hosts import StoredHosts
 
-LOOK_S = 30.0
+POLL_S = JOB_STATE.steady_s
 STEP_S = 1.0
 # So many nodes are asked by themselves whether a Ray answers there; the jobs beyond are only offered.
 MOST_NODES = 512
-AFTER_FAILURE = Backoff(first_s=30.0, longest_s=600.0)
-
-Ray = Literal["live", "none", "unknown"]
+AFTER_FAILURE = Backoff(first_s=POLL_S, longest_s=600.0)
 
 log = logging.getLogger(__name__)
 
 
-@frozen
-class SeenJob:
-    """A job as it was seen on `host` at `at` (of the clock), and what is known of a Ray in it."""
-
-    host: str
-    job: SlurmJob
-    at: float
-    ray: Ray = "unknown"
-    ray_version: str = ""
-
-    @property
-    def address(self) -> str:
-        """The id of its cluster."""
-        inner = f"slurm://{self.job.id}"
-        return f"ssh://{self.host}/{inner}" if self.host else inner
-
-
-@frozen
-class SeenHost:
-    """How asking on a host went last."""
-
-    host: str
-    state: Literal["ok", "asking", "failing"] = "asking"
-    error: EaglerayError | None = None
-    failures: int = 0
-    at: float = 0.0
-
-
 class Jobs:
-    """Asks SLURM every 30 s while the panel is visible; lives on one event loop.
+    """Polls SLURM once a minute while the panel is visible; lives on one event loop.
 
-    Asked are this machine if it has SLURM (`here`), the hosts that the person added, and those of the
-    jobs that are clusters (`also`), for their end and their time.  A Ray is looked for with plain
+    Polled are this machine if it has SLURM (`here`), the hosts that the user added, and those of the
+    jobs that are clusters (`also`), for their end and their time.  A hidden window polls nothing and takes what the
+    visible ones have asked.  A Ray is looked for with plain
     questions to the nodes, never with a step in somebody's job, which accounting would show.
     """
 
     def __init__(
         self,
         slurm: Slurm,
+        queue: SlurmQueue,
+        nodes: JobNodes,
         stored: StoredHosts,
         *,
         here: bool,
@@ -77,6 +52,8 @@ class Jobs:
         clock: Clock | None = None,
     ) -> None:
         self._slurm = slurm
+        self._queue = queue
+        self._nodes = nodes
         self._stored = stored
         self._here = here and slurm.is_here()
         self._also = also
@@ -95,7 +72,11 @@ class Jobs:
             while True:
                 # One host may wait for a code that the person is to type in; the others do not wait for it.
                 for host in self._wanted():
-                    if self._is_due(host):
+                    if not self._is_due(host):
+                        continue
+                    if not self._visible():
+                        self._take_shared(host)
+                    else:
                         look = tasks.owned(
                             self._logged_look(host), f"jobs {host}", tasks.only_logged
                         )
@@ -129,37 +110,51 @@ class Jobs:
         """Asks all hosts now; failures stand in `hosts()`."""
         await asyncio.gather(*(self.look(host) for host in self._wanted()))
 
-    async def look(self, host: str) -> None:
-        """Asks one host now; a failure stands in `hosts()`."""
+    async def look(self, host: str, max_age_s: float = 0.0) -> None:
+        """Asks one host, now unless another window did within `max_age_s`; a failure stands in `hosts()`."""
         async with self._looking.setdefault(host, asyncio.Lock()):
             before = self._hosts.get(host, SeenHost(host))
             if before.state == "asking":
                 self._set_host(before)
             try:
-                listed = await self._slurm.jobs(host)
+                queue = await self._queue.get(host, max_age_s)
             except EaglerayError as error:
                 log.info("jobs on %s: %s", host or "this machine", error)
-                now = self._clock.now()
-                self._set_host(SeenHost(host, "failing", error, before.failures + 1, now))
+                self._set_failed(host, error)
                 return
-            if host not in self._wanted():
-                return
-            now = self._clock.now()
-            known = self._jobs.get(host, {})
-            seen = {job.id: self._merged(host, job, known.get(job.id), now) for job in listed}
-            self._jobs[host] = seen
-            self._set_host(SeenHost(host, "ok", None, 0, now))
-            await self._look_for_ray(host)
+            if host in self._wanted():
+                self._take(host, queue)
+                await self._look_for_ray(host, at_once=not max_age_s)
+
+    def _take(self, host: str, queue: Queue) -> None:
+        known = self._jobs.get(host, {})
+        merged = {
+            job.id: self._merged(host, job, known.get(job.id), queue.at) for job in queue.jobs
+        }
+        self._jobs[host] = merged
+        due_at = max(queue.at, self._clock.now() - POLL_S) + jittered(POLL_S)
+        self._set_host(SeenHost(host, "ok", None, 0, queue.at, due_at))
+
+    def _take_shared(self, host: str) -> None:
+        """What another window was told, without asking; the time that is left runs on in any case."""
+        queue, before = self._queue.peek(host), self._hosts.get(host, SeenHost(host))
+        if queue is not None and (before.state == "asking" or queue.at > before.at):
+            self._take(host, queue)
+        due_at = self._clock.now() + jittered(POLL_S)
+        self._set_host(evolve(self._hosts.get(host, before), due_at=due_at))
+
+    def _set_failed(self, host: str, error: EaglerayError) -> None:
+        now, failures = self._clock.now(), self._hosts.get(host, SeenHost(host)).failures + 1
+        due_at = now + jittered(AFTER_FAILURE.wait_s(failures))
+        self._set_host(SeenHost(host, "failing", error, failures, now, due_at))
 
     async def _logged_look(self, host: str) -> None:
         try:
-            await self.look(host)
+            await self.look(host, POLL_S)
         except Exception as error:
-            # A fault of one look must not end all looking, nor be looked for without a pause.
+            # A fault of one poll must not end all polling, nor be repeated without a pause.
             log.exception("looking for jobs on %s failed", host or "this machine")
-            failures = self._hosts.get(host, SeenHost(host)).failures + 1
-            now = self._clock.now()
-            self._set_host(SeenHost(host, "failing", internal(repr(error)), failures, now))
+            self._set_failed(host, internal(repr(error)))
 
     def all(self) -> list[SeenJob]:
         """Jobs that are not over, running ones first, as they were seen last; asks nobody."""
@@ -222,10 +217,12 @@ class Jobs:
         of_cluster = any(host == one for one, _ in self._also())
         if not self._visible() and not of_cluster:
             return False
-        if seen is None or seen.state == "asking":
+        if seen is None or (seen.state == "asking" and not seen.due_at):
             return True
-        wait_s = AFTER_FAILURE.wait_s(seen.failures) if seen.failures else LOOK_S
-        return self._clock.now() - seen.at >= wait_s
+        if self._visible() and not seen.failures and self._clock.now() - seen.at >= 2 * POLL_S:
+            # It was hidden for long.
+            return True
+        return self._clock.now() >= seen.due_at
 
     def _merged(self, host: str, job: SlurmJob, before: SeenJob | None, now: float) -> SeenJob:
         same_run = before is not None and before.job.started == job.started
@@ -233,8 +230,8 @@ class Jobs:
             return SeenJob(host, job, now)
         return evolve(before, job=job, at=now)
 
-    async def _look_for_ray(self, host: str) -> None:
-        """Asks the nodes of all running jobs of a host that are no clusters, in one go."""
+    async def _look_for_ray(self, host: str, *, at_once: bool) -> None:
+        """Asks the nodes of the running jobs of a host that are no clusters, in one go."""
         clusters = set(self._also())
         nodes_of: dict[str, list[str]] = {}
         for seen in self._jobs[host].values():
@@ -247,11 +244,11 @@ class Jobs:
                 continue
             if sum(map(len, nodes_of.values())) + len(nodes) <= MOST_NODES:
                 nodes_of[seen.job.id] = nodes
-        asked = list(dict.fromkeys(node for nodes in nodes_of.values() for node in nodes))
-        if not asked:
+        if not any(nodes_of.values()):
             return
+        asked = [self._jobs[host][job].job for job in nodes_of]
         try:
-            answers = {one.node: one for one in await self._slurm.ask_nodes(host, asked)}
+            answers = await self._nodes.get(host, asked, nodes_of, 0.0 if at_once else None)
         except EaglerayError as error:
             log.info("nodes on %s: %s", host or "this machine", error)
             return
@@ -261,10 +258,9 @@ class Jobs:
         before = dict(self._jobs[host])
         taken: set[str] = set()
         # Of two jobs that share a node the smaller one that has all of a Ray's nodes is the likelier.
-        for job, nodes in sorted(nodes_of.items(), key=lambda item: len(item[1])):
-            of_job = [answers[node] for node in nodes if node in answers]
-            found = _ray_of(before[job], of_job, taken)
-            self._jobs[host][job] = _with_ray(before[job], of_job, found)
+        for job, _ in sorted(nodes_of.items(), key=lambda item: len(item[1])):
+            found = ray_of(before[job], answers[job], taken)
+            self._jobs[host][job] = with_ray(before[job], answers[job], found)
             taken |= {found.node} if found else set()
         if before != self._jobs[host]:
             self._tell()
@@ -275,22 +271,3 @@ class Jobs:
 
     def _tell(self) -> None:
         self._listeners.tell()
-
-
-def _ray_of(
-    seen: SeenJob, answers: Sequence[NodeAnswer], taken: Collection[str]
-) -> NodeAnswer | None:
-    """The node of a job whose Ray is the job's; one with nodes beyond the job's is somebody else's."""
-    addresses = {answer.node: answer.addresses for answer in answers}
-    for answer in answers:
-        sure = seen.job.exclusive or (bool(answer.ips) and answer.node not in taken)
-        if answer.said == "ray" and sure and is_within(answer, addresses):
-            return answer
-    return None
-
-
-def _with_ray(seen: SeenJob, answers: Sequence[NodeAnswer], found: NodeAnswer | None) -> SeenJob:
-    if found is not None:
-        return evolve(seen, ray="live", ray_version=found.ray)
-    known = bool(answers) and all(answer.said in ("refused", "other") for answer in answers)
-    return evolve(seen, ray="none" if known else "unknown", ray_version="")

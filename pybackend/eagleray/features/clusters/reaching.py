@@ -12,11 +12,13 @@ from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.ray_way import FindWay
 from eagleray.common.cluster_errors import listener_unchecked
 from eagleray.common.listeners import Listeners
+from eagleray.common.poll_schedule import JOB_STATE
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.heads import Say, starts
-from eagleray.features.clusters.jobs import Jobs, SeenJob
+from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.seen_jobs import SeenJob
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways, via
 
@@ -51,7 +53,9 @@ class Reaches(Protocol):
 
     def find_way(self, cluster: str) -> FindWay: ...
 
-    async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None: ...
+    async def prepare(
+        self, cluster: str, say: Say, *, wait: bool = True, clicked: bool = True
+    ) -> None: ...
 
     async def forget(self, cluster: str) -> None: ...
 
@@ -71,7 +75,9 @@ class OnlyDirect:
     def find_way(self, cluster: str) -> FindWay:
         return self._access.find_way(cluster)
 
-    async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None:
+    async def prepare(
+        self, cluster: str, say: Say, *, wait: bool = True, clicked: bool = True
+    ) -> None:
         """There is nothing to prepare."""
 
     async def forget(self, cluster: str) -> None:
@@ -132,12 +138,14 @@ class Reaching:
     def is_near(self, cluster: str) -> bool:
         return self._ways.is_near(cluster)
 
-    async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None:
-        await self._ways.prepare(cluster, say, wait=wait)
+    async def prepare(
+        self, cluster: str, say: Say, *, wait: bool = True, clicked: bool = True
+    ) -> None:
+        await self._ways.prepare(cluster, say, wait=wait, clicked=clicked)
         where = place(cluster)
         if where.job and self._jobs.host(where.ssh) and not self._jobs.job(where.ssh, where.job):
             # The host was asked before the job was there, which would be taken for one that is over.
-            await self._jobs.look(where.ssh)
+            await self._jobs.look(where.ssh, JOB_STATE.interval_s(0))
 
     async def forget(self, cluster: str) -> None:
         """The cluster was removed: routes that only it needed are left."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from eagleray.clients.ray_way import CheckListener, FindWay, HeaderSource, Way, 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import Place, place
 from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
+from eagleray.features.clusters.into_job import OpensRoutes, bridges_up, head_of
+from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 # The worse of two states of one route is shown.
@@ -27,28 +30,6 @@ WORST = ("lost", "reconnecting", "degraded", "connecting", "ready")
 _REFUSED = ("port-refused", "far-port-refused")
 
 log = logging.getLogger(__name__)
-
-
-class OpensRoutes(Protocol):
-    """What owns the connections: `Adapters`."""
-
-    async def open_socket(
-        self,
-        routes: list[RouteSpec],
-        host: str,
-        port: int,
-        tcp_port: int | None = None,
-        *,
-        shared: bool = False,
-    ) -> OpenedSocket: ...
-
-    async def leave(self, routes: list[RouteSpec]) -> None: ...
-
-    def route_states(self) -> list[RouteState]: ...
-
-    def listen_routes(self, listener: Callable[[list[RouteState]], None]) -> Callable[[], None]: ...
-
-    async def reconnect(self, route: RouteSpec) -> None: ...
 
 
 class Access(Protocol):
@@ -89,9 +70,14 @@ class Ways:
         self._prepared: dict[str, list[Way]] = {}
         self._said: dict[str, str] = {}
         self._unchecked: set[str] = set()
+        self._clicked: dict[str, JobSteps] = {}
+        self._started: dict[str, JobSteps] = {}
 
     def find_way(self, cluster: str) -> FindWay:
-        """For the dashboard of a cluster: asked before its first request and after each failure."""
+        """For the dashboard of a cluster: asked before its first request and after each failure.
+
+        It starts a step of a job only right after a click on Reconnect.
+        """
         where = place(cluster)
         if where.is_direct:
             return self._access.find_way(where.url)
@@ -99,20 +85,32 @@ class Ways:
         async def find() -> Way:
             if prepared := self._prepared.get(cluster, []):
                 return prepared.pop()
-            return await self._find(where, lambda said: self._say(cluster, said))
+            say = partial(self._say, cluster)
+            clicked = self._clicked.pop(cluster, None)
+            steps = clicked or JobSteps(clicked=False)
+            return await self._find(where, say, steps, wait=False, at_once=clicked is not None)
 
         return find
 
-    async def prepare(self, cluster: str, say: Say, *, wait: bool = True) -> None:
-        """Finds the way to a cluster that is about to be added, however long its job waits if `wait`."""
+    async def prepare(
+        self, cluster: str, say: Say, *, wait: bool = True, clicked: bool = True
+    ) -> None:
+        """Finds the way to a cluster that is about to be added, however long its job waits if `wait`.
+
+        Without `clicked` it is asked for again and again on behalf of one action of the user, such as the start of a
+        run: all of that together starts no more steps than one click.
+        """
         where = place(cluster)
-        if not where.is_direct:
-            # Once for the question who is there, once for the watch.
-            self._prepared[cluster] = [await self._find(where, say, wait=wait)] * 2
+        if where.is_direct:
+            return
+        steps = JobSteps() if clicked else self._started.setdefault(cluster, JobSteps())
+        way = await self._find(where, say, steps, wait=wait, at_once=clicked)
+        # Once for the question who is there, once for the watch.
+        self._prepared[cluster] = [way] * 2
 
     def forget(self, cluster: str) -> None:
         """The cluster is left, or where it was found before is of no more use."""
-        for kept in (self._reached, self._prepared, self._said):
+        for kept in (self._reached, self._prepared, self._said, self._clicked, self._started):
             kept.pop(cluster, None)
         self._unchecked.discard(cluster)
 
@@ -175,6 +173,9 @@ class Ways:
         """The state of the route of a cluster; None for one that is reached directly."""
         where, reached = place(cluster), self._reached.get(cluster)
         route = reached.route if reached else RouteSpec(ssh=where.ssh)
+        if route == DIRECT and where.job and reached is None:
+            # A click on Reconnect may find a way into a job of this machine.
+            return RouteState(RouteSpec(job=where.job), "lost", "", "", 0.0)
         if route == DIRECT:
             return None
         parts = (route, RouteSpec(ssh=route.ssh))
@@ -192,7 +193,8 @@ class Ways:
         return ""
 
     async def reconnect(self, cluster: str) -> None:
-        """Makes the connection anew now, at the person's wish."""
+        """Makes a new connection now, after a click; it may start a step of the job."""
+        self._clicked[cluster] = JobSteps()
         state = self.state(cluster)
         if state is not None:
             await self._opens.reconnect(state.route)
@@ -213,9 +215,16 @@ class Ways:
         routes = self.routes(cluster, host)
         return await self._opens.open_socket(routes, host, port, tcp_port, shared=shared)
 
-    async def _find(self, where: Place, say: Say, *, wait: bool = True) -> Way:
-        into_job = self._into_job(where, say, wait) if where.job else None
-        reached = await (into_job or self._beyond_ssh(where, say))
+    async def _find(
+        self, where: Place, say: Say, steps: JobSteps, *, wait: bool, at_once: bool
+    ) -> Way:
+        if where.job:
+            find = partial(self._heads.find, where.ssh, where.job, steps, say)
+            before = self._reached.get(where.id)
+            head = await head_of(find(wait=wait, at_once=at_once), before.head if before else None)
+            reached = await self._into_job(where, head, steps)
+        else:
+            reached = await self._beyond_ssh(where, say)
         self._said.pop(where.id, None)
         self._reached[where.id] = reached
         log.info("%s is reached by %s", where.id, via(reached.route) or "the network")
@@ -238,11 +247,11 @@ class Ways:
 
         return owner_check(self._commands.run, where.ssh, parts.port or 0, where.id, on_unknown)
 
-    async def _into_job(self, where: Place, say: Say, wait: bool) -> Reached:
-        head = await self._heads.find(where.ssh, where.job, say, wait=wait)
+    async def _into_job(self, where: Place, head: Head, steps: JobSteps) -> Reached:
         if head.routes[0] == DIRECT:
             return Reached(head.url, DIRECT, "", head.beyond, head)
-        opened = await self._opens.open_socket(list(head.routes), head.host, head.port)
+        routes = await bridges_up(self._opens, head.routes, where.job, steps)
+        opened = await self._opens.open_socket(routes, head.host, head.port)
         return Reached(head.url, opened.route, opened.socket, head.beyond, head)
 
     async def _beyond_ssh(self, where: Place, say: Say) -> Reached:
@@ -275,4 +284,5 @@ def via(route: RouteSpec) -> str:
     if not route.job:
         return route.ssh
     through = f", through {route.ssh}" if route.ssh else ""
-    return f"job {route.job} on {route.node}{through}"
+    on = f" on {route.node}" if route.node else ""
+    return f"job {route.job}{on}{through}"

@@ -27,7 +27,7 @@ class OwnDashboard:
 class NamesClusters(Protocol):
     """What watches clusters by their ids: the clusters of the panel."""
 
-    async def named(self, written: str) -> str: ...
+    async def named(self, written: str, *, clicked: bool = True) -> str: ...
 
 
 @frozen
@@ -69,7 +69,7 @@ class HomeCluster:
         """The cluster, None as long as it does not answer."""
         if self.found is None and (written := self._written(state)):
             try:
-                cluster = await self._clusters.named(written)
+                cluster = await self._clusters.named(written, clicked=False)
                 version = await self._dashboard(cluster).version()
             except EaglerayError:
                 return None

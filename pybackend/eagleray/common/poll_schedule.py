@@ -1,0 +1,47 @@
+"""Poll schedules: quickly after the user acted or something changed, ever less often while nothing changes.
+
+Every poll of a SLURM site, of a Ray dashboard's worker table and of files takes its interval from this module.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+# Windows that were opened together drift apart by this share of the interval.
+_JITTER = 0.2
+
+
+@dataclass(frozen=True)
+class PollSchedule:
+    """`steps` are pairs (until this age, this interval), in seconds; beyond the last one it is `steady_s`.
+
+    The age counts from the user's last action, or from the last change.
+    """
+
+    steps: tuple[tuple[float, float], ...]
+    steady_s: float
+
+    def interval_s(self, age_s: float) -> float:
+        """The time from one poll to the next at that age."""
+        return next((every for until, every in self.steps if age_s < until), self.steady_s)
+
+    def delay_s(self, age_s: float) -> float:
+        """The interval with jitter, which only makes it longer: a budget of polls is never exceeded."""
+        return jittered(self.interval_s(age_s))
+
+
+def jittered(seconds: float) -> float:
+    return seconds * (1 + random.random() * _JITTER)  # noqa: S311 (nothing depends on it being secret)
+
+
+# The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s.
+JOB_STATE = PollSchedule(((60.0, 3.0), (120.0, 10.0), (600.0, 30.0)), 60.0)
+# Whether a Ray dashboard answers on the nodes of a job; the age is that of the running job.
+RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)
+# The worker table of a run's cluster; workers that come and go are waited for.
+WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 5.0)), 10.0)
+# The folders of runs, for what another machine with the same home changes.
+RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
+# A file that is read while it grows.
+GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

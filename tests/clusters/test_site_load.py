@@ -1,0 +1,177 @@
+"""What the windows of one user ask of a SLURM site in a simulated hour: commands are counted, time is virtual."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.cluster_watch import ClusterWatch
+from eagleray.clients.commands import Commands
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.ways import Ways
+
+from tests.clusters.fake_site import FakeJob, FakeRoutes, FakeSite, asking
+from tests.virtual_time import LoopClock, run_virtually
+
+HOUR_S = 3600.0
+JOB = "ssh://login/slurm://12"
+PENDING = FakeJob(word="PENDING", reason="Priority", nodelist="", ran="0:00")
+
+
+class Hour:
+    """A site, and the windows of one user on one machine; `at` counts commands by name and minute."""
+
+    def __init__(self, folder: Path, *jobs: FakeJob) -> None:
+        self.site = FakeSite()
+        self.site.jobs = list(jobs)
+        self.at: list[tuple[str, float]] = []
+        self._folder = folder
+        self._clock = LoopClock()
+
+    def count(self, command: str, after_s: float = 0.0) -> int:
+        return sum(name == command and at >= after_s for name, at in self.at)
+
+    def most_in_a_minute(self, command: str, after_s: float = 0.0) -> int:
+        minutes = Counter(int(at // 60) for name, at in self.at if name == command and at > after_s)
+        return max(minutes.values(), default=0)
+
+    def run(self, *windows: Callable[[Hour], Awaitable[object]]) -> None:
+        """Runs what each window does for an hour."""
+
+        async def hour() -> None:
+            self._began = self._clock.now()
+            tasks = [asyncio.ensure_future(window(self)) for window in windows]
+            await asyncio.sleep(HOUR_S)
+            ended = [task for task in tasks if task.done()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert not ended, ended
+
+        run_virtually(hour())
+
+    async def _counted(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 0) -> Ran:
+        known = ("squeue", "scontrol", "srun", "python3")
+        name = next(word for word in known if word in argv)
+        self.at.append((name, self._clock.now() - self._began))
+        return await self.site.run(ssh, argv, stdin, limit_s)
+
+    def heads(self) -> Heads:
+        asked = asking(Commands(self._counted, {}), self._folder, self._clock)
+        return Heads(*asked, clock=self._clock)
+
+    def jobs(self, *clusters: str, visible: bool = True) -> Jobs:
+        StoredHosts(self._folder / "hosts.json").add("login")
+        return Jobs(
+            *asking(Commands(self._counted, {}), self._folder, self._clock),
+            StoredHosts(self._folder / "hosts.json"),
+            here=False,
+            also=lambda: [("login", cluster.rpartition("/")[2]) for cluster in clusters],
+            visible=lambda: visible,
+            clock=self._clock,
+        )
+
+    @contextlib.asynccontextmanager
+    async def watched(self, *, visible: bool) -> AsyncIterator[ClusterWatch]:
+        """The watch of a window that has the job as a cluster."""
+        watch = ClusterWatch(self._clock)
+        commands, tokens = Commands(self._counted, {}), TokenRules({}, folder=self._folder)
+        ways = Ways(FakeRoutes(), commands, self.heads(), tokens)
+        watch.set_visible(visible)
+        watch.add(Dashboard(JOB, find_way=ways.find_way(JOB)))
+        try:
+            yield watch
+        finally:
+            await watch.close()
+
+
+async def visible_panel(hour: Hour) -> None:
+    await hour.jobs(JOB).run()
+
+
+async def hidden_panel(hour: Hour) -> None:
+    await hour.jobs(JOB, visible=False).run()
+
+
+async def panel_without_clusters(hour: Hour) -> None:
+    await hour.jobs().run()
+
+
+async def waiting_for_the_job(hour: Hour) -> None:
+    await hour.heads().find("login", "12", JobSteps(clock=LoopClock()))
+
+
+async def cluster_without_ray(hour: Hour) -> None:
+    async with hour.watched(visible=True):
+        await asyncio.Event().wait()
+
+
+async def hidden_cluster_without_ray(hour: Hour) -> None:
+    async with hour.watched(visible=False):
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+def hour(tmp_path: Path) -> Callable[..., Hour]:
+    return lambda *jobs: Hour(tmp_path, *jobs)
+
+
+def test_five_windows_with_a_connected_job(hour: Callable[..., Hour]) -> None:
+    one = hour(FakeJob(share="OK"))
+    one.run(visible_panel, visible_panel, visible_panel, hidden_panel, hidden_panel)
+    assert 45 <= one.count("squeue") <= 60
+    assert one.most_in_a_minute("squeue") == 1
+    assert one.count("srun") == one.count("scontrol") == one.count("python3") == 0
+
+
+def test_windows_in_the_background(hour: Callable[..., Hour]) -> None:
+    one = hour(FakeJob())
+    one.run(hidden_panel, hidden_panel)
+    assert one.at == []
+
+
+def test_jobs_without_ray_in_a_visible_panel(hour: Callable[..., Hour]) -> None:
+    """The second `squeue`, about who has its nodes alone, is asked once for each job."""
+    one = hour(FakeJob(ran="5:00:00"), FakeJob("13", ran="5:00:00", nodelist="node-11", count=1))
+    one.run(panel_without_clusters, panel_without_clusters)
+    assert one.count("squeue") <= 61
+    # Every ten minutes, since these jobs run for hours already.
+    assert 5 <= one.count("python3") <= 7
+    assert one.count("srun") == 0
+
+
+def test_a_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
+    one = hour(PENDING)
+    one.run(waiting_for_the_job, visible_panel)
+    # Quick in the first minute after the click, then ever more rarely.
+    assert one.count("squeue") - one.count("squeue", 60) >= 12
+    assert one.count("squeue", 600) <= 50
+    assert one.most_in_a_minute("squeue", 600) == 1
+    assert one.count("squeue") <= 100
+    assert one.count("srun") == one.count("python3") == 0
+
+
+def test_a_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
+    """The click allows six steps; before, there was one every two seconds."""
+    one = hour(FakeJob(share="OK", ran="0:30"))
+    one.run(waiting_for_the_job)
+    assert one.count("srun") == 6
+    assert one.most_in_a_minute("squeue", 600) == 1
+
+
+def test_an_added_job_whose_ray_is_gone(hour: Callable[..., Hour]) -> None:
+    one = hour(FakeJob(share="OK", ran="5:00:00"))
+    one.run(cluster_without_ray, cluster_without_ray, hidden_cluster_without_ray, visible_panel)
+    assert one.most_in_a_minute("squeue") == 1
+    assert one.count("python3") <= 7
+    assert one.count("srun") == one.count("scontrol") == 0
