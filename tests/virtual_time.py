@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+BEGAN = 1000.0
+
 
 class LoopClock:
     """The clock of the running loop."""
@@ -22,7 +24,7 @@ def run_virtually(main: Awaitable[T]) -> T:
     It must not wait for threads, processes or sockets: while those work, no time passes for a real clock.
     """
     loop: Any = asyncio.SelectorEventLoop()
-    now, select = 1000.0, loop._selector.select
+    now, select = BEGAN, loop._selector.select
 
     def skip(timeout: float | None) -> Any:
         nonlocal now

@@ -91,6 +91,9 @@ class Told:
     async def start(self) -> Started:
         return Started()
 
+    def workers_ended(self) -> None:
+        """Nothing depends on it here."""
+
     async def ended(self) -> Ending:
         await self._over.wait()
         return Ending(self._code)

@@ -45,6 +45,9 @@ class World:
     async def start(self) -> Started:
         return Started()
 
+    def workers_ended(self) -> None:
+        """Nothing depends on it here."""
+
     async def ended(self) -> Ending:
         await self.over.wait()
         self.story.append("ended")

@@ -168,6 +168,10 @@ SCONTROL = """#!/bin/sh
 if [ -e {over} ]; then state=COMPLETED; else state=RUNNING; fi
 echo "JobId=77 JobState=$state Restarts=0 ExitCode=0:0 StdOut={out}"
 """
+# It lists no jobs, in whatever format is asked for.
+SQUEUE = """#!/bin/sh
+for word; do case "$word" in *%A*) printf '%s' "$word$word"; echo;; esac; done
+"""
 
 
 async def test_of_two_who_take_a_job_over_one_keeps_it(
@@ -178,6 +182,9 @@ async def test_of_two_who_take_a_job_over_one_keeps_it(
     scontrol.parent.mkdir()
     scontrol.write_text(SCONTROL.format(over=over, out=out))
     scontrol.chmod(0o755)
+    squeue = scontrol.with_name("squeue")
+    squeue.write_text(SQUEUE)
+    squeue.chmod(0o755)
     monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
     records = Records(runs_folder())
     gave_up = evolve(DEAD, far_id="77", phase="unwatched", note="It does not answer.")

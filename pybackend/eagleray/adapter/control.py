@@ -28,12 +28,13 @@ _UNLIMITED = frozenset(
         protocol.ATTACH,
         protocol.OPEN_SOCKET,
         protocol.RUN,
+        protocol.ARGV,
         run_protocol.RUN_WORKER,
         run_protocol.RUN_PAUSE,
     }
 )
 # What only the client that asked has any use for; a worker must not be lost because the one who asked is.
-_FOR_CLIENT = frozenset({protocol.OPEN_SOCKET, protocol.RUN})
+_FOR_CLIENT = frozenset({protocol.OPEN_SOCKET, protocol.RUN, protocol.ARGV})
 
 
 class Clients:

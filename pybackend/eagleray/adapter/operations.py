@@ -69,6 +69,7 @@ class Operations:
             protocol.OPEN_SOCKET: self._open_socket,
             protocol.LEAVE: self._leave,
             protocol.RUN: self._run,
+            protocol.ARGV: self._argv,
             protocol.RECONNECT: self._reconnect,
             protocol.ROUTES: self._routes,
             protocol.ASKS: self._asks,
@@ -167,6 +168,11 @@ class Operations:
         )
         texts = (text.decode("utf-8", "replace") for text in (ended.stdout, ended.stderr))
         return to_json(Ran(ended.code, *texts))
+
+    async def _argv(self, params: Json) -> Json:
+        route = spec.of_json({"ssh": params.get("ssh")})
+        carrier = self._parts.routes.hold(self._asker, route)
+        return {"argv": await carrier.argv([str(word) for word in params["argv"]])}
 
     async def _reconnect(self, params: Json) -> Json:
         self._parts.routes.reconnect(spec.of_json(params["route"]))

@@ -56,7 +56,9 @@ async def _keep(record: Record, access: dict[str, Any]) -> None:
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
-        starters = Starters(parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards)
+        starters = Starters(
+            parts.watch.dashboard, parts.clusters, parts.commands, own_dashboards, parts.queue
+        )
         home, plan = _home(parts, record), record.plan()
         watching = Watching(
             record,

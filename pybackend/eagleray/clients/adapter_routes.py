@@ -81,6 +81,12 @@ class AdapterRoutes(AdapterConnections):
         said = await (await self._ours()).request(protocol.RUN, params, limit_s + PERSON_S)
         return Ran(int(said["code"]), str(said["stdout"]), str(said["stderr"]))
 
+    async def argv(self, ssh: str, argv: list[str]) -> list[str]:
+        """The local command that runs `argv` on an ssh destination, over the connection that is shared."""
+        params = {"ssh": ssh, "argv": argv}
+        said = await (await self._ours()).request(protocol.ARGV, params, PERSON_S)
+        return [str(word) for word in said["argv"]]
+
     async def reconnect(self, route: RouteSpec) -> None:
         """A new connection for a route that is lost or degraded, now."""
         for connection in await self._reachable():

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from eagleray.adapter.protocol import Ran
-from eagleray.common.errors import command_slow
+from eagleray.common.errors import command_missing, command_slow
 from eagleray.routes.commands import end
 
 # More than any answer that is asked for; the rest is thrown away.
@@ -28,15 +28,27 @@ class RunOverSsh(Protocol):
     ) -> Ran: ...
 
 
+class ArgvOverSsh(Protocol):
+    """What names the local command that runs a command on an ssh destination: `Adapters.argv`."""
+
+    async def __call__(self, ssh: str, argv: list[str]) -> list[str]: ...
+
+
 class Commands:
-    """Runs commands of the person's site; lives on one event loop and keeps nothing running.
+    """Runs commands of the user's site; lives on one event loop.
 
     A command that is not found on a host is looked for once more by a login shell there, and from
     then on always.
     """
 
-    def __init__(self, over_ssh: RunOverSsh, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        over_ssh: RunOverSsh,
+        environ: Mapping[str, str] | None = None,
+        argv_over_ssh: ArgvOverSsh | None = None,
+    ) -> None:
         self._over_ssh = over_ssh
+        self._argv_over_ssh = argv_over_ssh
         self._environ = dict(os.environ if environ is None else environ)
         self._by_login_shell: set[tuple[str, str]] = set()
 
@@ -54,6 +66,25 @@ class Commands:
             self._by_login_shell.add(where)
         return ran
 
+    async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
+        """A command that keeps running, with pipes, which the caller ends; over ssh it is one session.
+
+        One that isn't found ends with `NOT_FOUND`; its caller then says so by `use_login_shell`.
+        """
+        if (ssh, argv[0]) in self._by_login_shell:
+            argv = [*LOGIN_SHELL, *argv]
+        if ssh:
+            assert self._argv_over_ssh is not None
+            argv = await self._argv_over_ssh(ssh, list(argv))
+        try:
+            return await _started(argv, self._environ)
+        except OSError as error:
+            raise command_missing(argv[0], str(error.strerror or error)) from error
+
+    def use_login_shell(self, ssh: str, command: str) -> None:
+        """From now on a login shell looks for the command."""
+        self._by_login_shell.add((ssh, command))
+
     async def _run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> Ran:
         if ssh:
             return await self._over_ssh(ssh, list(argv), stdin, limit_s)
@@ -64,14 +95,7 @@ async def _run_here(
     argv: Sequence[str], stdin: str, limit_s: float, environ: Mapping[str, str]
 ) -> Ran:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environ,
-            start_new_session=True,
-        )
+        process = await _started(argv, environ)
     except OSError as error:
         return Ran(NOT_FOUND, "", str(error))
     try:
@@ -81,6 +105,17 @@ async def _run_here(
     finally:
         await end(process)
     return Ran(process.returncode or 0, out, err)
+
+
+async def _started(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environ,
+        start_new_session=True,
+    )
 
 
 async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> tuple[str, str]:

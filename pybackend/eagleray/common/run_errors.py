@@ -156,11 +156,11 @@ def not_submitted(said: str) -> EaglerayError:
     )
 
 
-def output_not_read(file: str, ssh: str) -> EaglerayError:
+def output_not_read(file: str, ssh: str, why: str) -> EaglerayError:
     return EaglerayError(
         "output-not-read",
-        f"{printable(file, 300)} on {printable(ssh) or 'this machine'} cannot be read.",
-        "It is tried again by itself.",
+        f"Eagleray can't read {printable(file, 300)} on {printable(ssh) or 'this machine'}: {why}",
+        "Retrying…",
     )
 
 

@@ -53,14 +53,15 @@ async def end(process: asyncio.subprocess.Process) -> None:
     For asyncio it runs as long as somebody has its output open, such as a daemon that it has left: for that nobody
     waits long.
     """
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        try:
-            await asyncio.wait_for(process.wait(), GONE_S)
-        except asyncio.TimeoutError:
-            # Our ends of its pipes, to which asyncio has no other way.
-            cast(Any, process)._transport.close()
+    try:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), GONE_S)
+    finally:
+        # Our ends of its pipes, to which asyncio has no other way.
+        cast(Any, process)._transport.close()
 
 
 async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> Ended:

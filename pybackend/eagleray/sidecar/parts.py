@@ -151,7 +151,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
 
     tokens = TokenRules({**os.environ, **access}, folder=home())
-    commands = Commands(adapters.run)
+    commands = Commands(adapters.run, argv_over_ssh=adapters.argv)
     slurm = Slurm(commands)
     answers = SharedAnswers(clock=clock)
     queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)

@@ -223,6 +223,8 @@ class Keeper:
                 self._record.beat()
         self._output.trim()
         state = self._with_reports(self._watching.update(self._state))
+        if self._state.workers and not state.workers:
+            self._starter.workers_ended()
         if state.phase in ("running", "stopped_at"):
             stands = any(worker.state == "stopped" for worker in state.workers)
             state = evolve(state, phase="stopped_at" if stands else "running")

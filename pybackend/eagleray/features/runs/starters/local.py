@@ -46,6 +46,9 @@ class LocalProgram:
         # As a shell says it.
         return Ending(128 - code if code < 0 else code)
 
+    def workers_ended(self) -> None:
+        """The end of the process is seen at once."""
+
     async def stop(self, hurry: asyncio.Event) -> None:
         assert self._process is not None
         for number, limit_s in STEPS:

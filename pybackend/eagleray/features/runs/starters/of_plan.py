@@ -12,6 +12,7 @@ from eagleray.clients.commands import Commands
 from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.clients.slurm_queue import SlurmQueue
 from eagleray.common.run_errors import no_gcs
 from eagleray.features.runs import environment
 from eagleray.features.runs.environment import Told
@@ -35,11 +36,13 @@ class Starters:
         clusters: NamesClusters,
         commands: Commands,
         own: Callable[[], list[OwnDashboard]],
+        queue: SlurmQueue,
     ) -> None:
         self._dashboard = dashboard
         self._clusters = clusters
         self._commands = commands
         self._own = own
+        self._queue = queue
 
     async def of(self, record: Record, output: Output, environ: Mapping[str, str]) -> Starter:
         """Raises what stands in the way of a cluster or host that the plan names."""
@@ -96,7 +99,8 @@ class Starters:
             "PYTHONPATH": environment.with_site(before, told.path, told.package.name),
             environment.VARIABLE: environment.asked(plan, told),
         }
-        return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, job)
+        queue = self._queue
+        return Sbatch(self._commands, ssh, plan.command, plan.cwd, env, output, queue, job)
 
     def _gcs(self, cluster: str) -> str:
         """Where programs of this machine join the cluster, as its own dashboard was told."""

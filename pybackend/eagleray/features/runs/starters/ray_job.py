@@ -89,6 +89,9 @@ class RayJob:
                     return Ending(None, far_lost(error.message))
             await asyncio.sleep(AGAIN_S)
 
+    def workers_ended(self) -> None:
+        """The stream of its log ends with the job."""
+
     async def stop(self, hurry: asyncio.Event) -> None:
         await self._dashboard.job_api.stop(self._job)
 

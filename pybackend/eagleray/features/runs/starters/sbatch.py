@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import sys
 from collections.abc import Mapping, Sequence
 
 from eagleray.adapter.protocol import Ran
 from eagleray.clients import slurm_jobs
 from eagleray.clients.commands import Commands
+from eagleray.clients.slurm_jobs import SlurmJob
+from eagleray.clients.slurm_queue import SlurmQueue
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.poll_schedule import JOB_STATE
 from eagleray.common.retry import Backoff
 from eagleray.common.run_errors import (
     copy_not_there,
@@ -18,13 +24,13 @@ from eagleray.common.run_errors import (
     not_submitted,
 )
 from eagleray.common.slurm_errors import slurm_failed
+from eagleray.common.waiting import is_set_within
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.sbatch_words import WITH_VARIABLES, script_index, submission, variables
-from eagleray.features.runs.starters.job_file import JobFile
+from eagleray.features.runs.starters.job_output import JobOutput
 from eagleray.features.runs.starters.starting import Ending, Started
 
 SUBMIT_S = 60.0
-LOOK_S = 1.0
 AGAIN = Backoff(first_s=1.0, longest_s=30.0)
 # Said this often, SLURM has forgotten the job.
 TRIES = 5
@@ -51,17 +57,24 @@ class Sbatch:
         cwd: str,
         environ: Mapping[str, str],
         output: Output,
+        queue: SlurmQueue,
         job: str = "",
     ) -> None:
         self._commands = commands
+        self._queue = queue
         self._ssh = ssh
         self._command = command
         self._cwd = cwd
         self._environ = environ
         self._output = output
         self._job = job
-        self._files: dict[str, JobFile] = {}
+        python = "python3" if ssh else sys.executable
+        self._files = JobOutput(commands, ssh, output, self._on_anew, python)
         self._restarts = ""
+        self._hint = asyncio.Event()
+        self._is_listed = True
+        self._known: object = None
+        self._changed_at = float("-inf")
 
     async def start(self) -> Started:
         if self._job:
@@ -99,15 +112,25 @@ class Sbatch:
 
     async def ended(self) -> Ending:
         """A login node or a SLURM that does not answer for a while is asked again."""
+        copying = asyncio.create_task(tasks.restarted(self._files.run, "output of the job"))
+        try:
+            ending = await self._until_over()
+            if ending.code is not None:
+                await self._files.finish(GIVE_UP_S)
+            return ending
+        finally:
+            copying.cancel()
+            await asyncio.gather(copying, return_exceptions=True)
+
+    async def _until_over(self) -> Ending:
+        """Asks at once after a hint, quickly after a change, else as rarely as a site wants it."""
         loop = asyncio.get_running_loop()
         heard, failures, forgotten = loop.time(), 0, 0
         while True:
+            self._hint.clear()
             try:
-                said = await self._show()
-                over = slurm_jobs.state_of([said["JobState"]]) == "over"
-                self._see(said)
-                await self._copy_output()
-                if over:
+                said = await self._news(loop.time())
+                if said and slurm_jobs.state_of([said["JobState"]]) == "over":
                     return _ending(said)
                 heard, failures, forgotten = loop.time(), 0, 0
             except EaglerayError as error:
@@ -115,12 +138,42 @@ class Sbatch:
                 forgotten += _FORGOTTEN in error.message
                 if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
                     return Ending(None, far_lost(error.message))
-            await asyncio.sleep(AGAIN.wait_s(failures) if failures else LOOK_S)
+            delay_s = JOB_STATE.delay_s(loop.time() - self._changed_at)
+            await is_set_within(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
+
+    async def _news(self, now: float) -> dict[str, str] | None:
+        """What `scontrol` says of the job where the shared queue shows a change of it; None where it doesn't.
+
+        A job that the queue doesn't list, such as the first one of an array, is only asked for by `scontrol`.
+        """
+        seen = None
+        if self._is_listed:
+            max_age_s = JOB_STATE.interval_s(now - self._changed_at)
+            seen = (await self._queue.get(self._ssh, max_age_s)).job(self._job)
+        known = _told(seen) if seen else None
+        if known is not None and known == self._known:
+            return None
+        said = await self._show()
+        self._see(said)
+        word = said["JobState"]
+        self._is_listed = seen is not None or word == "PENDING"
+        if (known or word) != self._known:
+            self._known, self._changed_at = known or word, now
+        return said
 
     async def stop(self, hurry: asyncio.Event) -> None:
         ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
         if ran.code != 0:
             raise slurm_failed("scancel", ran.stderr)
+        self._ask_soon()
+
+    def workers_ended(self) -> None:
+        self._ask_soon()
+
+    def _ask_soon(self) -> None:
+        """Asks SLURM now, and quickly for a minute."""
+        self._changed_at = asyncio.get_running_loop().time()
+        self._hint.set()
 
     async def _show(self) -> dict[str, str]:
         """What SLURM knows of the job; raises once it knows nothing any more."""
@@ -132,23 +185,26 @@ class Sbatch:
         return said
 
     def _see(self, said: Mapping[str, str]) -> None:
-        """Errors have a file of their own where the script or the person says so."""
+        """Errors have a file of their own where the script or the user says so."""
         for path in (said.get("StdOut"), said.get("StdErr")):
-            if path and path not in self._files:
-                self._files[path] = self._file(path)
+            if path:
+                self._files.add(path)
         restarts = said.get("Restarts", "")
         if self._restarts not in ("", restarts):
             self._output.write(_AGAIN)
-            for file in self._files.values():
-                file.job_restarted()
+            self._files.job_restarted()
         self._restarts = restarts
 
-    def _file(self, path: str) -> JobFile:
-        return JobFile(self._commands, self._ssh, path, self._output, SUBMIT_S)
+    async def _on_anew(self) -> None:
+        """What SLURM has done stands before what the job prints then, however long the poll takes to show it."""
+        with contextlib.suppress(EaglerayError):
+            self._see(await self._show())
+        self._ask_soon()
 
-    async def _copy_output(self) -> None:
-        for file in self._files.values():
-            await file.copy()
+
+def _told(job: SlurmJob) -> object:
+    """What makes `scontrol` worth asking if it changes; the time at which SLURM expects a job to start does often."""
+    return (job.word, job.started if job.state == "running" else 0.0)
 
 
 def fields(text: str) -> dict[str, str]:

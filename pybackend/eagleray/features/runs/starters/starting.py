@@ -38,3 +38,6 @@ class Starter(Protocol):
 
     async def stop(self, hurry: asyncio.Event) -> None:
         """Asks it to end, ever harder; whenever `hurry` is set, harder at once.  `ended` says when it did."""
+
+    def workers_ended(self) -> None:
+        """Its last worker has ended: so may the program, which is the time to ask where asking is rare."""

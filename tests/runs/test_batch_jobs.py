@@ -1,0 +1,252 @@
+"""Scripts that are given to SLURM: what is submitted, how the job is followed to its end, and how often SLURM is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from attrs import define, field
+from eagleray.adapter.protocol import Ran
+from eagleray.clients.slurm_jobs import SlurmJob, state_of
+from eagleray.clients.slurm_queue import Queue
+from eagleray.common.errors import EaglerayError
+from eagleray.common.poll_schedule import JOB_STATE, PollSchedule
+from eagleray.common.retry import Backoff
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.starters import job_output, sbatch
+from eagleray.features.runs.starters.sbatch import Sbatch
+
+from tests.ray_cluster import wait_for
+from tests.virtual_time import BEGAN, run_virtually
+
+FORGOTTEN = "slurm_load_jobs error: Invalid job id specified"
+AGAIN, ANEW = sbatch._AGAIN.decode(), job_output._ANEW.decode()
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(tmp_path / "output.log")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sbatch, "JOB_STATE", PollSchedule((), 0.0))
+    monkeypatch.setattr(sbatch, "AGAIN", Backoff(0.0, 0.0))
+
+
+@define
+class FakeSlurm:
+    """A job whose `states` pass one by one, with each look at the queue; None: SLURM has forgotten it, "": it is away.
+
+    It is the commands of a login node, too; the follower of the job's `files` runs here.
+    """
+
+    states: list[str | None]
+    files: tuple[str, ...] = ()
+    lists: bool = True
+    submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
+    ran: list[Sequence[str]] = field(factory=list)
+    looks: int = 0
+    told: str = ""
+    started: int = 0
+
+    async def get(self, ssh: str, max_age_s: float) -> Queue:
+        self.looks += 1
+        if self.looks > 1 and len(self.states) > 1:
+            self.states.pop(0)
+        said = self.states[0]
+        if said == "":
+            raise EaglerayError("slurm-failed", "Unable to contact slurm controller")
+        return Queue((job(said),) if said and self.lists else (), 0.0)
+
+    async def run(self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0) -> Ran:
+        self.ran.append(argv)
+        if "sbatch" in argv:
+            self.told = stdin
+            return self.submitted
+        if "scontrol" in argv:
+            said = self.states[0]
+            paths = "".join(
+                f" {name}={path}"
+                for name, path in zip(("StdOut", "StdErr"), self.files, strict=False)
+            )
+            return Ran(0, f"JobId=77 {said}{paths}", "") if said else Ran(1, "", FORGOTTEN)
+        return Ran(1 if "test" in argv else 0, "", "")
+
+    async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
+        self.started += 1
+        pipe = asyncio.subprocess.PIPE
+        there = [sys.executable, *argv[1:]]
+        return await asyncio.create_subprocess_exec(
+            *there, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+
+    def asked(self, command: str) -> int:
+        return sum(command in argv for argv in self.ran)
+
+
+def job(said: str) -> SlurmJob:
+    """The job of the queue that fits what `scontrol` says."""
+    word = sbatch.fields(said).get("JobState", "RUNNING")
+    restarts = float(sbatch.fields(said).get("Restarts", "0"))
+    return SlurmJob("77", "a", word, state_of([word]), "", "b", "", 1, None, 0.0, restarts, False)
+
+
+def batch(slurm: FakeSlurm, output: Output) -> Sbatch:
+    return Sbatch(slurm, "login", ["sbatch", "a.sub"], "/w", {"A": "1"}, output, slurm)
+
+
+ENDINGS = [
+    (["JobState=PENDING ExitCode=0:0", "JobState=COMPLETED ExitCode=0:0"], 0),
+    (["JobState=RUNNING ExitCode=0:0", "", "JobState=FAILED ExitCode=3:0"], 3),
+    (["JobState=CANCELLED ExitCode=0:15"], 143),
+    (["JobState=TIMEOUT ExitCode=0:0"], 1),
+    (["JobState=SIGNALING ExitCode=0:0", "JobState=COMPLETED ExitCode=0:0"], 0),
+    (["Nothing=said", "JobState=COMPLETED ExitCode=0:0"], 0),
+]
+
+
+@pytest.mark.parametrize(("states", "code"), ENDINGS)
+async def test_how_a_batch_job_ends(
+    at_once: None, output: Output, tmp_path: Path, states: list[str | None], code: int
+) -> None:
+    (tmp_path / "o.log").write_text("größe\n")
+    slurm = FakeSlurm(list(states), (str(tmp_path / "o.log"),))
+    starter = batch(slurm, output)
+    started = await starter.start()
+    assert (started.far_id, started.ssh) == ("77", "login")
+    assert (slurm.told, "A=1" in str(slurm.ran)) == ("A=1\n", False)
+    assert (await starter.ended()).code == code
+    assert (tmp_path / "output.log").read_text() == "Submitted batch job 77\ngröße\n"
+    assert slurm.started == 1
+
+
+async def test_a_job_that_the_queue_does_not_list(at_once: None, output: Output) -> None:
+    """Such as the first one of an array: `scontrol` knows it, and the queue isn't asked in vain."""
+    states = ["JobState=RUNNING ExitCode=0:0"] * 3 + ["JobState=COMPLETED ExitCode=0:0"]
+    slurm = FakeSlurm(list(states), lists=False)
+    starter = batch(slurm, output)
+    await starter.start()
+    asked = slurm.asked
+
+    async def over() -> None:
+        while asked("scontrol") < 3:
+            await asyncio.sleep(0)
+        slurm.states[:] = ["JobState=COMPLETED ExitCode=0:0"]
+
+    ending, _ = await asyncio.gather(starter.ended(), over())
+    assert (ending.code, slurm.looks) == (0, 1)
+
+
+async def test_the_errors_of_a_job_that_has_a_file_for_them(
+    at_once: None, output: Output, tmp_path: Path
+) -> None:
+    (tmp_path / "o.log").write_text("one\n")
+    (tmp_path / "e.log").write_text("Traceback\n")
+    slurm = FakeSlurm(
+        ["JobState=RUNNING", "JobState=COMPLETED"],
+        (str(tmp_path / "o.log"), str(tmp_path / "e.log")),
+    )
+    starter = batch(slurm, output)
+    await starter.start()
+    assert (await starter.ended()).code == 0
+    said = (tmp_path / "output.log").read_text()
+    assert "one\n" in said and "Traceback\n" in said and slurm.started == 1
+
+
+async def test_a_restart_is_said_before_what_the_job_prints_then(
+    output: Output, tmp_path: Path
+) -> None:
+    """The poll may show it a minute later: the file that SLURM has emptied is why it is asked at once."""
+    file = tmp_path / "o.log"
+    file.write_text("first run\n")
+    slurm = FakeSlurm(["JobState=RUNNING Restarts=0"], (str(file),))
+    starter = batch(slurm, output)
+    await starter.start()
+    ended = asyncio.create_task(starter.ended())
+    log = tmp_path / "output.log"
+    await asyncio.to_thread(wait_for, "the first run", lambda: "first run" in log.read_text())
+    slurm.states[:] = ["JobState=RUNNING Restarts=1"]
+    file.write_text("second\n")
+    await asyncio.to_thread(wait_for, "the second", lambda: "second" in log.read_text())
+    slurm.states[:] = ["JobState=COMPLETED ExitCode=0:0 Restarts=1"]
+    starter.workers_ended()
+    assert (await ended).code == 0
+    assert log.read_text() == f"Submitted batch job 77\nfirst run\n{AGAIN}{ANEW}second\n"
+
+
+async def test_a_job_outlives_a_slurm_that_is_away_for_long(at_once: None, output: Output) -> None:
+    away: list[str | None] = [""] * 200
+    slurm = FakeSlurm(["JobState=RUNNING ExitCode=0:0", *away, "JobState=FAILED ExitCode=3:0"])
+    starter = batch(slurm, output)
+    await starter.start()
+    assert (await starter.ended()).code == 3
+
+
+async def test_a_job_that_slurm_has_forgotten(at_once: None, output: Output) -> None:
+    starter = batch(FakeSlurm(["JobState=RUNNING ExitCode=0:0", None]), output)
+    await starter.start()
+    ending = await starter.ended()
+    assert (ending.code, "Invalid job id" in ending.note) == (None, True)
+
+
+REFUSALS = [
+    (Ran(1, "", "sbatch: error: Invalid partition"), "not-submitted"),
+    (Ran(113, "", "cd: no such"), "folder-not-there"),
+    (Ran(0, "nothing known", ""), "not-submitted"),
+]
+
+
+@pytest.mark.parametrize(("said", "code"), REFUSALS)
+async def test_a_batch_job_that_is_refused(output: Output, said: Ran, code: str) -> None:
+    with pytest.raises(EaglerayError) as raised:
+        await batch(FakeSlurm([], submitted=said), output).start()
+    assert raised.value.code == code
+
+
+async def test_a_copy_of_the_script_that_the_login_node_does_not_see(output: Output) -> None:
+    slurm = FakeSlurm([])
+    env = {"EAGLERAY_SCRIPT": "/w/a.sub"}
+    starter = Sbatch(slurm, "login", ["sbatch", "/h/script/a.sub"], "/w", env, output, slurm)
+    with pytest.raises(EaglerayError) as raised:
+        await starter.start()
+    assert raised.value.code == "copy-not-there"
+    assert not any("sbatch" in argv for argv in slurm.ran)
+
+
+@define
+class CountedSlurm(FakeSlurm):
+    """`asked_at`: when the queue was asked, and how old an answer might be."""
+
+    asked_at: list[tuple[float, float]] = field(factory=list)
+
+    async def get(self, ssh: str, max_age_s: float) -> Queue:
+        self.asked_at.append((asyncio.get_running_loop().time() - BEGAN, max_age_s))
+        return await FakeSlurm.get(self, ssh, max_age_s)
+
+
+def test_an_hour_of_a_running_job(output: Output) -> None:
+    """The state comes from the shared queue, once a minute; `scontrol` is asked when it changes."""
+    slurm = CountedSlurm(["JobState=PENDING"] + ["JobState=RUNNING"] * 10_000)
+
+    async def hour() -> None:
+        starter = batch(slurm, output)
+        await starter.start()
+        ended = asyncio.ensure_future(starter.ended())
+        await asyncio.sleep(3600)
+        assert not ended.done()
+        ended.cancel()
+        await asyncio.gather(ended, return_exceptions=True)
+
+    run_virtually(hour())
+    steady = [max_age_s for at, max_age_s in slurm.asked_at if at > 700]
+    assert set(steady) == {JOB_STATE.steady_s}
+    assert len(steady) <= 49
+    # Who submitted it sees it start soon.
+    assert sum(at < 60 for at, _ in slurm.asked_at) >= 15
+    assert slurm.asked("scontrol") == 2
+    # Besides these, only what a submission needs was run.
+    assert len(slurm.ran) == 4

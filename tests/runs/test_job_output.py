@@ -1,0 +1,203 @@
+"""The output of a SLURM job, followed by a process: nothing is lost or copied twice, whatever happens to file or link."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from eagleray.clients.commands import Commands
+from eagleray.common.retry import Backoff
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.starters import job_output
+from eagleray.features.runs.starters.job_output import JobOutput
+from eagleray.in_cluster.follow_files import DOUBTS, STALE_S, Followed
+
+from tests.ray_cluster import wait_for
+
+ANEW = job_output._ANEW
+
+
+class Job:
+    """A job that writes `file`, and what Eagleray has copied of it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(job_output, "AGAIN", Backoff(0.0, 0.0))
+        self.file = folder / "job.log"
+        self.log = folder / "output.log"
+        self.events: list[str] = []
+        self.output = JobOutput(_Here(), "login", Output(self.log), self._on_anew)
+        self.output.add(str(self.file))
+
+    async def _on_anew(self) -> None:
+        self.events.append(f"anew after {len(self.copied())} bytes")
+
+    def copied(self) -> bytes:
+        return self.log.read_bytes()
+
+    def has_copied(self, text: bytes) -> bool:
+        return self.copied() == text
+
+    def write(self, text: bytes, mode: str = "ab") -> None:
+        with self.file.open(mode) as file:
+            file.write(text)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        await asyncio.to_thread(wait_for, "the copy", holds)
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """While its output is followed; at the end all of it is copied."""
+        running = asyncio.create_task(self.output.run())
+        try:
+            yield
+            await self.output.finish(60)
+            await asyncio.wait_for(running, 60)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+class _Here(Commands):
+    """The far host is this machine, whose login shell is talkative."""
+
+    def __init__(self) -> None:
+        async def no_ssh(*_: object) -> object:
+            raise AssertionError
+
+        super().__init__(no_ssh, None, self._argv)
+        self.started = 0
+
+    async def _argv(self, ssh: str, argv: list[str]) -> list[str]:
+        self.started += 1
+        return [
+            "sh",
+            "-c",
+            'echo Welcome!; shift; exec "$@"',
+            "sh",
+            argv[0],
+            sys.executable,
+            *argv[1:],
+        ]
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    return Job(tmp_path, monkeypatch)
+
+
+async def test_what_is_there_and_what_is_appended(job: Job) -> None:
+    text = b"a\xff\n" * 200_000
+    job.write(text)
+    async with job.followed():
+        await job.until(lambda: job.copied() == text)
+        job.write(b"more\n")
+        await job.until(lambda: job.copied() == text + b"more\n")
+        job.write(b"the last line")
+    assert job.copied() == text + b"more\nthe last line"
+    assert job.events == []
+    assert job.output._commands.started == 1
+
+
+async def test_a_file_that_appears_when_the_job_begins(job: Job) -> None:
+    async with job.followed():
+        job.write(b"begun\n")
+        await job.until(lambda: job.copied() == b"begun\n")
+
+
+@pytest.mark.parametrize("second", [b"2\n", b"a second run that says more than the first one\n"])
+async def test_a_file_that_is_emptied_or_replaced(job: Job, second: bytes) -> None:
+    """By SLURM, which starts the job again, by the user, or by a rotation of logs."""
+    job.write(b"the first run\n")
+    async with job.followed():
+        await job.until(lambda: job.copied() == b"the first run\n")
+        job.write(second, "wb")
+        await job.until(lambda: job.copied().endswith(second))
+        job.file.rename(job.file.with_suffix(".1"))
+        job.write(b"rotated")
+    assert job.copied() == b"the first run\n" + ANEW + second + ANEW + b"rotated"
+    assert job.events[0] == "anew after 14 bytes"
+
+
+async def test_a_lost_link_loses_nothing_and_copies_nothing_twice(job: Job) -> None:
+    text = b""
+    async with job.followed():
+        for number in range(4):
+            piece = b"%d\n" % number * 30_000
+            text += piece
+            job.write(piece)
+            await job.until(lambda: job.output._process is not None)
+            # In the middle of what it says, or after it.
+            if number % 2:
+                await job.until(partial(job.has_copied, text))
+            process = job.output._process
+            if process is not None and process.returncode is None:
+                process.kill()
+    assert job.copied() == text
+    assert job.output._commands.started > 1
+
+
+async def test_a_second_file(job: Job, tmp_path: Path) -> None:
+    job.write(b"out\n")
+    errors = tmp_path / "errors"
+    errors.write_bytes(b"err\n")
+    async with job.followed():
+        await job.until(lambda: job.copied() == b"out\n")
+        job.output.add(str(errors))
+        await job.until(lambda: job.copied() == b"out\nerr\n")
+
+
+async def test_it_ends_with_its_input(job: Job) -> None:
+    """A follower whose link is cut must not stay on the login node."""
+    job.write(b"x")
+    running = asyncio.create_task(job.output.run())
+    await job.until(lambda: job.copied() == b"x")
+    process = job.output._process
+    assert process is not None and process.stdin is not None
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 60) == 0
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def news(file: Followed, times: int, now: float = 0.0) -> list[list[tuple[str, bytes]]]:
+    return [file.news(file.since + now, False) for _ in range(times)]
+
+
+def test_another_login_node_may_see_less_of_a_file_for_a_while(tmp_path: Path) -> None:
+    path = tmp_path / "o"
+    path.write_bytes(b"fi")
+    file = Followed(str(path), 5, b"first")
+    assert news(file, 9) == [[]] * 9
+    path.write_bytes(b"first more")
+    assert news(file, 2) == [[("D", b" more")], []]
+    path.write_bytes(b"fi")
+    stale = Followed(str(path), 5, b"first")
+    assert news(stale, 2, STALE_S + 1) == [[("N", b"")], [("D", b"fi")]]
+
+
+def test_what_looks_odd_for_a_moment_is_no_new_file(tmp_path: Path) -> None:
+    """A file server may show a hole where another machine has just written."""
+    path = tmp_path / "o"
+    path.write_bytes(b"first")
+    file = Followed(str(path), 0, b"")
+    assert news(file, 1) == [[("D", b"first")]]
+    path.write_bytes(b"\0\0\0\0\0 more")
+    assert news(file, DOUBTS - 1) == [[]] * (DOUBTS - 1)
+    path.write_bytes(b"first more")
+    assert news(file, 1) == [[("D", b" more")]]
+
+
+def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "o"
+    path.write_bytes(b"other text")
+    file = Followed(str(path), 5, b"first")
+    file.restarted = True
+    assert news(file, 2) == [[("N", b"")], [("D", b"other text")]]
+    path.write_bytes(b"other text, appended to")
+    file.restarted = True
+    assert news(file, 1) == [[("D", b", appended to")]]
