@@ -46,7 +46,7 @@ OPEN_SOCKET = (
 )
 LEAVE = "leave"  # Leave -> {}; this client needs these routes and the sockets over them no longer
 RUN = "run"  # Run -> Ran; a command on an ssh destination
-ARGV = "argv"  # Argv -> {"argv": [str]}; what the client itself runs here to run a command on an ssh destination
+ARGV = "argv"  # {"ssh", "argv"} -> {"argv": [str]}; the local command that runs one on an ssh destination, as a session of the shared connection
 RECONNECT = "reconnect"  # Reconnect -> {}; a new connection now, for one that is lost or degraded
 ROUTES = "routes"  # {} -> {"routes": [RouteState]}; SUBSCRIBE also brings {"event": "routes", "routes": [RouteState]}
 ASKS = "asks"  # {} -> {}; this client can put questions to the person: it gets {"event": "question", …} and {"event": "question_over", "id": …}
@@ -232,17 +232,6 @@ class Run:
     argv: list[str]
     stdin: str = ""
     limit_s: float = 30.0
-
-
-@dataclass(frozen=True)
-class Argv:
-    """A command on `ssh` that keeps running; it is a session of the connection and ends with it.
-
-    The connection lasts as long as this control connection.
-    """
-
-    ssh: str
-    argv: list[str]
 
 
 @dataclass(frozen=True)
