@@ -193,6 +193,23 @@ def test_where_reports_go(tmp_path: Path) -> None:
         node_reports.folder_for("", "", "r")
 
 
+@pytest.mark.parametrize("ids", [("a1b2c3d4" * 7, "e5f6a7b8" * 7), ("", "")])
+def test_one_pid_in_two_containers_has_two_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: tuple[str, str]
+) -> None:
+    """They share the name of the host and the folder, and each counts its processes from 1."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    monkeypatch.setattr(socket, "gethostname", lambda: "node-1")
+    asked = {"pattern": "*", "module": "m", "class": "Policy", "name": ""}
+    settings = Settings({"run": "r", "profile": {"workers": ["*"]}})
+    for worker_id in ids:
+        known = nsys_start.known_of(settings, asked, [f"--worker-id={worker_id}"])
+        path = tmp_path / f"{node_reports.stem(known)}.worker.json"
+        node_reports.write_json(str(path), known)
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert len(names) == 2 and all(name.startswith("Policy.node-1.7-") for name in names)
+
+
 def test_a_folder_in_the_logs_of_ray_is_ours_alone(tmp_path: Path) -> None:
     """Everybody may write into these logs, and a report holds the environments of processes."""
     logs = tmp_path / "logs"

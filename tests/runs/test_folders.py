@@ -77,6 +77,25 @@ def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
     assert raised.value.code == "unknown-run"
 
 
+@pytest.mark.parametrize("torn", ["", "\0" * 40, '{"phase": "runn'])
+@pytest.mark.parametrize("file", ["plan.json", "state.json"])
+def test_torn_runs_are_removed_after_a_week(tmp_path: Path, torn: str, file: str) -> None:
+    records = Records(tmp_path)
+    whole, broken, newer = (records.create(PLAN, ended(1.0)) for _ in range(3))
+    (broken.folder / file).write_text(torn)
+    (newer.folder / "plan.json").write_text('{"kind": "teleport"}')
+    (tmp_path / "strange").mkdir()
+    assert records.torn(3600) == []
+    for folder in tmp_path.iterdir():
+        os.utime(folder, (1, 1))
+    assert records.torn(3600) == [broken]
+    held = broken.lock()
+    assert held is not None and not records.forget(broken, is_over=False)
+    os.close(held)
+    assert records.forget(broken, is_over=False) and not broken.folder.exists()
+    assert [one.record for one in records.listed()] == [whole] and newer.folder.exists()
+
+
 def test_what_a_full_disk_does_not_take_ends_nothing() -> None:
     output = Output(Path("/dev/full"))
     output.write(b"is lost")

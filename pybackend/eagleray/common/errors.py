@@ -68,6 +68,14 @@ def not_a_folder(path: str) -> EaglerayError:
     )
 
 
+def newer_file(path: str) -> EaglerayError:
+    return EaglerayError(
+        "newer-file",
+        f"{printable(path, 300)} was written by a newer version of Eagleray, and this version can't change it.",
+        "Use the newer version, or remove the file.",
+    )
+
+
 def cancelled() -> EaglerayError:
     return EaglerayError("cancelled", "Cancelled.")
 

@@ -1,5 +1,8 @@
 """A file that is replaced as a whole: a reader sees what was there before, or all that is there now.
 
+That holds after a power failure too: without a sync of the file before it gets its name, file systems may keep
+the new name and lose the text.
+
 Whoever writes what depends on what was read does both `alone`.
 """
 
@@ -20,10 +23,23 @@ def replace_text(file: Path, text: str) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
         made.replace(file)
     except BaseException:
         made.unlink(missing_ok=True)
         raise
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes new names in a folder last; not all file systems can."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
 
 @contextlib.contextmanager

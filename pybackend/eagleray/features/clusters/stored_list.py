@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
 
 VERSION = 1
@@ -44,6 +45,7 @@ class StoredList:
 
     def add(self, text: str) -> None:
         with alone(self._file):
+            check_replaceable(self._file, VERSION)
             known = self.all()
             if text not in known:
                 self._write([*known, text])
@@ -51,6 +53,7 @@ class StoredList:
     def remove(self, text: str) -> None:
         if text in self.all():
             with alone(self._file):
+                check_replaceable(self._file, VERSION)
                 self._write([one for one in self.all() if one != text])
 
     def _write(self, texts: list[str]) -> None:

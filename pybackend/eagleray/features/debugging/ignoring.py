@@ -7,9 +7,10 @@ stay attached: a debugpy that is left and joined again at once goes deaf, and th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import asdict, frozen
@@ -18,11 +19,14 @@ from eagleray.adapter.protocol import AttachParams, IgnoreParams
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
-from eagleray.common.whole_file import replace_text
+from eagleray.common.versioned import check_replaceable
+from eagleray.common.whole_file import alone, replace_text
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
 
 # How many workers are let by at a time.
 AT_ONCE = 16
+# A file without a version has this format.
+FORMAT = 1
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +56,17 @@ class Ignoring:
 
     async def ignore(self, rule: Rule) -> None:
         """From now on no worker of the cluster is to stop there."""
-        kept = [r for r in self.rules() if not _same_place(r, rule)]
-        self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
+        with self._alone():
+            kept = [r for r in self.rules() if not _same_place(r, rule)]
+            self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
         await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     async def forget(self, cluster: str, path: str, line: int) -> None:
         """Takes a rule back."""
-        rules = self.rules()
-        gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
-        self._keep([r for r in rules if r not in gone])
+        with self._alone():
+            rules = self.rules()
+            gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
+            self._keep([r for r in rules if r not in gone])
         for rule in gone:
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
             await self._adapters.ignore(params)
@@ -102,6 +108,13 @@ class Ignoring:
             ):
                 # An adapter that was started since the rule was made does not know it yet.
                 await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two windows that change the rules at once must not lose one another's change."""
+        with alone(self._file):
+            check_replaceable(self._file, FORMAT)
+            yield
 
     def _keep(self, rules: list[Rule]) -> None:
         plain = [asdict(rule) for rule in rules]

@@ -94,6 +94,8 @@ async def _filled(source: Source, entry: Entry, part: Path, tell: Here) -> None:
         pieces = source.pieces(entry.source, start)
         async with closing(pieces):
             await _written(pieces, entry, fd, start, tell)
+        # The list names it for good: it must be there after a power failure, too.
+        await asyncio.to_thread(os.fsync, fd)
     finally:
         os.close(fd)
 

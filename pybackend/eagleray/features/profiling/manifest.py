@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -13,6 +11,7 @@ from typing import Any, TypeGuard
 from attrs import asdict, field, frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.whole_file import replace_text
 from eagleray.features.profiling.file_names import is_taken
 
 NAME = "manifest.json"
@@ -108,24 +107,12 @@ def read(folder: Path, run: str) -> Manifest:
 
 def write(folder: Path, manifest: Manifest) -> None:
     """Puts the list in place of the one before."""
-    rows = [_row(entry) for entry in manifest.reports]
-    fd, made = tempfile.mkstemp(prefix=f".{NAME}-", dir=folder)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(
-                {
-                    "run": manifest.run,
-                    "reports": rows,
-                    "missing": [asdict(one) for one in manifest.missing],
-                },
-                file,
-                indent=1,
-            )
-        Path(made).chmod(0o644)
-        Path(made).replace(folder / NAME)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise
+    said = {
+        "run": manifest.run,
+        "reports": [_row(entry) for entry in manifest.reports],
+        "missing": [asdict(one) for one in manifest.missing],
+    }
+    replace_text(folder / NAME, json.dumps(said, indent=1))
 
 
 def _row(entry: Entry) -> dict[str, Any]:

@@ -7,14 +7,18 @@ import contextlib
 import ctypes
 import logging
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+
+from attrs import frozen
 
 # Of a run that prints without end the beginning is thrown away.
 MOST = 64 * 2**20
 LOOK_S = 0.1
 _PIECE = 2**16
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_TOO_MUCH = b"(what was printed before was too much to be kept)\n"
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +27,7 @@ class Output:
     """The end at which it is written; the program may hold the file itself, so that it outlives us."""
 
     def __init__(self, path: Path, most: int = MOST) -> None:
+        self._path = path
         self._most = most
         self._cut = 0
         self._is_anew = False
@@ -33,6 +38,7 @@ class Output:
         try:
             if text and self._is_anew:
                 self._is_anew = False
+                _forget_older(self._path)
                 os.truncate(self.fd, 0)
             while text:
                 text = text[os.write(self.fd, text) :]
@@ -46,7 +52,7 @@ class Output:
     def trim(self) -> None:
         """Gives the beginning back to the disk once there is too much; offsets stay what they were.
 
-        Where the file system cannot do that, all that is there is thrown away.
+        Where the file system can't do that (NFS 3), the last half moves to a file beside it, see `Older`.
         """
         size = os.fstat(self.fd).st_size
         if size - self._cut <= self._most:
@@ -55,12 +61,77 @@ class Output:
         if _punch(self.fd, cut):
             self._cut = cut
         else:
-            os.truncate(self.fd, 0)
             self._cut = 0
-            self.write(b"(what was printed before was too much to be kept)\n")
+            self._move_to_older(size - self._most // 2)
+
+    def _move_to_older(self, start: int) -> None:
+        """The program holds the file itself, so that it is copied and then emptied; in between nothing is waited for."""
+        before = older(self._path)
+        copy = self._path.with_name(f"{self._path.name}.new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            with (
+                self._path.open("rb") as source,
+                os.fdopen(os.open(copy, flags, 0o600), "wb") as out,
+            ):
+                source.seek(start)
+                out.write(_TOO_MUCH)
+                while os.fstat(self.fd).st_size > source.tell():
+                    shutil.copyfileobj(source, out, _PIECE)
+                    out.flush()
+                    end = (before.end if before else 0) + source.tell()
+                    # It has its name before the log is emptied: who follows looks for it then.
+                    copy = copy.rename(_older_path(self._path, end))
+                os.truncate(self.fd, 0)
+        except OSError as error:
+            # Without room for it nothing of it can be kept.
+            log.warning("what was printed before is lost: %s", error)
+            copy.unlink(missing_ok=True)
+            os.truncate(self.fd, 0)
+            self.write(_TOO_MUCH)
+        else:
+            if before is not None:
+                before.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+@frozen
+class Older:
+    """What was printed before the first byte of the log that is there now: `end` bytes, of which `path` has the last.
+
+    The number is part of its name, so that both appear at once.
+    """
+
+    path: Path
+    end: int
+
+    def last(self, size: int) -> bytes:
+        """The last so many bytes, or all that is kept."""
+        with contextlib.suppress(OSError), self.path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+            return file.read()
+        return b""
+
+
+def older(path: Path) -> Older | None:
+    """The part that was moved away from the log at `path`."""
+    found = [
+        Older(one, int(end))
+        for one in path.parent.glob(f"{path.name}.*")
+        if (end := one.name.removeprefix(f"{path.name}.")).isdecimal()
+    ]
+    return max(found, key=lambda one: one.end, default=None)
+
+
+def _older_path(path: Path, end: int) -> Path:
+    return path.with_name(f"{path.name}.{end}")
+
+
+def _forget_older(path: Path) -> None:
+    while (one := older(path)) is not None:
+        one.path.unlink(missing_ok=True)
 
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
@@ -70,10 +141,21 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
             return
         await asyncio.sleep(LOOK_S)
     with path.open("rb", buffering=0) as file:
-        _to_first_data(file.fileno())
+        # Bytes that were printed before the log's first one.
+        before = 0
+        if (moved := older(path)) is not None:
+            before = moved.end
+            yield moved.last(moved.end)
+        else:
+            _to_first_data(file.fileno())
         while True:
             last = is_over()
             if os.fstat(file.fileno()).st_size < file.tell():
+                moved = older(path)
+                unread = moved.end - before - file.tell() if moved else 0
+                if moved is not None and unread > 0:
+                    yield moved.last(unread)
+                before = moved.end if moved else 0
                 file.seek(0)
             while piece := file.read(_PIECE):
                 yield piece

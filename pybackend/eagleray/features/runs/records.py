@@ -7,6 +7,7 @@ import fcntl
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
 import time
@@ -25,6 +26,8 @@ from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.state import Process, RunState
 
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, cattrs.BaseValidationError)
+
+_ID = re.compile(r"[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
 
@@ -152,6 +155,23 @@ class Records:
             os.close(lock)
         shutil.rmtree(record.folder, ignore_errors=True)
         return True
+
+    def torn(self, silent_s: float) -> list[Record]:
+        """Runs whose plan or state was lost, as by a power failure, and of which nothing was heard for that long.
+
+        What a newer version has written is whole, and isn't among them.
+        """
+        found = []
+        for record in self._all():
+            try:
+                _read(record.folder / "plan.json")
+                _read(record.folder / "state.json")
+            except (OSError, ValueError):
+                # A folder with another name isn't ours.
+                heard = record.folder.stat().st_mtime
+                if _ID.fullmatch(record.id) and time.time() - heard > silent_s:
+                    found.append(record)
+        return found
 
     def _all(self) -> list[Record]:
         names = (entry.name for entry in os.scandir(self._folder) if entry.is_dir())

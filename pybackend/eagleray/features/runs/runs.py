@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.records import Listed, Record, Records
-from eagleray.features.runs.seen import outdated, seen
+from eagleray.features.runs.seen import UNKEPT_S, outdated, seen
 from eagleray.features.runs.starters.local import STEPS, send
 from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.words import confirm_text
@@ -39,6 +40,9 @@ class LiveRuns(Protocol):
     async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None: ...
 
     async def pause(self, run: str, worker_id: str) -> None: ...
+
+
+log = logging.getLogger(__name__)
 
 
 class Runs:
@@ -74,6 +78,9 @@ class Runs:
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
         for one in outdated(self._records.listed()):
             self._records.forget(one.record, is_over=one.state.is_over)
+        for torn in self._records.torn(UNKEPT_S):
+            log.warning("run %s can't be read and is removed", torn.id)
+            self._records.forget(torn, is_over=False)
         record = self._records.create(plan, state)
         try:
             await keeping.start(record, self._access(plan.cluster))

@@ -7,7 +7,11 @@ import logging
 from pathlib import Path
 
 from eagleray.adapter.protocol import Mapping
-from eagleray.common.whole_file import replace_text
+from eagleray.common.versioned import check_replaceable
+from eagleray.common.whole_file import alone, replace_text
+
+# A file without a version has this format.
+FORMAT = 1
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +27,13 @@ class KeptMappings:
 
     def add(self, cluster: str, mapping: Mapping) -> None:
         """The newest answer comes first and replaces an older one about the same folder."""
-        mappings = self._read()
-        older = [one for one in mappings.get(cluster, []) if one.remote != mapping.remote]
-        mappings[cluster] = [mapping, *older]
-        self._write(mappings)
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with alone(self._file):
+            check_replaceable(self._file, FORMAT)
+            mappings = self._read()
+            older = [one for one in mappings.get(cluster, []) if one.remote != mapping.remote]
+            mappings[cluster] = [mapping, *older]
+            self._write(mappings)
 
     def _read(self) -> dict[str, list[Mapping]]:
         try:
@@ -42,7 +49,6 @@ class KeptMappings:
             return {}
 
     def _write(self, mappings: dict[str, list[Mapping]]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         plain = {
             cluster: [{"remote": one.remote, "local": one.local} for one in of_cluster]
             for cluster, of_cluster in mappings.items()

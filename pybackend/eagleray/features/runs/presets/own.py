@@ -15,6 +15,7 @@ from typing import Any
 from eagleray.common.errors import EaglerayError
 from eagleray.common.preset_errors import bad_preset, presets_not_kept, unknown_preset
 from eagleray.common.redact import is_secret
+from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
 from eagleray.features.runs.presets.options import ANSWERS
 
@@ -158,6 +159,7 @@ class OwnPresets:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with alone(self._file(workspace)):
+                check_replaceable(self._file(workspace), FORMAT)
                 yield
         except OSError as error:
             raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error

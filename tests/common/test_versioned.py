@@ -1,0 +1,104 @@
+"""Files that a newer version of Eagleray wrote are not replaced by this one, and two windows lose no answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from eagleray.adapter.protocol import Mapping
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.stored_clusters import StoredClusters
+from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.features.runs.presets.own import OwnPresets, Preset
+from eagleray.features.source_mapping.kept import KeptMappings
+
+CLUSTER = "http://a:8265"
+
+
+def map_folder(file: Path) -> None:
+    KeptMappings(file).add(CLUSTER, Mapping("/there", "/here"))
+
+
+def add_cluster(file: Path) -> None:
+    StoredClusters(file).add(CLUSTER)
+
+
+def remove_cluster(file: Path) -> None:
+    StoredClusters(file).remove(CLUSTER)
+
+
+@pytest.mark.parametrize("change", [map_folder, add_cluster, remove_cluster])
+def test_newer_file_is_not_replaced(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    file = tmp_path / "kept.json"
+    text = json.dumps({"version": 2, "clusters": [{"address": CLUSTER}], "new": "kept"})
+    file.write_text(text)
+    with pytest.raises(EaglerayError) as failed:
+        change(file)
+    assert failed.value.code == "newer-file" and str(file) in failed.value.message
+    assert file.read_text() == text
+
+
+class Quiet(Adapters):
+    """Adapters of which none is running."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def ignore(self, params: object) -> None: ...
+
+
+def rule(line: int) -> Rule:
+    return Rule(CLUSTER, "session", "/a.py", line)
+
+
+async def test_newer_rules_are_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "ignored.json"
+    file.write_text('{"version": 2}')
+    with pytest.raises(EaglerayError) as failed:
+        await Ignoring(Quiet(), file).ignore(rule(1))
+    assert failed.value.code == "newer-file" and file.read_text() == '{"version": 2}'
+
+
+def test_newer_presets_are_not_replaced(tmp_path: Path) -> None:
+    presets = OwnPresets(tmp_path)
+    file = presets._file("/work")
+    file.write_text('{"version": 2}')
+    with pytest.raises(EaglerayError) as failed:
+        presets.save("/work", Preset.__new__(Preset))
+    assert failed.value.code == "newer-file" and file.read_text() == '{"version": 2}'
+
+
+@pytest.mark.parametrize("torn", ["", "{", "\0" * 40])
+def test_torn_file_is_begun_anew(tmp_path: Path, torn: str) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text(torn)
+    map_folder(file)
+    assert KeptMappings(file).of(CLUSTER) == [Mapping("/there", "/here")]
+
+
+def test_two_windows_keep_all_mappings(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+
+    def add(number: int) -> None:
+        KeptMappings(file).add(CLUSTER, Mapping(f"/there/{number}", "/here"))
+
+    with ThreadPoolExecutor(8) as windows:
+        list(windows.map(add, range(64)))
+    assert len(KeptMappings(file).of(CLUSTER)) == 64
+
+
+def test_two_windows_keep_all_rules(tmp_path: Path) -> None:
+    import asyncio
+
+    file = tmp_path / "ignored.json"
+
+    def ignore(line: int) -> None:
+        asyncio.run(Ignoring(Quiet(), file).ignore(rule(line)))
+
+    with ThreadPoolExecutor(8) as windows:
+        list(windows.map(ignore, range(64)))
+    assert {one.line for one in Ignoring(Quiet(), file).rules()} == set(range(64))
