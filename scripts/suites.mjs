@@ -72,7 +72,7 @@ export const suites = [
   editor("host", NEWEST, { minutes: 15 }),
   editor("host", OLDEST, { minutes: 15 }),
   editor("runs", NEWEST),
-  pytest("processes", ["python", "workers"], FAST, { minutes: 15, folders: PROCESSES }),
+  pytest("processes", ["python", "workers", "packages"], FAST, { minutes: 15, folders: PROCESSES }),
   editor("profiling", NEWEST, { more: ["nsys"] }),
   pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10 }),
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10 }),

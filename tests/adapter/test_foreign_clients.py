@@ -252,3 +252,18 @@ def test_the_debugger_dies_and_the_worker_keeps_running(
         client.wait_for("terminated")
     assert control.worker() is None
     worker.wait_output("running")
+
+
+def test_a_request_that_fails_in_its_thread_is_answered(
+    control: ControlClient, program: Start
+) -> None:
+    path = control.attach(program("loop.py", "2"))["socket"]
+    with session(path) as client:
+        frame = client.stack()[0]["id"]
+        reference = client.request("evaluate", expression="[1]", frameId=frame)
+        # A number that leads to a thread, and to no frame of it.
+        with pytest.raises(RequestFailed):
+            client.request(
+                "completions", text="lo", column=1, frameId=reference["variablesReference"]
+            )
+    assert is_served(path)

@@ -54,8 +54,7 @@ def event(name: str, body: Message | None = None) -> Message:
 def success(request: Message, body: Message | None = None) -> Message:
     return {
         "type": "response",
-        "request_seq": request.get("seq", 0),
-        "command": request.get("command", ""),
+        **_of_request(request),
         "success": True,
         "body": body or {},
     }
@@ -66,11 +65,19 @@ def failure(request: Message, text: str, show: bool = False) -> Message:
     error = {"id": 1, "format": text.replace("{", "{{").replace("}", "}}"), "showUser": show}
     return {
         "type": "response",
-        "request_seq": request.get("seq", 0),
-        "command": request.get("command", ""),
+        **_of_request(request),
         "success": False,
         "message": text,
         "body": {"error": error},
+    }
+
+
+def _of_request(request: Message) -> Message:
+    """What a response repeats of its request, in the types that it must have."""
+    number, command = request.get("seq"), request.get("command")
+    return {
+        "request_seq": number if isinstance(number, int) else 0,
+        "command": command if isinstance(command, str) else "",
     }
 
 

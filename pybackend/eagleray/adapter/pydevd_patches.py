@@ -3,7 +3,7 @@
 Like `in_worker` it must run on every version of Python and debugpy that Ray runs with.
 """
 
-# ruff: noqa: UP031
+# ruff: noqa: SIM105, UP031
 
 from __future__ import annotations
 
@@ -16,31 +16,35 @@ STACK = "eagleray"
 
 def patch(db: Any) -> None:
     """Called once per process with debugpy's global debugger."""
-    answer_every_request()
-    stand_at_failures(db)
-    answer_before_stops(db)
-    tell_stacks(db)
+    for change in (stand_at_failures, answer_before_stops, tell_stacks, answer_every_request):
+        try:
+            change(db)
+        except Exception:  # noqa: S110 (the worker is debugged all the same)
+            pass
 
 
-def answer_every_request() -> None:
+def answer_every_request(db: Any) -> None:
     """Lets debugpy refuse a request that it cannot handle.
 
-    Else one that raises ends its reader, so that the worker resumes for good, and one without a handler is
-    never answered, nor is any that follows, from whichever client.
+    Else one that raises ends its reader, so that the worker resumes for good.  One without a handler is never
+    answered, nor one that fails in its thread, and then nor is any that follows, from whichever client.
     """
     from _pydevd_bundle import pydevd_process_net_command_json as requests
 
     kind = requests.PyDevJsonCommandProcessor
 
-    def refusal(request: Any, text: str) -> Any:
+    def failure(seq: int, command: str, text: str) -> Any:
         response = {
             "type": "response",
-            "request_seq": request.seq,
+            "request_seq": seq,
+            "command": command,
             "success": False,
-            "command": request.command,
             "message": text,
         }
         return requests.NetCommand(requests.CMD_RETURN, 0, response, is_json=True)
+
+    def refusal(request: Any, text: str) -> Any:
+        return failure(request.seq, request.command, text)
 
     def guarded(handler: Any) -> Any:
         def handle(self: Any, db: Any, request: Any) -> Any:
@@ -60,6 +64,30 @@ def answer_every_request() -> None:
         if name.startswith("on_") and name.endswith("_request"):
             setattr(kind, name, guarded(handler))
     kind.__getattr__ = unknown
+    type(db.cmd_factory).make_error_message = lambda _, seq, text: failure(
+        seq, "", text.strip().split("\n")[-1]
+    )
+    answer_failures_in_threads(failure)
+
+
+def answer_failures_in_threads(failure: Any) -> None:
+    """What is done in the thread that it is about has its request, or that one's number, as its first argument."""
+    from _pydevd_bundle import pydevd_comm
+
+    kind = pydevd_comm.InternalThreadCommand
+    original = kind.do_it
+
+    def do_it(self: Any, db: Any) -> None:
+        first = self.args[0] if self.args else None
+        try:
+            original(self, db)
+        except Exception as error:
+            seq = getattr(first, "seq", first)
+            if isinstance(seq, int):
+                db.writer.add_command(failure(seq, "", "%s: %s" % (type(error).__name__, error)))
+            raise
+
+    kind.do_it = do_it
 
 
 def stand_at_failures(db: Any) -> None:
