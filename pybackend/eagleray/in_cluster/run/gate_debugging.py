@@ -148,8 +148,8 @@ class Debugging:
         elif kind == DATA and self._debugger is not None:
             # Whole messages only: if this far end is lost for good, an heir begins with a new one.
             for message in self._from_client.feed(body):
-                self._talk.asks(message)
-                self._debugger.send(with_head(message))
+                if self._talk.asks(message):
+                    self._debugger.send(with_head(message))
             if self._far is not None:
                 self._far.send(frame(TAKEN, self._incoming.received))
 

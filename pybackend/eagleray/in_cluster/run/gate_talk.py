@@ -67,22 +67,28 @@ class Talk:
     def __init__(self) -> None:
         self.is_attached = False
         self._capabilities: dict[str, Any] = {}
-        self._stopped: dict[Any, dict[str, Any]] = {}
-        self._asked: dict[Any, str] = {}
-        self._left_behind: list[Any] = []
+        self._stopped: dict[int | None, dict[str, Any]] = {}
+        self._asked: dict[int, str] = {}
+        self._left_behind: list[int] = []
 
-    def asks(self, body: bytes) -> None:
-        """The client says this to debugpy."""
+    def asks(self, body: bytes) -> bool:
+        """Follows a message of the client; False: debugpy must not receive it, since it would close the connection."""
         message = _read(body)
+        if message is None:
+            return False
         if message.get("type") == "request":
-            self._asked[message.get("seq")] = str(message.get("command"))
+            number = message.get("seq")
+            if not isinstance(number, int):
+                return False
+            self._asked[number] = str(message.get("command"))
+        return True
 
     def says(self, body: bytes, matches: bool) -> bytes | None:
         """What the client gets of what debugpy says, None for nothing.
 
         A stop in something that the filter of the run excludes is marked as such.
         """
-        message = _read(body)
+        message = _read(body) or {}
         if message.get("type") == "response":
             return body if self._is_for_client(message) else None
         body_told = message.get("body")
@@ -91,7 +97,9 @@ class Talk:
             if not matches:
                 told[EXCLUDED] = True
                 body = json.dumps(message).encode()
-            self._stopped[told.get("threadId")] = told
+            thread = told.get("threadId")
+            # A stop is kept for the next client, whatever is wrong with its thread.
+            self._stopped[thread if isinstance(thread, int) else None] = told
         elif message.get("event") == "continued":
             self._stopped.clear()
         return body
@@ -104,22 +112,25 @@ class Talk:
 
     def _is_for_client(self, message: dict[str, Any]) -> bool:
         number = message.get("request_seq")
+        if not isinstance(number, int):
+            return True
         if number in self._left_behind:
             self._left_behind.remove(number)
             return False
-        command = self._asked.pop(number, "")
+        command, body = self._asked.pop(number, ""), message.get("body")
         if message.get("success") and command == "initialize":
-            self._capabilities = message.get("body") or {}
+            self._capabilities = body if isinstance(body, dict) else {}
         elif message.get("success") and command == "attach":
             self.is_attached = True
         return True
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _read(body: bytes) -> dict[str, Any] | None:
+    """The message, empty if it is too large to be looked at; None for what isn't one."""
     if len(body) > _LOOKED_AT and b'"response"' not in body[:200]:
         return {}
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        return {}
-    return message if isinstance(message, dict) else {}
+        return None
+    return message if isinstance(message, dict) else None

@@ -1,0 +1,128 @@
+"""A conversation with debugpy that contains malformed messages: the gate lives, and the stop is kept."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from eagleray.in_cluster.run.gate_debugging import Debugging
+from eagleray.in_cluster.run.gate_frames import Incoming, Outgoing
+from eagleray.in_cluster.run.gate_loop import Loop, Peer
+from eagleray.in_cluster.run.gate_talk import Messages, Talk, with_head
+
+UNHASHABLE = ([], {}, [[1]], {"a": 1})
+ODD = (*UNHASHABLE, None, "1", 1.5)
+
+
+def encoded(**message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+def stopped(thread: object) -> bytes:
+    return encoded(seq=1, type="event", event="stopped", body={"threadId": thread, "reason": "x"})
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_stop_of_an_odd_thread_reaches_client_and_heir(odd: object) -> None:
+    talk = Talk()
+    assert talk.says(stopped(odd), True) == stopped(odd)
+    assert talk.says(stopped(7), True) == stopped(7)
+    threads = [stop["threadId"] for stop in talk.inherited()["stopped"]]
+    assert threads == [odd, 7]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_response_to_an_odd_number_is_passed_on(odd: object) -> None:
+    talk = Talk()
+    response = encoded(seq=1, type="response", request_seq=odd, success=True)
+    assert talk.says(response, True) == response
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_request_without_a_number_does_not_reach_debugpy(odd: object) -> None:
+    assert not Talk().asks(encoded(seq=odd, type="request", command="threads"))
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 9000])
+def test_what_is_no_message_does_not_reach_debugpy(body: bytes) -> None:
+    assert not Talk().asks(body)
+    # What debugpy says is passed on as it is.
+    assert Talk().says(body, True) == body
+
+
+@pytest.mark.parametrize("body", [None, [], "text", {"supportsX": True}])
+def test_capabilities_are_an_object(body: object) -> None:
+    talk = Talk()
+    assert talk.asks(encoded(seq=1, type="request", command="initialize"))
+    talk.says(encoded(seq=1, type="response", request_seq=1, success=True, body=body), True)
+    assert talk.inherited()["capabilities"] == (body if isinstance(body, dict) else {})
+
+
+class Held(Debugging):
+    """Debugs through a socket pair, whose other end is debugpy for the test."""
+
+    def _connect(self) -> bool:
+        ours, self.debugpy = socket.socketpair()
+        self._debugger = Peer(self._loop, ours)
+        self._debugger.on_end = self.leave
+        return True
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def held(told: list[str]) -> Iterator[Held]:
+    """A debugged worker whose client has attached."""
+    held = Held(Loop(), 60, told.append)
+    yield held
+    held.leave()
+    held.debugpy.close()
+
+
+def join(held: Held) -> tuple[socket.socket, dict[str, Any]]:
+    """A new client, and what it inherits."""
+    far, near = socket.socketpair()
+    debugpy: Any = 1
+    held.join(Peer(held._loop, near), debugpy, f"session {id(far)}", 0)
+    answer = b""
+    while not answer.endswith(b"\n"):
+        answer += far.recv(1)
+    return far, json.loads(answer)
+
+
+def test_gate_holds_the_stop_through_malformed_messages(held: Held, told: list[str]) -> None:
+    client, _ = join(held)
+    out = Outgoing()
+
+    def client_says(body: bytes) -> None:
+        held._on_far(out.add(with_head(body)))
+
+    def debugpy_says(body: bytes) -> None:
+        held._on_debugger(with_head(body))
+
+    client_says(encoded(seq=1, type="request", command="attach"))
+    debugpy_says(encoded(seq=1, type="response", request_seq=1, success=True))
+    for odd in UNHASHABLE:
+        client_says(encoded(seq=odd, type="request", command="threads"))
+        debugpy_says(encoded(seq=1, type="response", request_seq=odd, success=True))
+        debugpy_says(stopped(odd))
+    client_says(encoded(seq=2, type="request", command="threads"))
+    with client:
+        assert held.is_alive and told == ["debugging"]
+        # debugpy got the whole requests, also those behind a malformed one.
+        received = Messages().feed(held.debugpy.recv(2**16))
+        assert [json.loads(body)["command"] for body in received] == ["attach", "threads"]
+        bodies = Messages().feed(
+            b"".join(data for _, _, data in Incoming().feed(client.recv(2**16)))
+        )
+        assert stopped(UNHASHABLE[0]) in bodies
+        heir, answer = join(held)
+        with heir:
+            assert answer["inherited"]["stopped"] and held.is_alive
+    assert told == ["debugging", "debugging"]
