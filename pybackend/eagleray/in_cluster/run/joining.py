@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from . import ray_worker
+from . import process_file, ray_worker
 from .trouble import harmless
 
 TYPE_CHECKING = False
@@ -29,10 +29,10 @@ def after_joining(module: Any, then: Callable[[], object]) -> None:
 
 
 def tell_cluster(settings: Settings) -> None:
-    """Says in the folder of the run where this driver has joined, for whoever looks for the run's workers there."""
+    """Writes into the run's folder which cluster this driver has joined, so that the supervisor finds its workers."""
     if not (settings.folder and os.path.isdir(settings.folder)):
         return
-    file = os.path.join(settings.folder, f"driver-{os.getpid()}.json")
+    file = os.path.join(settings.folder, process_file.name("driver"))
     with open(os.open(f"{file}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as part:
         json.dump(ray_worker.facts(), part)
     os.replace(f"{file}.part", file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from . import process_file
 from .trouble import harmless
 
 TYPE_CHECKING = False
@@ -117,5 +118,5 @@ def address(settings: Settings) -> str:
 def announcement(settings: Settings) -> str:
     """The file that tells of the gate of a process which is in no table of workers; "" where nobody would see it."""
     if settings.folder and os.path.isdir(settings.folder):
-        return os.path.join(settings.folder, f"gate-{os.getpid()}.json")
+        return os.path.join(settings.folder, process_file.name("gate"))
     return ""
