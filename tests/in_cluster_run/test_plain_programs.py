@@ -127,7 +127,7 @@ def test_a_program_that_nobody_can_find_waits_for_nobody(
 ) -> None:
     (tmp_path / "main.py").write_text("print(1 / 0)  # stop: here\n")
     points = breakpoints(tmp_path / "main.py", "here")
-    run = Run(tmp_path, breakpoints=points, post_mortem=True, wait_s=1000)
+    run = Run(tmp_path, breakpoints=points, post_mortem=True, main="main.py", wait_s=1000)
     run.settings["folder"] = folder
     code, _, err = said(start(run, tmp_path / "main.py"))
     assert (code, err.count("ZeroDivisionError"), "eagleray" in err) == (1, 1, False)
@@ -214,7 +214,7 @@ def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> No
 
 @on_each_python
 def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
-    run = Run(tmp_path, breakpoints=[], post_mortem=True)
+    run = Run(tmp_path, breakpoints=[], post_mortem=True, main="programs/failing.py")
     program = start(run, FAILING, "a")
     with driver_gate(run) as gate:
         debugging = Debugging(gate, run)

@@ -30,9 +30,9 @@ class Told:
     """What a program is told of its run besides the plan.
 
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
-    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none,
-    `reports` one in which workers that share a file system with us put what nsys has recorded; `reader` is the
-    version of the nsys with which that is read here, "" for none.
+    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none.  `main` is
+    the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
+    reports; `reader` is the version of the nsys that reads them here, "" for none.
     """
 
     run: str
@@ -42,6 +42,7 @@ class Told:
     uri: str = ""
     folder: str = ""
     debugger: str = ""
+    main: str = ""
     reports: str = ""
     reader: str = ""
 
@@ -64,6 +65,7 @@ def asked(plan: RunPlan, told: Told) -> str:
         "hold_s": HOLD_S,
         "folder": told.folder,
         "debugpy": told.debugger,
+        "main": told.main,
         "host": host_name(),
     }
     if plan.profile is not None:

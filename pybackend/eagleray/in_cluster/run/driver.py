@@ -1,4 +1,4 @@
-"""The driver of a run: lines of its main file, its place in Ray's table, and a failure that nobody handles."""
+"""A driver of a run: breakpoints in its main file, its entry in Ray's table, and its uncaught errors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 from . import ray_worker
 from .joining import after_joining
+from .main_program import is_main_program
 from .process import Process
 from .stopping import extend_debugpy_of_ray, stop_at_failure
 from .trouble import harmless
@@ -21,12 +22,17 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """A driver opens a gate when it has a file with breakpoints, fails, or has connected to Ray."""
+    """A driver opens a gate when it has a file with breakpoints, has connected to Ray, or fails.
+
+    Break on Failure stops it only if its failure is that of the run: it is the run's main program, or has connected.
+    Each helper of the program, a probe like `python -c "import x" || …`, is a driver too until it shows what it is.
+    """
 
     def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
         self._settings = settings
         self._arrivals = arrivals
         self._main = ""
+        self._has_connected = False
         process = self._process = Process(settings, kind, arrivals)
         process.matches = True
         process.describe = self._describe
@@ -58,6 +64,7 @@ class Driver:
 
     def _connected(self) -> None:
         """The driver is in Ray's table now, where it can be found and paused."""
+        self._has_connected = True
         if not self._process.has_gate:
             # With lines in a file that it has, it could not be found until now.
             self._process.decide(True)
@@ -79,12 +86,15 @@ class Driver:
         before = sys.excepthook
 
         def excepthook(kind: Any, error: Any, traceback: Any) -> None:
-            # The person reads first what failed, as ever.
+            # The user reads first what failed, as without us.
             before(kind, error, traceback)
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and self._fails_the_run():
                 harmless(stop_at_failure)(self._process, (kind, error, traceback))
 
         sys.excepthook = excepthook
+
+    def _fails_the_run(self) -> bool:
+        return self._has_connected or is_main_program(self._settings.main)
 
 
 def main_file() -> str:

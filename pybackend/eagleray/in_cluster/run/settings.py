@@ -29,6 +29,7 @@ class Settings:
         self.folder = str(values.get("folder") or "")
         self.host = str(values.get("host") or "")
         self.debugpy = str(values.get("debugpy") or "")
+        self.main = str(values.get("main") or "")
         self.workers = [str(pattern) for pattern in values.get("workers") or []]
         ranks = values.get("ranks")
         self.ranks = None if ranks is None else [int(rank) for rank in ranks]

@@ -28,6 +28,11 @@ SERVICES = (
 # What tells a worker that nsys is to record it, and that it does.
 PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 WORKER = "/ray/_private/workers/default_worker.py"
+# Ray's modules of the actor that starts the driver of a submitted job; the second one is that of older versions.
+JOB_SUPERVISORS = (
+    "ray.dashboard.modules.job.job_supervisor",
+    "ray.dashboard.modules.job.job_manager",
+)
 
 
 def start(site: str) -> None:
@@ -115,6 +120,9 @@ def start_worker(settings: Settings, arrivals: Arrivals) -> None:
     from .stopping import extend_debugpy_of_ray
 
     os.environ[INSIDE] = "worker"
+    for supervisor in JOB_SUPERVISORS:
+        # The process that it starts is a driver of the run, not a child of a worker.
+        arrivals.after(supervisor, lambda module: os.environ.pop(INSIDE, None))
     if settings.post_mortem and os.environ.get("RAY_DEBUG") != "legacy":
         # The second one is what Ray before 2.39 reads.
         os.environ["RAY_DEBUG_POST_MORTEM"] = os.environ["RAY_DEBUG"] = "1"

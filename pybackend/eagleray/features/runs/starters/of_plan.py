@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from eagleray.features.runs import environment
 from eagleray.features.runs.environment import Told
 from eagleray.features.runs.far_delivery import delivered_to, login_of, with_far_reports
 from eagleray.features.runs.home_cluster import NamesClusters, OwnDashboard
+from eagleray.features.runs.main_program import main_program
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record
@@ -113,12 +115,15 @@ class Starters:
 async def told_of(record: Record, plan: RunPlan) -> Told:
     """All but how our code comes to the program, and what lies on a host elsewhere."""
     is_far = bool(login_of(plan))
+    # It reads the script.
+    main = await asyncio.to_thread(main_program, plan, is_remote=is_far) if plan.post_mortem else ""
     return Told(
         run=record.id,
         verifier=environment.verifier(record.secret()),
         package=package(),
         folder="" if plan.kind == "sbatch" else str(record.folder),
         debugger="" if is_far else debugger_copy(),
+        main=main,
         reports="" if is_far or plan.profile is None else reports_folder(record),
         reader="" if plan.profile is None else await nsys.version_here(),
     )
