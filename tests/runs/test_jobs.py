@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.ray_cluster import RayCluster, temporary_home
+from tests.real_ray.command import Command
 from tests.runs.terminal import PLAIN, Terminal, row
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
@@ -48,6 +49,23 @@ def test_control_c_stops_a_job(cluster: RayCluster, home: Path, tmp_path: Path) 
     terminal.interrupt()
     assert terminal.code() == 130
     assert row(terminal.run_id())["state"] == "stopped"
+
+
+def test_driver_of_a_job_stops_where_it_fails(
+    cluster: RayCluster, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "failing.py").write_text("import no_such_module\n")
+    words = ("--post-mortem", "--", "python", str(tmp_path / "failing.py"))
+    terminal = Terminal(tmp_path, "run", "--cluster", cluster.address, *words)
+    try:
+        command = Command(dict(os.environ))
+        held = command.wait_row("worker", state="held")
+        assert held["location"]["line"] == 1
+        assert command.run("continue", held["worker_id"]).returncode == 0
+        assert terminal.code() == 1
+        assert "no_such_module" in terminal.output()
+    finally:
+        terminal.interrupt_hard()
 
 
 def test_a_job_whose_keeper_died_is_taken_over(
