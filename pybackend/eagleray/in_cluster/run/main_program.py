@@ -15,7 +15,7 @@ def is_main_program(named: str) -> bool:
     if named.startswith(_MODULE):
         name = str(getattr(spec, "name", ""))
         return named[len(_MODULE) :] in (name, name.rpartition(".__main__")[0])
-    file = getattr(main, "__file__", None)
+    file = str(getattr(main, "__file__", None) or "")
     return bool(named and file and spec is None) and _ends_with(os.path.abspath(file), named)
 
 
