@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import tempfile
 from pathlib import Path
 
 from eagleray.common.paths import in_cluster
+from eagleray.in_cluster import package_copies
 
 # That of an installed extension, which is on no path of ours.
 PACKAGED = Path(__file__).resolve().parents[3] / "_libs" / "debugpy"
@@ -20,23 +20,18 @@ def debugger_copy(into: Path | None = None, packaged: Path = PACKAGED) -> str:
     source = _source(packaged)
     if source is None:
         return ""
-    folder = into or in_cluster()
     version = next((one.name for one in source.parent.glob("debugpy-*.dist-info")), "debugpy")
-    copy = folder / version.removesuffix(".dist-info")
-    if not copy.is_dir():
-        made = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-        try:
-            ignored = shutil.ignore_patterns("__pycache__", *UNUSED)
-            shutil.copytree(source, made / "debugpy", ignore=ignored)
-            made.chmod(0o755)
-            made.rename(copy)
-        except OSError:
-            # Somebody else was faster, or there is no room, without which the run is as it would be.
-            if not copy.is_dir():
-                return ""
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    return str(copy)
+    ignored = shutil.ignore_patterns("__pycache__", *UNUSED)
+
+    def fill(made: Path) -> None:
+        shutil.copytree(source, made / "debugpy", ignore=ignored)
+
+    try:
+        name = version.removesuffix(".dist-info")
+        return str(package_copies.deliver(into or in_cluster(), name, fill))
+    except OSError:
+        # There is no room; the run works like one without a copy.
+        return ""
 
 
 def _source(packaged: Path) -> Path | None:

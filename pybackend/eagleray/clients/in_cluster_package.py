@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
-import tempfile
 import zipfile
 from pathlib import Path
 
 from attrs import frozen
 
 from eagleray.common.paths import in_cluster
+from eagleray.in_cluster import package_copies
 
 SOURCE = Path(__file__).resolve().parents[1] / "in_cluster" / "run"
 # What lies in it is found by every Python whose path has the folder: `sitecustomize`.
@@ -40,26 +39,16 @@ def package(source: Path = SOURCE) -> Package:
 
 
 def delivered(of: Package, into: Path | None = None) -> Path:
-    """The folder that holds the package, which is put there unless it is there already.
-
-    It appears whole: a worker may import it while another run delivers it.
-    """
+    """The folder that holds the package, which is put there unless it is there already."""
     folder = into or in_cluster()
-    if not (folder / of.name).is_dir():
-        made = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-        try:
-            for name, content in of.files.items():
-                path = made / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            made.chmod(0o755)
-            made.rename(folder / of.name)
-        except OSError:
-            # Somebody else was faster, or the folder cannot be written, which the next line says.
-            if not (folder / of.name).is_dir():
-                raise
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
+
+    def fill(made: Path) -> None:
+        for name, content in of.files.items():
+            path = made / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    package_copies.deliver(folder, of.name, fill)
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from pathlib import Path
 
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_files import FarFiles, FarPlace
@@ -11,26 +12,10 @@ from eagleray.clients.in_cluster_package import Package, zipped
 from eagleray.common.errors import EaglerayError
 from eagleray.common.run_errors import not_delivered
 from eagleray.features.runs.plan import RunPlan
+from eagleray.in_cluster import package_copies
 
-# The name of the package is a word of ours; the text of the archive comes in by standard input.
-_UNPACK = """
-import base64, io, os, shutil, sys, tempfile, zipfile
-name = sys.argv[1]
-folder = os.path.join(os.environ.get("EAGLERAY_HOME") or os.path.expanduser("~/.local/share/eagleray"), "in_cluster")
-os.makedirs(folder, exist_ok=True)
-if not os.path.isdir(os.path.join(folder, name)):
-    made = tempfile.mkdtemp(prefix=".new-", dir=folder)
-    archive = zipfile.ZipFile(io.BytesIO(base64.b64decode(sys.stdin.read())))
-    archive.extractall(made)
-    os.chmod(os.path.join(made, name), 0o755)
-    try:
-        os.rename(os.path.join(made, name), os.path.join(folder, name))
-    except OSError:
-        pass
-    shutil.rmtree(made, ignore_errors=True)
-print("eagleray-delivered:" + folder)
-"""
-_MARK = "eagleray-delivered:"
+# Read at once: an update of the extension removes this folder while a supervisor lives.
+_SCRIPT = Path(package_copies.__file__).read_text("utf-8")
 DELIVER_S = 60.0
 # In the folder of the submission, which is the job's own; homes are small, and profiles are not.
 REPORTS = ".eagleray-reports"
@@ -65,11 +50,15 @@ async def with_far_reports(commands: Commands, run: str, plan: RunPlan) -> str:
     return found.folder
 
 
-async def delivered_to(commands: Commands, ssh: str, of: Package) -> str:
-    """The folder on that host which holds the package now; raises `not-delivered`."""
+async def delivered_to(commands: Commands, ssh: str, of: Package, needed_since: float) -> str:
+    """The folder on that host which holds the package now; raises `not-delivered`.
+
+    Copies there that no run has begun to use since then are removed.
+    """
     archive = base64.b64encode(zipped(of)[1]).decode("ascii")
-    ran = await commands.run(ssh, ["python3", "-I", "-c", _UNPACK, of.name], archive, DELIVER_S)
+    words = ["python3", "-I", "-c", _SCRIPT, of.name, str(needed_since)]
+    ran = await commands.run(ssh, words, archive, DELIVER_S)
     for line in ran.stdout.splitlines():
-        if ran.code == 0 and line.startswith(_MARK):
-            return line.removeprefix(_MARK)
+        if ran.code == 0 and line.startswith(package_copies.DELIVERED):
+            return line.removeprefix(package_copies.DELIVERED)
     raise not_delivered(ssh, ran.stderr)

@@ -143,6 +143,14 @@ class Records:
         found = [one for record in self._all() if (one := read(record))]
         return sorted(found, key=lambda one: one.state.started, reverse=True)
 
+    def needed_since(self, days: float) -> float:
+        """The time before which nothing began that may still run: at least so many days ago, and that of each live run.
+
+        Other machines can have runs that aren't known here.
+        """
+        started = [one.state.started for one in self.listed() if not one.state.is_over]
+        return min([time.time(), *started]) - days * 24 * 3600.0
+
     def forget(self, record: Record, *, is_over: bool) -> bool:
         """Whether it is thrown away: one that is not over belongs to who takes it over just now."""
         lock = record.lock()

@@ -14,6 +14,7 @@ from eagleray.clients.debugger_copy import debugger_copy
 from eagleray.clients.in_cluster_package import delivered, package
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.slurm_queue import SlurmQueue
+from eagleray.common.paths import in_cluster
 from eagleray.common.run_errors import no_gcs
 from eagleray.features.runs import environment
 from eagleray.features.runs.environment import Told
@@ -22,11 +23,17 @@ from eagleray.features.runs.home_cluster import NamesClusters, OwnDashboard
 from eagleray.features.runs.main_program import main_program
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.records import Record
+from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.starters.local import LocalProgram
 from eagleray.features.runs.starters.ray_job import RayJob
 from eagleray.features.runs.starters.sbatch import Sbatch
 from eagleray.features.runs.starters.starting import Starter
+from eagleray.in_cluster import package_copies
+
+# Copies of our code that no run has begun to use for so long, nor a run that lives, are removed.
+UNUSED_DAYS = 30.0
+# On a login node, where runs of other machines aren't known: their jobs may be in the queue.
+UNUSED_DAYS_REMOTE = 90.0
 
 
 class Starters:
@@ -54,10 +61,15 @@ class Starters:
             output.begin_anew()
         told = await told_of(record, plan)
         if plan.kind == "job":
-            return await self._job(plan, told, output, taken_over)
-        if plan.kind == "sbatch":
-            return await self._sbatch(plan, told, output, environ, taken_over)
-        return self._local(plan, told, output, environ)
+            starter: Starter = await self._job(plan, told, output, taken_over)
+        elif plan.kind == "sbatch":
+            remote_since = _records_of(record).needed_since(UNUSED_DAYS_REMOTE)
+            starter = await self._sbatch(plan, told, output, environ, taken_over, remote_since)
+        else:
+            starter = self._local(plan, told, output, environ)
+        since = _records_of(record).needed_since(UNUSED_DAYS)
+        await asyncio.to_thread(package_copies.remove_unused, in_cluster(), since)
+        return starter
 
     def _local(
         self, plan: RunPlan, told: Told, output: Output, environ: Mapping[str, str]
@@ -85,11 +97,17 @@ class Starters:
         return RayJob(dashboard, plan.command, plan.cwd, plan.name, told.package, env, output, job)
 
     async def _sbatch(
-        self, plan: RunPlan, told: Told, output: Output, environ: Mapping[str, str], job: str
+        self,
+        plan: RunPlan,
+        told: Told,
+        output: Output,
+        environ: Mapping[str, str],
+        job: str,
+        needed_since: float,
     ) -> Starter:
         ssh = login_of(plan)
         if ssh:
-            path = await delivered_to(self._commands, ssh, told.package)
+            path = await delivered_to(self._commands, ssh, told.package, needed_since)
             reports = await with_far_reports(self._commands, told.run, plan)
             told = evolve(told, path=path, reports=reports)
             before: Mapping[str, str] = plan.env
@@ -110,6 +128,10 @@ class Starters:
             if one.address == cluster and one.gcs:
                 return one.gcs
         raise no_gcs(cluster)
+
+
+def _records_of(record: Record) -> Records:
+    return Records(record.folder.parent)
 
 
 async def told_of(record: Record, plan: RunPlan) -> Told:
