@@ -35,7 +35,7 @@ async def test_one_that_is_too_slow_starts_nothing_later(
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def spawned(_: Record) -> subprocess.Popen[bytes]:
+    def spawned(*_: object) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-c", "import signal; signal.pause()"]
         started.append(subprocess.Popen(words, stdin=subprocess.PIPE))
         return started[0]
@@ -53,9 +53,15 @@ async def test_who_gives_up_waiting_for_one_leaves_none(
 ) -> None:
     words = [sys.executable, "-c", "import signal; signal.pause()"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE)
-    monkeypatch.setattr(keeping, "_spawned", lambda _: process)
+    is_spawned = asyncio.Event()
+
+    def spawned(*_: object) -> subprocess.Popen[bytes]:
+        is_spawned.set()
+        return process
+
+    monkeypatch.setattr(keeping, "_spawned", spawned)
     starting = asyncio.create_task(keeping.start(record, {}))
-    await asyncio.sleep(0)
+    await is_spawned.wait()
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting

@@ -34,9 +34,12 @@ def main() -> None:
 
 
 def pass_on() -> None:
-    from eagleray.clients import adapter_process, own_command
+    from eagleray.clients import adapter_process, code_copy, own_command
 
     start = str(Path(__file__).resolve())
+    copy: Any = code_copy
+    copy.ENTRY = Path(start).name
+    copy.code_copy = lambda: Path(start).parent
     adapter: Any = adapter_process
     adapter.command = lambda: [sys.executable, "-I", "-S", start, "adapter"]
     own: Any = own_command

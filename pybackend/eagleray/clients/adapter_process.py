@@ -7,11 +7,11 @@ import contextlib
 import fcntl
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from eagleray.clients.code_copy import detached_command
 from eagleray.clients.detached import start_detached
 from eagleray.common import bounded_log
 from eagleray.common.adapter_errors import adapter_not_started
@@ -32,9 +32,11 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
     async with _alone(socket):
         if found := await reach():
             return found
+        # The copy of our code may have to be made first.
+        argv = await asyncio.to_thread(command)
         with os.fdopen(bounded_log.opened(adapter_log()), "ab") as output:
             offset = output.tell()
-            process = _spawned(output)
+            process = _spawned(argv, output)
         async for _ in _looks():
             if found := await reach():
                 return found
@@ -45,13 +47,12 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
 
 def command() -> list[str]:
     """How the adapter is run: isolated, for it needs nothing but the standard library and our own code."""
-    entry = Path(__file__).resolve().parents[2] / "eagleray_start.py"
-    return [sys.executable, "-I", "-S", str(entry), "adapter"]
+    return detached_command("adapter", isolated=True)
 
 
-def _spawned(output: BinaryIO) -> subprocess.Popen[bytes]:
+def _spawned(argv: list[str], output: BinaryIO) -> subprocess.Popen[bytes]:
     try:
-        return start_detached(command(), output)
+        return start_detached(argv, output)
     except OSError as error:
         raise adapter_not_started(str(error)) from error
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 from pathlib import Path
 
+from eagleray.clients.code_copy import LIBRARIES, SOURCE
 from eagleray.common.paths import in_cluster
 from eagleray.in_cluster import package_copies
 
-# That of an installed extension, which is on no path of ours.
-PACKAGED = Path(__file__).resolve().parents[3] / "_libs" / "debugpy"
+# That of an installed extension, which is on no path of ours, beside libraries that are; we may run from a copy.
+_EXTENSION = next((one.parent for one in map(Path, sys.path) if one.parent.name == LIBRARIES), None)
+PACKAGED = (_EXTENSION or SOURCE.parent / LIBRARIES) / "debugpy"
 # Half of it is for Windows, or what was compiled.
 UNUSED = ("*.pdb", "*.dll", "*.exe", "*.pyd", "*.c", "*.pyx")
 

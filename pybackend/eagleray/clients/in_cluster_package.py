@@ -27,15 +27,18 @@ class Package:
     files: dict[str, bytes]
 
 
-def package(source: Path = SOURCE) -> Package:
+def package(
+    source: Path = SOURCE, prefix: str = NAME, patterns: tuple[str, ...] = ("*.py",)
+) -> Package:
     """The package as it is now."""
-    paths = sorted(path for path in source.rglob("*.py") if path.is_file())
+    found = (path for pattern in patterns for path in source.rglob(pattern))
+    paths = sorted(path for path in found if path.is_file())
     files = {path.relative_to(source).as_posix(): path.read_bytes() for path in paths}
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    return Package(f"{NAME}{digest.hexdigest()[:8]}", files)
+    return Package(f"{prefix}{digest.hexdigest()[:8]}", files)
 
 
 def delivered(of: Package, into: Path | None = None) -> Path:

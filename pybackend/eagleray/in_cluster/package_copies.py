@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DELIVERED = "eagleray-delivered:"
-COPIES = ("_eagleray_run_", "debugpy")
+CODE = "code-"
+COPIES = ("_eagleray_run_", "debugpy", CODE)
 _NEW, _OLD = ".new-", ".old-"
 # No delivery takes so long: its process was killed.
 _UNFINISHED_S = 24 * 3600.0

@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray.clients.code_copy import detached_command
 from eagleray.clients.detached import start_detached
-from eagleray.clients.own_command import own_command
 from eagleray.clients.process_identity import lives
 from eagleray.common import bounded_log
 from eagleray.common.paths import host_name
@@ -37,7 +37,9 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
     `access` is what its cluster asks for, which
     the keeper reads from its standard input: it must stand in no file, no argument and no environment.
     """
-    process = _spawned(record)
+    # The copy of our code may have to be made first.
+    command = await asyncio.to_thread(detached_command, "keep-run", record.id)
+    process = _spawned(record, command)
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
         pipe.write(json.dumps(access).encode())
@@ -85,10 +87,10 @@ def is_kept(record: Record, state: RunState) -> bool:
     return lives(state.keeper.pid, state.keeper.born)
 
 
-def _spawned(record: Record) -> subprocess.Popen[bytes]:
+def _spawned(record: Record, command: list[str]) -> subprocess.Popen[bytes]:
     with os.fdopen(bounded_log.opened(record.keeper_log), "ab") as log:
         try:
-            return start_detached(own_command("keep-run", record.id), log, subprocess.PIPE)
+            return start_detached(command, log, subprocess.PIPE)
         except OSError as error:
             raise keeper_not_started(str(error)) from error
 
