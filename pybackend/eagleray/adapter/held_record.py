@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from eagleray.adapter.protocol import HELD_REFRESH_S, WorkerState, to_json
+from eagleray.adapter.protocol import HELD_REFRESH_S, PROTOCOL, WorkerState, to_json
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ class HeldRecord:
         self._beginning = f"{host}-{version}"
         self._path = folder / f"{self._beginning}-{os.getpid()}.json"
         self._host = host
+        self._version = version
         self._states = states
         self._news = asyncio.Event()
         # The first look doesn't wait for a change.
@@ -81,7 +82,13 @@ class HeldRecord:
 
     def _text(self, states: list[WorkerState]) -> dict[str, object]:
         workers = [to_json(_without_values(state)) for state in states]
-        return {"host": self._host, "written": time.time(), "workers": workers}
+        return {
+            "host": self._host,
+            "version": self._version,
+            "protocol": PROTOCOL,
+            "written": time.time(),
+            "workers": workers,
+        }
 
 
 def _is_alive(pid: int) -> bool:

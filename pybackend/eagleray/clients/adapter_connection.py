@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ class AdapterConnection:
             if self.is_greeted:
                 self._introduced(hello)
             else:
-                log.warning("an adapter speaks protocol %s", hello.get("protocol"))
+                _log_other(str(hello.get("version")), str(hello.get("protocol")))
         except EaglerayError as error:
             log.warning("an adapter does not say who it is: %s", error.code)
         if self.is_greeted or self.is_stuck:
@@ -166,6 +167,12 @@ class AdapterConnection:
             answer.set_exception(_error(error))
         else:
             answer.set_result(message.get("result") or {})
+
+
+@cache
+def _log_other(version: str, protocol: str) -> None:
+    """Once, though it is met each second.  The panel shows what it holds, by its record."""
+    log.warning("the adapter of version %s speaks protocol %s", version, protocol)
 
 
 def _error(said: dict[str, Any]) -> EaglerayError:

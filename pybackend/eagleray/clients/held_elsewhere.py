@@ -1,4 +1,4 @@
-"""Workers that are attached or held by Eagleray on another machine with the same home."""
+"""Workers held by an Eagleray that can't be asked: on another machine with this home, or with another protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter.protocol import HELD_REFRESH_S, WorkerState
+from eagleray.adapter.protocol import HELD_REFRESH_S, PROTOCOL, WorkerState
 from eagleray.clients.adapter import worker_state
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import held_folder, host_name
@@ -37,13 +37,22 @@ def held_elsewhere(folder: Path | None = None, now: float | None = None) -> list
 def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
     try:
         said = json.loads(path.read_bytes()[:_LARGEST])
-        host, age = str(said["host"]), now - float(said["written"])
+        holder, age = _holder(said), now - float(said["written"])
         workers = [_state(worker) for worker in said["workers"]]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         log.info("a record of what is held elsewhere: %r", error)
         return
-    if host != host_name() and -_CLOCKS_APART_S < age < BELIEVED_S:
-        yield from (replace(worker, host=printable(host, 60)) for worker in workers)
+    if holder and -_CLOCKS_APART_S < age < BELIEVED_S:
+        yield from (replace(worker, host=printable(holder, 60)) for worker in workers)
+
+
+def _holder(said: dict[str, Any]) -> str:
+    """Where the adapter is that wrote the record, as rows name it; "" for one that can be asked itself."""
+    host = str(said["host"])
+    if host != host_name():
+        return host
+    is_ours = said.get("protocol", PROTOCOL) == PROTOCOL
+    return "" if is_ours else f"this machine (version {said.get('version')})"
 
 
 def _state(said: dict[str, Any]) -> WorkerState:

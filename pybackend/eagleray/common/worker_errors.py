@@ -125,7 +125,7 @@ def worker_elsewhere(worker: str, host: str) -> EaglerayError:
     return EaglerayError(
         "worker-elsewhere",
         f"{printable(worker)} is held by Eagleray on {printable(host)}.",
-        "Attach from a window there, or release it there: `eagleray release`.",
+        "Attach from a window there, or of that version, or release it there: `eagleray release`.",
     )
 
 
