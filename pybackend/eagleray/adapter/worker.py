@@ -8,17 +8,19 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
-from eagleray.adapter import exceptions, worker_process
+from eagleray.adapter import worker_process
 from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.debugger import LINK_ENDED, Debugger
+from eagleray.adapter.event_queue import EventQueue, named_files
 from eagleray.adapter.landing import Calls, Prepared
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
 from eagleray.adapter.record import Record
 from eagleray.adapter.renewal import Renewal
 from eagleray.adapter.stacks import Stacks
-from eagleray.adapter.stops import is_among, stop_of
+from eagleray.adapter.stop_location import StopLocation
+from eagleray.adapter.stops import is_among
 from eagleray.adapter.watching import Watching
 from eagleray.adapter.worker_states import state_of
 from eagleray.common import tasks
@@ -58,12 +60,13 @@ class Worker:
         self.record = Record()
         self.rules = PathRules(params.mappings)
         self.own_mappings: list[Mapping] = []
-        self._events: asyncio.Queue[Message] = asyncio.Queue()
+        self._events = EventQueue()
         self.debugger = Debugger(
-            lambda: self.params.name, self._make_attaching, routes, self._events.put_nowait
+            lambda: self.params.name, self._make_attaching, routes, self._events.put
         )
         self._renewal = Renewal(self.connect_anew)
         self._stacks = Stacks(self.debugger.request, self.record.stopped)
+        self._location = StopLocation(self.debugger.request, self._stacks, self._located)
         self.editor: Watching | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
@@ -80,8 +83,6 @@ class Worker:
         self.left = asyncio.Event()
         self._releasing: asyncio.Future[None] | None = None
         self.seen = params.seen
-
-    # --- attaching -----------------------------------------------------------------------------
 
     async def attach(self) -> None:
         """Attaches and waits for the stop; returns with state "stopped", or "running" if none came."""
@@ -124,8 +125,6 @@ class Worker:
     def _make_attaching(self, calls: Calls) -> Attaching:
         return Attaching(self.params, calls, self._ignored)
 
-    # --- asking --------------------------------------------------------------------------------
-
     @property
     def prepared(self) -> Prepared:
         return self.debugger.prepared
@@ -150,8 +149,6 @@ class Worker:
         is_held = self.state == "stopped" and self.editor is None
         held_s = max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0
         return state_of(self, self._stop if self.state == "stopped" else None, held_s)
-
-    # --- steering ------------------------------------------------------------------------------
 
     def watched_by(self, editor: Watching | None) -> None:
         """An editor came (the one before it is told to end) or went."""
@@ -208,8 +205,6 @@ class Worker:
         if self._is_at(self._ignored + ((answer or {}).get("stands") or [])):
             await self.run_on()
 
-    # --- what the worker says ------------------------------------------------------------------
-
     async def _handle_events(self) -> None:
         while self.state != "gone":
             event = await self._events.get()
@@ -222,6 +217,7 @@ class Worker:
 
     async def _handle(self, event: Message) -> None:
         name, body = event.get("event"), event.get("body") or {}
+        await self.rules.look(named_files(event))
         if name == "stopped":
             await self._on_stopped(event)
         elif name == "continued":
@@ -243,7 +239,7 @@ class Worker:
             elif self._stacks.is_wrapped and await self.debugger.step_on(body.get("threadId", 0)):
                 return
         self.record.stop(body)
-        self._stop = await self._where(body)
+        self._stop = await self._location.of(body, self.record.focus)
         self._resumed = asyncio.Event()
         self.seen = self.editor is not None or (self.seen and self.state != "running")
         self.state = "stopped"
@@ -255,11 +251,13 @@ class Worker:
         self._tell(event)
         self._changed()
 
-    async def _where(self, body: Message) -> Stop:
-        thread, fails = self.record.focus, body.get("reason") == "exception"
-        frames = await self.stack(thread)
-        exception = await exceptions.of_stop(self.request, body, thread) if fails else ""
-        return stop_of(body, frames, thread, exception)
+    async def _located(self, before: Stop, stop: Stop) -> None:
+        """It is known only now where the worker has stopped."""
+        if self._stop is before:
+            self._stop = stop
+            self._changed()
+            if self._is_at(self._ignored):
+                await self._resume(stop)
 
     def _is_at(self, places: list[list[Any]]) -> bool:
         """Whether it stands at one of these, where no editor wants to stop."""
@@ -290,6 +288,7 @@ class Worker:
         self.state = "gone"
         self._stops_known.set()
         self._renewal.close()
+        self._location.close()
         self.debugger.close()
         if self.editor is not None:
             self.editor.end(why)

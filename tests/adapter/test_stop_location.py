@@ -1,0 +1,77 @@
+"""A stop is shown also while its location isn't known, and events that wait stay few."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from eagleray.adapter import dap, event_queue, stop_location
+from eagleray.adapter.event_queue import EventQueue, named_files
+from eagleray.adapter.protocol import WorkerKey
+from eagleray.adapter.registry import Registry
+
+from tests.adapter.fake_debugger import FakeDebugger
+
+KEY = WorkerKey("session_1", "w1")
+
+
+async def test_a_stop_whose_stack_does_not_come_is_shown_and_completed_later(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stop_location, "LIMIT_S", 0.01)
+    async with FakeDebugger("stackTrace") as debugger:
+        stop = (await workers.attach(debugger.params())).worker.stop
+        assert stop is not None and (stop.reason, stop.path, stop.line) == ("breakpoint", "", 0)
+        changed = asyncio.Event()
+        workers.listeners.add(lambda _: changed.set())
+        debugger.go.set()
+        await changed.wait()
+        state = workers.state(KEY)
+        assert state is not None and state.state == "stopped"
+        assert state.stop is not None and (state.stop.path, state.stop.line) == ("/x/train.py", 10)
+
+
+async def test_a_location_that_comes_after_the_worker_has_resumed_is_forgotten(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stop_location, "LIMIT_S", 0.01)
+    async with FakeDebugger("stackTrace") as debugger:
+        await workers.attach(debugger.params())
+        debugger.send(dap.event("continued", {"threadId": 1, "allThreadsContinued": True}))
+        while (state := workers.state(KEY)) is None or state.state != "running":
+            await asyncio.sleep(0)
+        debugger.go.set()
+        await workers.release(KEY)
+        assert "stackTrace" in debugger.asked and workers.states() == []
+
+
+async def test_output_that_nobody_handles_is_left_out_and_other_events_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_queue, "MOST_WAITING", 3)
+    events = EventQueue()
+    for number in range(10):
+        events.put(dap.event("output", {"output": f"{number}\n"}))
+    events.put(dap.event("stopped", {"threadId": 1}))
+    got = [await events.get() for _ in range(5)]
+    texts = [event["body"].get("output", event["event"]) for event in got]
+    assert texts == [
+        "0\n",
+        "1\n",
+        "2\n",
+        "Eagleray left out 7 messages of the worker's output.\n",
+        "stopped",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "files"),
+    [
+        ({"source": {"path": "/a"}}, ["/a"]),
+        ({"breakpoint": {"source": {"path": "/b"}}}, ["/b"]),
+        ({"breakpoint": 1, "source": {"path": 2}}, []),
+        (None, []),
+    ],
+)
+def test_files_that_an_event_names(body: object, files: list[str]) -> None:
+    assert named_files({"event": "x", "body": body}) == files
