@@ -16,8 +16,9 @@ class FakeDebugger:
     `is_busy`: it says of later clients that another is attached.
     """
 
-    def __init__(self, *held: str) -> None:
+    def __init__(self, *held: str, path: str = "/x/train.py") -> None:
         self.held = set(held)
+        self.path = path
         self.go = asyncio.Event()
         self.asked: list[str] = []
         self.connections = 0
@@ -72,6 +73,6 @@ class FakeDebugger:
             "id": 1,
             "name": "train",
             "line": 10,
-            "source": {"path": "/x/train.py"},
+            "source": {"path": self.path},
         }
         return {"stackFrames": [frame]} if command == "stackTrace" else {}

@@ -7,10 +7,25 @@ from collections.abc import Callable
 import pytest
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import Mapping
+from eagleray.common.file_checks import FileChecks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+
+class Files(FileChecks):
+    """Files that need not be looked up."""
+
+    def __init__(self, has: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._has = has
+
+    def answer(self, path: str) -> bool:
+        return self._has(path)
+
+
 LOCAL = {"/home/me/proj/train.py", "/home/me/proj/lib/a.py", "/shared/x.py", "/home/me/one file.py"}
+HERE = Files(LOCAL.__contains__)
+EVERYWHERE = Files(lambda _: True)
 RULES = [
     Mapping("/tmp/pkg/lib/", "/home/me/proj/lib"),
     Mapping("/tmp/pkg", "/home/me/proj"),
@@ -32,25 +47,25 @@ TO_LOCAL = [
 
 @pytest.mark.parametrize(("remote", "local"), TO_LOCAL)
 def test_to_local(remote: str, local: str) -> None:
-    assert PathRules(RULES, LOCAL.__contains__).to_local(remote) == local
+    assert PathRules(RULES, HERE).to_local(remote) == local
 
 
 @pytest.mark.parametrize(
     "remote", [remote for remote, local in TO_LOCAL if local and ".." not in remote]
 )
 def test_back_again(remote: str) -> None:
-    rules = PathRules(RULES, LOCAL.__contains__)
+    rules = PathRules(RULES, HERE)
     assert rules.to_remote(rules.to_local(remote)) == remote
 
 
 def test_a_local_file_that_no_rule_fits_is_named_the_same() -> None:
-    assert PathRules(RULES, LOCAL.__contains__).to_remote("/etc/other.py") == "/etc/other.py"
+    assert PathRules(RULES, HERE).to_remote("/etc/other.py") == "/etc/other.py"
 
 
 def test_the_first_rule_that_fits_decides() -> None:
-    rules = PathRules([Mapping("/r", "/a"), Mapping("/r", "/b")], {"/b/f.py"}.__contains__)
+    rules = PathRules([Mapping("/r", "/a"), Mapping("/r", "/b")], Files({"/b/f.py"}.__contains__))
     assert rules.to_local("/r/f.py") == "/b/f.py"
-    assert PathRules(rules.mappings, lambda _: True).to_local("/r/f.py") == "/a/f.py"
+    assert PathRules(rules.mappings, EVERYWHERE).to_local("/r/f.py") == "/a/f.py"
 
 
 names = st.text("abc _-.é", min_size=1, max_size=4).filter(lambda name: name not in (".", ".."))
@@ -61,6 +76,6 @@ parts = st.lists(names, min_size=1, max_size=4)
 @given(root=parts, local=parts, rest=parts)
 def test_there_and_back(root: list[str], local: list[str], rest: list[str]) -> None:
     there: Callable[[list[str]], str] = lambda names: "/" + "/".join(names)  # noqa: E731
-    rules = PathRules([Mapping(there(root), there(local))], lambda _: True)
+    rules = PathRules([Mapping(there(root), there(local))], EVERYWHERE)
     remote = there(root + rest)
     assert rules.to_remote(rules.to_local(remote)) == remote

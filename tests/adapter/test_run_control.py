@@ -31,7 +31,7 @@ class FakeGate:
     specs: Any = (DIRECT,)
     ends: list[socket.socket] = field(default_factory=list)
 
-    async def call(self, routes: Routes, want: str) -> tuple[Streams, Json]:
+    async def call(self, routes: Routes, want: str, **more: object) -> tuple[Streams, Json]:
         self.calls += 1
         if self.failing:
             self.failing -= 1

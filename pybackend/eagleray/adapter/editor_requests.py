@@ -64,7 +64,7 @@ class EditorRequests:
         if command in _SETTINGS:
             return await self._set(request, command, self._for_worker(command, arguments))
         response = await self._worker.request(command, self._for_worker(command, arguments))
-        return self._for_editor(request, command, response)
+        return await self._for_editor(request, command, response)
 
     def _check_thread(self, command: str, arguments: Message) -> None:
         """debugpy never answers what it hands to a thread that runs, nor any request after it."""
@@ -118,7 +118,7 @@ class EditorRequests:
         if arguments == holds:
             return dap.success(request, body)
         response = await self._worker.request(command, arguments)
-        answer = self._for_editor(request, command, response)
+        answer = await self._for_editor(request, command, response)
         if answer.get("success"):
             settings[command] = (arguments, answer.get("body") or {})
         return answer
@@ -136,7 +136,9 @@ class EditorRequests:
         first = (answers[0].get("body") or {}).get("breakpoints") or []
         if asked.has_moved_up(first) and asked.limit(await self._lines(names[0]["path"])):
             answers = await self._send_breakpoints(names, asked)
-        bodies = [self._sources.outward_in(one.get("body") or {}, "breakpoints") for one in answers]
+        bodies = [
+            await self._sources.translated(one.get("body") or {}, "breakpoints") for one in answers
+        ]
         rows = asked.answered(_best([one.get("breakpoints") or [] for one in bodies]))
         self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
         return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
@@ -165,7 +167,7 @@ class EditorRequests:
         start = _count(arguments.get("startFrame"))
         levels = _count(arguments.get("levels")) or len(frames)
         rows = {"stackFrames": frames[start : start + levels]}
-        body = self._sources.outward_in(rows, "stackFrames")
+        body = await self._sources.translated(rows, "stackFrames")
         body["stackFrames"] = [_deemphasized(frame) for frame in body["stackFrames"]]
         return dap.success(request, {**body, "totalFrames": len(frames)})
 
@@ -190,7 +192,7 @@ class EditorRequests:
             return {**arguments, "source": self._sources.inward(arguments["source"])}
         return arguments
 
-    def _for_editor(self, request: Message, command: str, response: Message) -> Message:
+    async def _for_editor(self, request: Message, command: str, response: Message) -> Message:
         body = response.get("body") or {}
         if command == "threads":
             body = {**body, "threads": self._threads(body.get("threads") or [])}
@@ -200,7 +202,7 @@ class EditorRequests:
         elif command == "exceptionInfo":
             body = without_note(body)
         elif command in _LISTS_WITH_SOURCES:
-            body = self._sources.outward_in(body, _LISTS_WITH_SOURCES[command])
+            body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
         return _answered(request, response, body)
 
     def _threads(self, threads: list[Message]) -> list[Message]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 
 from eagleray.adapter.dap import Message
 from eagleray.adapter.worker import Worker
@@ -58,6 +59,17 @@ class Sources:
         """The worker's file behind one of our references, "" for another's."""
         return self._by_reference.get(reference, "") if isinstance(reference, int) else ""
 
+    async def look(self, sources: Iterable[object]) -> None:
+        """Looks for the local files of the worker's `source` objects, before they are translated."""
+        paths = (source.get("path") for source in sources if isinstance(source, dict))
+        await self._worker.rules.look(path for path in paths if isinstance(path, str))
+
+    async def translated(self, body: Message, *keys: str) -> Message:
+        """`outward_in` with a look at the files first."""
+        rows = (row for key in keys for row in _rows(body.get(key)))
+        await self.look(row.get("source") for row in rows)
+        return self.outward_in(body, *keys)
+
     def outward_in(self, body: Message, *keys: str) -> Message:
         """`body` with every `source` in the lists under `keys` translated."""
         result = dict(body)
@@ -76,3 +88,7 @@ class Sources:
             self._references[path] = _FIRST_REFERENCE + len(self._references)
             self._by_reference[self._references[path]] = path
         return self._references[path]
+
+
+def _rows(rows: object) -> list[Message]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eagleray import __version__
 from eagleray.common.errors import EaglerayError, unsafe_folder
+from eagleray.common.mount_table import mount_of, own_table, parsed
 from eagleray.common.whole_file import alone, replace_text
 
 _TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
@@ -175,25 +176,8 @@ def why_unsafe(seen: os.stat_result) -> str:
 
 def is_network_folder(path: Path, mounts: str | None = None) -> bool:
     """Whether `path` lies on a network file system, by the text of /proc/self/mounts."""
-    if mounts is None:
-        try:
-            mounts = Path("/proc/self/mounts").read_text(errors="replace")
-        except OSError:
-            return False
-    best, best_type = "", ""
-    for line in mounts.splitlines():
-        fields = line.split()
-        if len(fields) < 3:
-            continue
-        point = fields[1].replace("\\040", " ")
-        # A later mount of the same place hides the earlier one, hence >=.
-        if _contains(point, str(path)) and len(point) >= len(best):
-            best, best_type = point, fields[2]
-    return best_type in NETWORK_FILE_SYSTEMS
-
-
-def _contains(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    table = parsed(own_table() if mounts is None else mounts)
+    return mount_of(str(path), table).type in NETWORK_FILE_SYSTEMS
 
 
 def _is_private(path: Path) -> bool:

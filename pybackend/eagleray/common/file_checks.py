@@ -1,0 +1,145 @@
+"""Whether files exist here: answered from memory, looked up by threads, since a file system may never answer.
+
+An event loop that asked the file system itself would stop, with every connection that it carries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from eagleray.common.mount_table import Mounts, mount_of, own_table, parsed
+
+# So long a lookup is waited for; afterwards its file system counts as silent until it answers.
+LIMIT_S = 2.0
+# An answer that is so old is looked up again.
+FRESH_S = 2.0
+_MOST_SILENT = 16
+_MOST_KEPT = 20_000
+
+Answers = dict[str, bool]
+
+
+class FileChecks:
+    """Used from one event loop at a time.
+
+    Each file system, or folder of the root, has a thread of its own while something is looked up there.  One
+    that doesn't answer costs one thread and nobody else's answers; nothing more is asked of it meanwhile.
+    """
+
+    def __init__(self, exists: Callable[[str], bool] = os.path.exists) -> None:
+        self._exists = exists
+        self._answers: dict[str, tuple[float, bool]] = {}
+        self._places: dict[str, _Place] = {}
+        self._mounts_seen: tuple[float, Mounts] = (-FRESH_S, {})
+
+    def answer(self, path: str) -> bool:
+        """What was seen last; False while nothing is known."""
+        return self._answers.get(path, (0.0, False))[1]
+
+    def is_fresh(self, path: str) -> bool:
+        at, _ = self._answers.get(path, (-FRESH_S, False))
+        return time.monotonic() - at < FRESH_S
+
+    async def look(self, paths: Iterable[str]) -> bool:
+        """Looks up what isn't fresh; returns when all is known or given up.  Whether an answer has changed."""
+        by_place: dict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            if not self.is_fresh(path):
+                by_place[self._place_of(path)].append(path)
+        before = {path: self.answer(path) for several in by_place.values() for path in several}
+        waiting = [
+            answers
+            for name, several in by_place.items()
+            if (answers := self._asked(name, several)) is not None
+        ]
+        if waiting:
+            await asyncio.wait(waiting, timeout=LIMIT_S)
+        return any(self.answer(path) != answer for path, answer in before.items())
+
+    def is_unmounted(self, path: str) -> bool:
+        """Whether merely looking at the path would have autofs mount something, such as another host's disk."""
+        return mount_of(path, self._mounts()).type == "autofs"
+
+    def _asked(self, name: str, paths: list[str]) -> asyncio.Future[Answers] | None:
+        place = self._places.get(name)
+        if place is None:
+            place = self._places[name] = _Place(self._exists)
+        if place.is_silent or sum(one.is_silent for one in self._places.values()) >= _MOST_SILENT:
+            return None
+        answers = place.ask(paths)
+        answers.add_done_callback(lambda done: self._keep(done.result()))
+        return answers
+
+    def _keep(self, answers: Answers) -> None:
+        if len(self._answers) > _MOST_KEPT:
+            self._answers.clear()
+        now = time.monotonic()
+        self._answers |= {path: (now, answer) for path, answer in answers.items()}
+
+    def _place_of(self, path: str) -> str:
+        point = mount_of(path, self._mounts()).point
+        # A link of the root folder may lead to another file system.
+        return point if point not in ("", "/") else "/" + path.lstrip("/").partition("/")[0]
+
+    def _mounts(self) -> Mounts:
+        at, mounts = self._mounts_seen
+        if time.monotonic() - at >= FRESH_S:
+            mounts = parsed(own_table())
+            self._mounts_seen = (time.monotonic(), mounts)
+        return mounts
+
+
+class _Place:
+    """What is asked of one file system; its thread ends when nothing is left to look up."""
+
+    def __init__(self, exists: Callable[[str], bool]) -> None:
+        self._exists = exists
+        self._lock = threading.Lock()
+        self._asked: list[tuple[list[str], asyncio.Future[Answers]]] = []
+        self._is_running = False
+        self._began = 0.0
+
+    @property
+    def is_silent(self) -> bool:
+        return self._is_running and time.monotonic() - self._began > LIMIT_S
+
+    def ask(self, paths: list[str]) -> asyncio.Future[Answers]:
+        answers: asyncio.Future[Answers] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            self._asked.append((paths, answers))
+            if not self._is_running:
+                self._is_running = True
+                self._began = time.monotonic()
+                # Not of a pool, whose threads the process waits for when it ends.
+                threading.Thread(target=self._look, daemon=True, name="files").start()
+        return answers
+
+    def _look(self) -> None:
+        while True:
+            with self._lock:
+                if not self._asked:
+                    self._is_running = False
+                    return
+                paths, answers = self._asked.pop(0)
+                self._began = time.monotonic()
+            found = {path: self._seen(path) for path in paths}
+            # An event loop that has ended takes no answer.
+            with contextlib.suppress(RuntimeError):
+                answers.get_loop().call_soon_threadsafe(_answer, answers, found)
+
+    def _seen(self, path: str) -> bool:
+        try:
+            return self._exists(path)
+        except (OSError, ValueError):
+            return False
+
+
+def _answer(future: asyncio.Future[Answers], answers: Answers) -> None:
+    if not future.done():
+        future.set_result(answers)
