@@ -89,7 +89,14 @@ async def test_sockets_and_commands(adapters: Adapters) -> None:
         assert adapter.asked == [
             (
                 "open_socket",
-                {"routes": [SAID], "host": "node-1", "port": 8265, "tcp_port": None, "probe": True},
+                {
+                    "routes": [SAID],
+                    "host": "node-1",
+                    "port": 8265,
+                    "tcp_port": None,
+                    "shared": False,
+                    "probe": True,
+                },
             ),
             ("run", {"ssh": "login", "argv": ["squeue", "--me"], "stdin": "in", "limit_s": 5}),
             ("reconnect", {"route": SAID}),
