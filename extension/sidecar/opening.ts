@@ -1,5 +1,7 @@
 /** Finds a Python for the sidecar and starts it there; read when the sidecar is first used. */
 
+import * as vscode from "vscode";
+
 import { noPython } from "../common/errors";
 import { setting } from "../settings";
 import type { Channel, ChannelListener } from "./connection";
@@ -42,6 +44,7 @@ function initializationOptions(): object {
   return {
     discovery: setting("discovery"),
     slurm: setting("slurm"),
+    trusted: vscode.workspace.isTrusted,
     ssh: {
       path: setting("ssh.path"),
       reuseControlMaster: setting("ssh.reuseControlMaster"),

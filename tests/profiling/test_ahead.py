@@ -16,6 +16,7 @@ from eagleray.features.profiling.reading import ahead as ahead_of
 from eagleray.features.profiling.reading import exporting
 from eagleray.features.profiling.reading.ahead import Ahead
 from eagleray.features.profiling.reading.reports import Reports
+from eagleray.sidecar.parts import Settings
 
 from tests.profiling import fake_nsys
 from tests.profiling.databases import Call, Recording, write
@@ -97,16 +98,20 @@ async def test_where_room_is_short_it_is_left_to_who_opens_it(
     assert fake_nsys.calls(tool) == []
 
 
-def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path, trusted: bool) -> None:
+    """nsys reads none of them by itself in a workspace that isn't trusted."""
     seen = Profiled(str(tmp_path), files=("a.nsys-rep", "b.nsys-rep"))
     runs = [ProfiledRun("r1", tmp_path, tmp_path, "", False, True, seen)]
     runs += [ProfiledRun("r2", tmp_path, tmp_path, "", False, True, None)]
     parts, server = Mock(), Mock()
     parts.profiling.listed.return_value = runs
+    parts.settings = Settings.read({"trusted": trusted}, {})
     handlers.register(server, parts)
     ((changed,), _) = parts.runs.on_change.call_args
     changed()
-    parts.ahead.told.assert_called_once_with(["a.nsys-rep", "b.nsys-rep"])
+    told = [call.args for call in parts.ahead.told.call_args_list]
+    assert told == ([(["a.nsys-rep", "b.nsys-rep"],)] if trusted else [])
 
 
 async def test_only_what_comes_is_made_one_after_another_and_not_too_much(

@@ -9,6 +9,7 @@ import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Progress } from "../../sidecar/sidecar";
+import { consented, needsConsent, notOpened } from "./consent";
 import { revealReport } from "./files";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
 import { openInNsight } from "./nsight";
@@ -27,9 +28,13 @@ export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewP
   const starting = parts.sidecar.onStarted(() => {
     void page.sidecarStarted();
   });
+  const trusting = vscode.workspace.onDidGrantWorkspaceTrust(() => {
+    void page.trusted();
+  });
   panel.onDidDispose(() => {
     listening.dispose();
     starting.dispose();
+    trusting.dispose();
     page.end();
   });
   page.draw();
@@ -44,6 +49,8 @@ class ReportPanel {
   private cancelling: vscode.CancellationTokenSource | undefined;
   private isOver = false;
   private waitsForStart = false;
+  private waitsForTrust = false;
+  private hasConsent = false;
 
   constructor(
     private readonly parts: Parts,
@@ -80,6 +87,13 @@ class ReportPanel {
   /** One whose reading has ended the sidecar is not read again by itself. */
   async sidecarStarted(): Promise<void> {
     if (this.waitsForStart) {
+      await this.read();
+    }
+  }
+
+  /** A report that wasn't opened in Restricted Mode is, once the user trusts the workspace. */
+  async trusted(): Promise<void> {
+    if (this.waitsForTrust) {
       await this.read();
     }
   }
@@ -128,8 +142,10 @@ class ReportPanel {
     const cancel = new vscode.CancellationTokenSource();
     this.cancelling = cancel;
     this.waitsForStart = false;
+    this.waitsForTrust = false;
     this.show({ kind: "loading", message: "", percentage: null });
     try {
+      await this.askForConsent();
       const options = {
         cancel: cancel.token,
         onProgress: ({ message = "", percentage }: Progress): void => {
@@ -141,6 +157,19 @@ class ReportPanel {
       this.show({ kind: "report", report });
     } catch (error) {
       this.showFailure(error);
+    }
+  }
+
+  private async askForConsent(): Promise<void> {
+    const path = this.uri.fsPath;
+    if (this.hasConsent || !needsConsent(path)) {
+      return;
+    }
+    this.hasConsent = await consented(path);
+    // The user may also have answered by trusting the workspace.
+    if (!this.hasConsent && needsConsent(path)) {
+      this.waitsForTrust = true;
+      throw notOpened();
     }
   }
 

@@ -60,12 +60,14 @@ class Settings:
 
     `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
     `remind_s`: how long a worker may be held before that is said; EAGLERAY_REMIND_S shortens it for tests.
+    `trusted`: whether the user trusts the workspace of the editor; without it nsys reads nothing before it is asked to.
     """
 
     discovery: Literal["own", "off"] = "own"
     slurm: Literal["own", "off"] = "own"
     ssh: SshSettings = field(factory=SshSettings)
     remind_s: float = LONG_S
+    trusted: bool = True
 
     @staticmethod
     def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
@@ -79,6 +81,7 @@ class Settings:
             "off" if slurm == "off" else "own",
             _ssh(options, environ),
             float(remind_s) if remind_s.isdecimal() else LONG_S,
+            options.get("trusted") is not False,
         )
 
 
