@@ -12,12 +12,12 @@ from eagleray.clients.seen import Listener, Seen, is_news, of_failure, of_nodes,
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.poll_schedule import WORKER_COUNT
 from eagleray.common.retry import Backoff
 
 VISIBLE_S = 0.5
 HIDDEN_S = 2.0
 # Who runs there and how many workers live changes slowly.
-SURVEY_S = 5.0
 HIDDEN_SURVEY_S = 30.0
 BACKOFF = Backoff(first_s=1.0, longest_s=15.0)
 
@@ -40,6 +40,7 @@ class WatchedCluster:
         self._failures = 0
         self._answered_at = clock.now()
         self._surveyed_at: float | None = None
+        self._changed_at = clock.now()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -121,7 +122,8 @@ class WatchedCluster:
 
     async def _ask(self) -> Seen:
         now = self._clock.now()
-        every = SURVEY_S if self._visible else HIDDEN_SURVEY_S
+        age_s = now - self._changed_at
+        every = WORKER_COUNT.interval_s(age_s) if self._visible else HIDDEN_SURVEY_S
         # After a failure another cluster may answer at this address, hence the question who it is.
         due = self._surveyed_at is None or self._failures or now - self._surveyed_at >= every
         seen = evolve(self.seen, state="connected", error=None)
@@ -132,6 +134,8 @@ class WatchedCluster:
         if due:
             workers = await self.dashboard.all_workers()
             live = sum(worker.kind == "worker" for worker in workers)
+            if live != seen.live_workers:
+                self._changed_at = now
             seen = evolve(seen, live_workers=live)
             if seen.paused:
                 seen = of_nodes(seen, await self.dashboard.nodes())

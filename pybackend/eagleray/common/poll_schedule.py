@@ -39,9 +39,13 @@ def jittered(seconds: float) -> float:
 JOB_STATE = PollSchedule(((60.0, 3.0), (120.0, 10.0), (600.0, 30.0)), 60.0)
 # Whether a Ray dashboard answers on the nodes of a job; the age is that of the running job.
 RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)
-# The worker table of a run's cluster; workers that come and go are waited for.
-WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 5.0)), 10.0)
-# The folders of runs, for what another machine with the same home changes.
+# The worker table of a run's cluster, since the last worker came or went.  A new worker that may stop waits for it.
+WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 2.0)), 5.0)
+# The same for a run in which no worker stops.
+UNSTOPPED_WORKERS = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 10.0)), 30.0)
+# The workers of a cluster that are counted for the panel.
+WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
+# The folders of runs, where no change on this machine is told: what another machine with the same home changes.
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
-# A file that is read while it grows.
+# A file that is read while it grows, where nobody tells that it does.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

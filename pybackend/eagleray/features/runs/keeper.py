@@ -21,6 +21,8 @@ from eagleray.features.runs.starters.starting import Ending, Starter
 from eagleray.features.runs.state import Phase, RunState
 
 LOOK_S = 0.5
+# The home is looked at so often: for a request to stop from another machine, and for the size of the output.
+HOME_S = 5.0
 KEEPS_RUNNING = (
     "The program keeps running, because its reports can't be gathered. Fix the cause, then stop the run again:"
     " Eagleray tries to gather the reports once more, and then ends the program in any case."
@@ -75,6 +77,7 @@ class Keeper:
         self._stop_asked = asyncio.Event()
         self._hurry = asyncio.Event()
         self._beaten = now()
+        self._home_at = float("-inf")
 
     def begin(self, state: RunState) -> None:
         """Writes down who keeps the run, by which whoever started us knows that we are there."""
@@ -214,14 +217,14 @@ class Keeper:
             self._look_failed = repr(error)
 
     def _look(self) -> None:
-        if self._record.stop_asked.exists():
-            self._record.stop_asked.unlink(missing_ok=True)
-            self.stop()
-        if self._now() - self._beaten >= BEAT_S:
-            self._beaten = self._now()
+        now = self._now()
+        if now - self._beaten >= BEAT_S:
+            self._beaten = now
             if not self._is_anothers():
                 self._record.beat()
-        self._output.trim()
+        if now - self._home_at >= HOME_S:
+            self._home_at = now
+            self._look_at_home()
         state = self._with_reports(self._watching.update(self._state))
         if self._state.workers and not state.workers:
             self._starter.workers_ended()
@@ -229,6 +232,12 @@ class Keeper:
             stands = any(worker.state == "stopped" for worker in state.workers)
             state = evolve(state, phase="stopped_at" if stands else "running")
         self._write(state)
+
+    def _look_at_home(self) -> None:
+        if self._record.stop_asked.exists():
+            self._record.stop_asked.unlink(missing_ok=True)
+            self.stop()
+        self._output.trim()
 
     async def _end(self, ending: Ending) -> None:
         state, notes = self._with_reports(self._state), [ending.note]

@@ -13,9 +13,14 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.folder_changes import FolderChanges
+from eagleray.common.poll_schedule import GROWING_FILE
+from eagleray.common.waiting import is_set_within
+
 # Of a run that prints without end the beginning is thrown away.
 MOST = 64 * 2**20
-LOOK_S = 0.1
+# What is written in many small pieces is read in larger ones.
+_PAUSE_S = 0.05
 _PIECE = 2**16
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _TOO_MUCH = b"(what was printed before was too much to be kept)\n"
@@ -135,33 +140,60 @@ def _forget_older(path: Path) -> None:
 
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """All that is there and then what is appended, until the run is over and everything was said."""
-    while not _has_begun(path):
-        if is_over():
-            return
-        await asyncio.sleep(LOOK_S)
-    with path.open("rb", buffering=0) as file:
-        # Bytes that were printed before the log's first one.
-        before = 0
-        if (moved := older(path)) is not None:
-            before = moved.end
-            yield moved.last(moved.end)
-        else:
-            _to_first_data(file.fileno())
-        while True:
-            last = is_over()
-            if os.fstat(file.fileno()).st_size < file.tell():
-                moved = older(path)
-                unread = moved.end - before - file.tell() if moved else 0
-                if moved is not None and unread > 0:
-                    yield moved.last(unread)
-                before = moved.end if moved else 0
-                file.seek(0)
-            while piece := file.read(_PIECE):
-                yield piece
-            if last:
+    """All that is there and then what is appended, until the run is over and everything was read."""
+    growth = _Growth(path.parent)
+    try:
+        while not _has_begun(path):
+            if is_over():
                 return
-            await asyncio.sleep(LOOK_S)
+            await growth.wait()
+        with path.open("rb", buffering=0) as file:
+            # Bytes that were printed before the log's first one.
+            before = 0
+            if (moved := older(path)) is not None:
+                before = moved.end
+                yield moved.last(moved.end)
+            else:
+                _to_first_data(file.fileno())
+            while True:
+                last = is_over()
+                if os.fstat(file.fileno()).st_size < file.tell():
+                    moved = older(path)
+                    unread = moved.end - before - file.tell() if moved else 0
+                    if moved is not None and unread > 0:
+                        yield moved.last(unread)
+                    before = moved.end if moved else 0
+                    file.seek(0)
+                while piece := file.read(_PIECE):
+                    growth.seen()
+                    yield piece
+                if last:
+                    return
+                await growth.wait()
+    finally:
+        growth.close()
+
+
+class _Growth:
+    """Waits until the kernel says that a file of the folder has grown, and else ever longer, as long as none does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._wake = asyncio.Event()
+        self._changes = FolderChanges(lambda name: self._wake.set())
+        self._changes.watch(folder, written=True)
+        self._seen_at = self._now()
+
+    def seen(self) -> None:
+        self._seen_at = self._now()
+
+    async def wait(self) -> None:
+        await asyncio.sleep(_PAUSE_S)
+        await is_set_within(self._wake, GROWING_FILE.interval_s(self._now() - self._seen_at))
+        self._wake.clear()
+
+    def close(self) -> None:
+        self._changes.close()
 
 
 def _has_begun(path: Path) -> bool:

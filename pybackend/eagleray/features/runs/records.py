@@ -69,6 +69,14 @@ class Record:
     def write_state(self, state: RunState) -> None:
         _write(self.folder / "state.json", states.to_json(state))
 
+    def signature(self) -> object:
+        """What changes whenever its plan or state does; None if one of them can't be seen."""
+        try:
+            found = [(self.folder / name).stat() for name in ("plan.json", "state.json")]
+        except OSError:
+            return None
+        return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
+
     def beat(self) -> None:
         """Says that the keeper lives, also to other machines with this home."""
         with contextlib.suppress(OSError):
@@ -114,12 +122,13 @@ class Records:
     """All runs of this home; several windows and terminals use the folder at once."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
+        self._read: dict[str, tuple[object, Listed | None]] = {}
 
     def create(self, plan: RunPlan, state: RunState) -> Record:
         """A new run with a key of its own."""
         run = secrets.token_hex(6)
-        record = Record(run, self._folder / run)
+        record = Record(run, self.folder / run)
         record.folder.mkdir(mode=0o700)
         secret = os.open(record.folder / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(secret, "w") as file:
@@ -139,8 +148,14 @@ class Records:
         return fitting[0]
 
     def listed(self) -> list[Listed]:
-        """All runs that can be read, the newest first."""
-        found = [one for record in self._all() if (one := read(record))]
+        """All runs that can be read, the newest first; only what has changed is read again."""
+        before, now = self._read, {}
+        for record in self._all():
+            signature, known = record.signature(), before.get(record.id)
+            is_known = known is not None and signature is not None and known[0] == signature
+            now[record.id] = known if known and is_known else (signature, read(record))
+        self._read = now
+        found = [one for _, one in now.values() if one]
         return sorted(found, key=lambda one: one.state.started, reverse=True)
 
     def needed_since(self, days: float) -> float:
@@ -182,8 +197,8 @@ class Records:
         return found
 
     def _all(self) -> list[Record]:
-        names = (entry.name for entry in os.scandir(self._folder) if entry.is_dir())
-        return [Record(name, self._folder / name) for name in sorted(names)]
+        names = (entry.name for entry in os.scandir(self.folder) if entry.is_dir())
+        return [Record(name, self.folder / name) for name in sorted(names)]
 
 
 def read(record: Record) -> Listed | None:

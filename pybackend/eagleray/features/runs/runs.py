@@ -7,20 +7,24 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import evolve
 
 from eagleray.clients.process_identity import lives
 from eagleray.common.errors import EaglerayError
+from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.listeners import Listeners
 from eagleray.common.paths import host_name
+from eagleray.common.poll_schedule import RUN_FOLDERS
 from eagleray.common.run_errors import (
     needs_consent,
     runs_elsewhere,
     still_runs,
     stop_needs_consent,
 )
+from eagleray.common.waiting import is_set_within
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.preflight import check
@@ -30,7 +34,13 @@ from eagleray.features.runs.starters.local import STEPS, send
 from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.words import confirm_text
 
-LOOK_S = 0.5
+# Whether a supervisor lives is known by its process.
+PROCESS_POLL_S = 1.0
+# What another machine does with a run of this home is seen by a poll only.
+ELSEWHERE_S = 10.0
+UNTOLD_S = 1.0
+# A run that begins writes several times.
+COALESCE_S = 0.1
 _STEP_S = 0.05
 
 
@@ -166,14 +176,67 @@ class Runs:
         self._listeners.tell()
 
     async def run(self) -> None:
-        """Tells of what keepers, other windows and terminals have changed, until it is cancelled."""
-        told: list[Listed] | None = None
-        while True:
-            now = await asyncio.to_thread(self.listed)
-            if now != told:
-                told = now
-                self.changed()
-            await asyncio.sleep(LOOK_S)
+        """Tells of what supervisors, other windows and terminals have changed, until it is cancelled.
+
+        The folders are read when the kernel says that something in them has changed, and rarely for what another
+        machine with the same home has changed.  Whether supervisors of this machine live is asked of no file.
+        """
+        wake, now = asyncio.Event(), asyncio.get_running_loop().time
+        changes = FolderChanges(lambda name: wake.set())
+        changes.watch(self._records.folder)
+        told, changed_at = None, now()
+        try:
+            while True:
+                wake.clear()
+                read = await asyncio.to_thread(self._records.listed)
+                if _watch(changes, read, self._records.folder):
+                    # It may have changed before it was watched.
+                    continue
+                shown = [seen(one) for one in read]
+                if shown != told:
+                    told, changed_at = shown, now()
+                    self.changed()
+                limit_s = _poll_s(changes, shown, self._records.folder, now() - changed_at)
+                await _until_news(wake, read, shown, limit_s)
+        finally:
+            changes.close()
+
+
+def _watch(changes: FolderChanges, read: Sequence[Listed], runs: Path) -> bool:
+    """Watches the folders of the runs that live, and no others; whether there is a new one."""
+    living = {one.record.folder for one in read if not one.state.is_over}
+    for folder in changes.folders():
+        if folder not in living and folder != runs:
+            changes.forget(folder)
+    return len([folder for folder in living if changes.watch(folder)]) > 0
+
+
+def _poll_s(changes: FolderChanges, shown: Sequence[Listed], runs: Path, age_s: float) -> float:
+    """When the folders are read without a sign: soon where the kernel gives none, as on macOS."""
+    living = [one for one in shown if not one.state.is_over and one.state.phase != "unwatched"]
+    if not {runs, *(one.record.folder for one in living)} <= set(changes.folders()):
+        return UNTOLD_S
+    elsewhere = any(one.state.host != host_name() for one in living)
+    return min(RUN_FOLDERS.delay_s(age_s), ELSEWHERE_S if elsewhere else float("inf"))
+
+
+async def _until_news(
+    wake: asyncio.Event, read: Sequence[Listed], shown: Sequence[Listed], limit_s: float
+) -> None:
+    """Until a folder has changed, the supervisor or program of a run has ended, or the time has come for a poll."""
+    here = [
+        (one, before)
+        for one, before in zip(read, shown, strict=True)
+        if one.state.host == host_name() and one.state.keeper and not one.state.is_over
+    ]
+    now = asyncio.get_running_loop().time
+    until = now() + limit_s
+    while (left_s := until - now()) > 0:
+        if await is_set_within(wake, min(left_s, PROCESS_POLL_S) if here else left_s):
+            await asyncio.sleep(COALESCE_S)
+            return
+        if any(seen(one) != before for one, before in here):
+            return
 
 
 async def _stop_unkept(record: Record) -> None:

@@ -11,6 +11,8 @@ from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.folder_changes import FolderChanges
+from eagleray.common.poll_schedule import UNSTOPPED_WORKERS, WORKER_TABLE, PollSchedule
 from eagleray.common.profile_errors import nsight_refused
 from eagleray.common.run_errors import (
     ended_before_stopping,
@@ -28,10 +30,8 @@ from eagleray.features.runs.starters.starting import Ending
 from eagleray.features.runs.state import RunState
 from eagleray.routes.spec import DIRECT, RouteSpec
 
-# While workers come and go the table is looked at often: somebody waits for a stop.
-SOON_S = 0.25
-LATER_S = 1.0
-SOON_FOR_S = 30.0
+# Drivers announce themselves by files, which are polled where the kernel does not tell of them.
+UNTOLD_S = 1.0
 # One that is not reached is tried again, ever more rarely: so many looks later at most.
 RARELY = 64
 OTHER_VERSION = "gate-of-another-version"
@@ -91,10 +91,17 @@ class Watching:
         self._ends: list[Callable[[], None]] = []
         self._stopped_once = False
         self._alive = -1
-        self._changed_at = 0.0
+        self._changed_at = self._table_at = 0.0
+        stops = plan.breakpoints or plan.post_mortem
+        self._schedule = WORKER_TABLE if stops else UNSTOPPED_WORKERS
 
     async def run(self) -> None:
-        self._changed_at = _now()
+        """Asks the adapter when it says that something has changed, and looks for workers as the schedule says."""
+        self._changed_at = self._table_at = _now()
+        changes = FolderChanges(self._on_file)
+        if not changes.watch(self._record.folder):
+            self._schedule = PollSchedule(self._schedule.steps[:1], UNTOLD_S)
+        self._ends.append(changes.close)
         self._ends.append(self._adapter.on_change(self._wake.set))
         self._ends.append(self._adapter.on_output(self._record.id, self._say))
         while True:
@@ -106,8 +113,16 @@ class Watching:
             except Exception:
                 # A fault of one look must not end all looking.
                 log.exception("a look at the run failed")
-            soon = _now() - self._changed_at < SOON_FOR_S
-            await is_set_within(self._wake, SOON_S if soon else LATER_S)
+            await is_set_within(self._wake, max(0.0, self._table_at - _now()))
+
+    def _on_file(self, name: str) -> None:
+        """A driver of this machine announces itself, and waits."""
+        if name.startswith(("gate-", "driver-")):
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        self._changed_at = self._table_at = _now()
+        self._wake.set()
 
     async def last_look(self) -> None:
         """What the adapter has seen up to the end."""
@@ -153,6 +168,12 @@ class Watching:
             log.info("%s", error)
 
     async def _look(self) -> None:
+        if _now() >= self._table_at:
+            self._table_at = _now() + self._schedule.interval_s(_now() - self._changed_at)
+            await self._look_for_workers()
+        await self._ask_seen()
+
+    async def _look_for_workers(self) -> None:
         self._looks += 1
         home = await self._cluster.look(self._state)
         if self._registered != home:
@@ -168,7 +189,6 @@ class Watching:
             gates += in_table(rows, int(self._state.started * 1000), announced)
         for gate in gates:
             self._hand(gate, home)
-        await self._ask_seen()
 
     def _hand(self, gate: GateAt, home: Home | None) -> None:
         if gate in self._handing or gate in self._done or self._due.get(gate, 0) > self._looks:
@@ -205,9 +225,12 @@ class Watching:
             # The adapter is another one now, and knows nothing of the run.
             self._registered = "not yet"
             self._done.clear()
+            self._table_at = min(self._table_at, _now() + self._schedule.interval_s(0.0))
             return
         if _ids(seen) != _ids(self._seen):
+            # More of them are likely to come or go.
             self._changed_at = _now()
+            self._table_at = min(self._table_at, _now() + self._schedule.interval_s(0.0))
         self._seen = seen
         stopped = any(worker.state == "stopped" for worker in seen.workers)
         self._stopped_once = self._stopped_once or stopped
