@@ -177,7 +177,8 @@ class _Following:
     def __init__(self, parts: Parts, record: Record) -> None:
         self._parts = parts
         self._record = record
-        self._now = read(record)
+        self._signature = record.signature()
+        self._now = self._read = read(record)
         self._stood = False
         self._is_stopping = False
         self._note = ""
@@ -201,8 +202,9 @@ class _Following:
 
     def is_over(self) -> bool:
         """Whether nothing more will be printed."""
-        now = read(self._record)
-        self._now = now = seen(now) if now else None
+        if (signature := self._record.signature()) != self._signature:
+            self._signature, self._read = signature, read(self._record)
+        self._now = now = seen(self._read) if self._read else None
         if now is None or self.left:
             return True
         self._say_stops(now)
