@@ -158,6 +158,32 @@ async def test_gate_of_an_older_version_is_named_as_such() -> None:
         assert await heard.get() == b""
 
 
+@pytest.mark.parametrize("answered", [b"", b'{"hello"', b'{"hello": {}}'])
+async def test_connection_that_is_lost_within_the_answer_is_a_lost_link(answered: bytes) -> None:
+    """The worker behind it isn't given up for that."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        await reader.readline()
+        writer.write(answered)
+        writer.close()
+
+    async with impostor(serve) as its_port:
+        assert await refusal(its_port) == "link-lost"
+
+
+@pytest.mark.parametrize("answer", [b"no JSON\n", b"[]\n", b"[" * 9000 + b"\n", b"x" * 2**21])
+async def test_answer_that_is_no_answer_is_that_of_a_stranger(answer: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        await reader.readline()
+        writer.write(answer)
+        writer.close()
+
+    async with impostor(serve) as its_port:
+        assert await refusal(its_port) == "not-a-gate"
+
+
 @pytest.mark.parametrize(
     "said",
     [b"SSH-2.0-x\r\n" * 20, b"EAGLERAY-GATE 2 another     \n", b"EAGLERAY-GATE 2 " + b"x" * 90],

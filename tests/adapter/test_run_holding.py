@@ -121,8 +121,9 @@ def test_a_lost_link_loses_nothing(
             for n in (10, 60_000)
         ]
         link.mend()
-        answers = [editor.response(one)["body"]["result"] for one in asked]
-        assert [len(answer) for answer in answers] == [12, 60_002]
+        answers = [editor.response(one) for one in asked]
+        assert [answer["success"] for answer in answers] == [True, True], answers
+        assert [len(answer["body"]["result"]) for answer in answers] == [12, 60_002]
         link.cut(is_refused)
         link.mend()
         editor.request("continue", threadId=1)

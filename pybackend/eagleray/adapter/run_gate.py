@@ -77,7 +77,7 @@ class Gate:
         except (OSError, EOFError) as error:
             writer.close()
             raise link_lost("", "it was closed at once") from error
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, asyncio.LimitOverrunError) as error:
             writer.close()
             raise not_a_gate(self.host, self.port) from error
         except BaseException:
@@ -90,9 +90,8 @@ class Gate:
         nonce = await self._greeted(reader)
         address = (self.host, self.port)
         writer.write(gate_request.signed(self.secret_key, self.run, address, nonce, wish))
-        line = await reader.readline()
-        if not line:
-            raise EOFError
+        # A connection that is lost within the line doesn't make the gate a stranger.
+        line = await reader.readuntil()
         answer = json.loads(line)
         if not isinstance(answer, dict):
             raise not_a_gate(self.host, self.port)
