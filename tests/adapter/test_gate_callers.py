@@ -111,10 +111,10 @@ async def test_more_strangers_than_places(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
     monkeypatch.setattr(gate_calling, "PLACES", 10)
-    monkeypatch.setattr(gate_calling, "FAIR_S", 1.0)
+    monkeypatch.setattr(gate_calling, "FAIR_S", 1.5)
     started.append(InThread())
     async with strangers(started[0].port, 25, 10):
-        for _ in range(3):
+        for _ in range(2):
             await owner_gets_in(started[0].port)
 
 
