@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.ray_cluster import RayCluster, start_cluster
 from tests.soak import sampling, verdict
 from tests.soak.cycle import (
     Step,
@@ -30,6 +31,7 @@ from tests.soak.site import Site, ended, site
 
 # The adapter is killed so often; each of its lives is long enough to show a slope.
 LIVES = 4
+CPUS = 4
 
 
 def main() -> None:
@@ -38,7 +40,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="er-soak-", dir="/tmp"))
     try:
-        code = asyncio.run(soak(options, folder))
+        with start_cluster(num_cpus=CPUS) as cluster:
+            code = asyncio.run(soak(options, cluster, folder))
     finally:
         if options.keep is not None:
             shutil.copytree(folder, options.keep, dirs_exist_ok=True)
@@ -55,12 +58,12 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def soak(options: argparse.Namespace, folder: Path) -> int:
+async def soak(options: argparse.Namespace, cluster: RayCluster, folder: Path) -> int:
     samples: list[Sample] = []
     failed: list[str] = []
     taken = 0
     begun = time.monotonic()
-    async with site(folder) as place:
+    async with site(cluster, folder) as place:
         await place.until_cluster("connected")
         lives = 0
         cycle = 0

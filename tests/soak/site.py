@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 import psutil
 
 from tests.adapter.cut_link import CutLink
-from tests.ray_cluster import RayCluster, start_cluster, temporary_home
+from tests.ray_cluster import RayCluster, temporary_home
 from tests.soak import sampling
 from tests.soak.window import LIMIT_S, Window, environment, opened
 
-CPUS = 4
 PROGRAM = Path(__file__).with_name("program.py")
 CLUSTERS = "eagleray/clusters/changed"
 
@@ -85,12 +84,10 @@ class Site:
 
 
 @contextlib.asynccontextmanager
-async def site(folder: Path) -> AsyncIterator[Site]:
-    with (
-        temporary_home() as home,
-        start_cluster(num_cpus=CPUS) as cluster,
-        CutLink(urlsplit(cluster.address).port or 0) as link,
-    ):
+async def site(cluster: RayCluster, folder: Path) -> AsyncIterator[Site]:
+    """A home and a window on a cluster; `folder` gets temporary files, probes and logs."""
+    with temporary_home() as home, CutLink() as link:
+        link.far_port = urlsplit(cluster.address).port or 0
         base = cluster.eagleray_env(
             home,
             RAY_API_SERVER_ADDRESS=f"http://127.0.0.1:{link.port}",
