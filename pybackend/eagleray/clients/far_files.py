@@ -114,7 +114,8 @@ def _file(row: Any) -> FarFile | None:
     if not isinstance(row, list) or len(row) != 3:
         return None
     name, size, changed = row
-    if isinstance(name, str) and isinstance(size, int) and isinstance(changed, int):
+    is_name = isinstance(name, str) and name.isascii()
+    if is_name and isinstance(size, int) and isinstance(changed, int):
         return FarFile(os.fsdecode(unquote_to_bytes(name)), size, changed)
     return None
 

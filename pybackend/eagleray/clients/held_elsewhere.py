@@ -14,6 +14,7 @@ from typing import Any
 from eagleray.adapter.protocol import HELD_REFRESH_S, PROTOCOL, WorkerState
 from eagleray.clients.adapter import worker_state
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.paths import held_folder, host_name
 
 # A record that was not renewed for so long is of an adapter that is gone, or of a host that has crashed.
@@ -39,7 +40,7 @@ def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
         said = json.loads(path.read_bytes()[:_LARGEST])
         holder, age = _holder(said), now - float(said["written"])
         workers = [_state(worker) for worker in said["workers"]]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except UNREADABLE as error:
         log.info("a record of what is held elsewhere: %r", error)
         return
     if holder and -_CLOCKS_APART_S < age < BELIEVED_S:

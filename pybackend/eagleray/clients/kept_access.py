@@ -116,6 +116,8 @@ def _access(said: Any, where: str) -> Access:
         raise bad_access_file(where, "a cluster has token, headers and ca_file, all of them text")
     try:
         ca_file = str(Path(texts[1]).expanduser()) if texts[1] else ""
-    except RuntimeError as error:
-        raise bad_access_file(where, "a ca_file begins with the ~ of an unknown user") from error
+    except (RuntimeError, ValueError) as error:
+        raise bad_access_file(
+            where, "a ca_file begins with the ~ of an unknown user, or isn't a path"
+        ) from error
     return Access(sendable(texts[0]) or "", checked_headers(headers), ca_file)

@@ -13,6 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.clients.processes import is_own
+from eagleray.common.foreign_json import UNREADABLE
 
 AT_ONCE = 2
 TIME_LIMIT_S = 10.0
@@ -116,7 +117,7 @@ def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
             )
             for thread in json.loads(text)
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except UNREADABLE:
         return None
     return Dump(pid, "", stacks)
 

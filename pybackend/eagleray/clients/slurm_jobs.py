@@ -25,7 +25,9 @@ _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
 # The argument of `squeue -O` whose answer `alone` reads.
 EXCLUSIVE = "JobID:20,Exclusive:20"
 _ID = re.compile(r"[0-9]{1,10}")
-_TIME = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")
+# A year for a job without a limit is the longest.
+_TIME = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")
+_LARGEST = 2.0**53
 
 
 @frozen
@@ -189,7 +191,7 @@ def _epoch(written: str) -> float:
     """The time of `%S`, which is asked for in seconds since the epoch; sites may insist on their own form."""
     text = written.strip()
     if text.isdecimal():
-        return float(text)
+        return min(float(text), _LARGEST)
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
@@ -202,7 +204,7 @@ def _number(value: Any) -> float | None:
         known = value.get("set") is True and value.get("infinite") is not True
         value = value.get("number") if known else None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    return float(value) if is_number and abs(value) <= _LARGEST else None
 
 
 def _words(value: Any) -> list[str]:

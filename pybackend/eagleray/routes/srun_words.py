@@ -46,17 +46,28 @@ _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     ),
 ]
 
+# A program may print lines of any length, for which the patterns would take minutes.
+_LONGEST_LINE = 600
+_MOST_LINES = 1000
+
 # These do not change by trying again.
 FATAL = frozenset({"job-over", "no-srun", "node-not-in-job", "no-python"})
 
 
 def explained(spec: RouteSpec, stderr: str) -> EaglerayError:
     """The first row that fits what srun said last; else its own words."""
+    text = "\n".join(_shortened(line) for line in stderr.splitlines()[-_MOST_LINES:])
     for pattern, error in _TABLE:
-        found = re.search(pattern, stderr, re.IGNORECASE)
+        found = re.search(pattern, text, re.IGNORECASE)
         if found:
             return error(spec, found[found.lastindex] if found.lastindex else "")
     return srun_failed(spec.node, last_words(stderr))
+
+
+def _shortened(line: str) -> str:
+    """Its beginning and its end, where the reason is."""
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
 def last_words(stderr: str) -> str:

@@ -69,7 +69,11 @@ def normalised(written: str) -> str:
 
 def host_and_port(address: str) -> tuple[str, int]:
     """Host and port of an http(s) address; ("", 0) of another id."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        # An ssh destination may have brackets.
+        return "", 0
     if parts.scheme not in ("http", "https"):
         return "", 0
     return parts.hostname or "", parts.port or 0

@@ -162,7 +162,11 @@ def starts(at: float) -> str:
     """A time of day, with its date if it is not today; "" for none, or one that has passed."""
     if at < time.time():
         return ""
-    when = datetime.fromtimestamp(at)
+    try:
+        when = datetime.fromtimestamp(at)
+    except (OverflowError, OSError, ValueError):
+        # SLURM may give any number.
+        return ""
     return when.strftime("%H:%M" if when.date() == datetime.now().date() else "%H:%M on %d %B")
 
 

@@ -12,12 +12,14 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import asdict, frozen
 
 from eagleray.adapter.protocol import AttachParams, IgnoreParams
 from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
+from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.gather import gather_bounded
 from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
@@ -141,9 +143,19 @@ def _outdated(old: Rule, new: Rule) -> bool:
 
 def _read(file: Path) -> list[Rule]:
     try:
-        return [Rule(**said) for said in json.loads(file.read_text("utf-8"))]
+        return [_rule(said) for said in json.loads(file.read_text("utf-8"))]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError) as error:
-        log.warning("%s cannot be read and is begun anew: %s", file, error)
+    except UNREADABLE as error:
+        log.warning("can't read %s, which counts as empty: %s", file, error)
         return []
+
+
+def _rule(said: dict[str, Any]) -> Rule:
+    """Raises ValueError for values of other types."""
+    rule = Rule(**said)
+    texts = (rule.cluster, rule.session, rule.path)
+    lines = (rule.line, rule.seen_line)
+    if not all(isinstance(one, str) for one in texts) or any(type(one) is not int for one in lines):
+        raise ValueError("a rule has texts and lines")
+    return rule

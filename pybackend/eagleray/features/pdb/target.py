@@ -45,5 +45,5 @@ def read(text: str) -> Target:
             port=int(said["port"]),
             is_local=said["is_local"] is True,
         )
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise unknown_pdb(printable(text)) from error

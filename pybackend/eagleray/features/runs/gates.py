@@ -10,6 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.clients.ray_values import WorkerRow
+from eagleray.common.foreign_json import UNREADABLE
 
 LOOPBACK = "127.0.0.1"
 
@@ -44,7 +45,7 @@ def in_folder(folder: Path) -> Iterator[GateAt]:
     for name, said in _announced(folder):
         try:
             host, port = str(said["host"]), int(said["port"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             continue
         yield GateAt(name, host, port, here=host.startswith("127."))
 
@@ -60,7 +61,7 @@ def _announced(folder: Path, kind: str = "gate") -> Iterator[tuple[str, dict[str
     for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
             said = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
+        except UNREADABLE:
             # It ended, or is being written.
             continue
         if isinstance(said, dict):

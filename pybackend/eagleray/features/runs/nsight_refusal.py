@@ -19,6 +19,7 @@ _SAID = re.compile(
     r"nsight profile failed to run with the following\s+error message:\s*(\S.*)"
     r"|(Unsupported nsight config: [^.\n]*)"
 )
+_LONGEST = 2**16
 _MISSING = "nsight is not installed"
 
 
@@ -53,8 +54,9 @@ def refusal(output: Path) -> Refusal | None:
 def _first_line(said: str) -> str:
     if said.startswith(("b'", 'b"')):
         try:
-            said = ast.literal_eval(said.rstrip()).decode("utf-8", "replace")
-        except (ValueError, SyntaxError):
-            # It was cut, or something else stands behind it.
+            value = ast.literal_eval(said[:_LONGEST].rstrip())
+            said = value.decode("utf-8", "replace")
+        except (ValueError, SyntaxError, AttributeError, RecursionError, MemoryError):
+            # It was cut, or something else stands behind it, which may be any expression.
             said = said[2:].replace("\\n", "\n")
     return next((line.strip() for line in said.splitlines() if line.strip()), "")

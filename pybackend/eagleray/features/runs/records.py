@@ -18,6 +18,7 @@ from typing import Any
 import cattrs
 from attrs import frozen
 
+from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.run_errors import unknown_run
 from eagleray.common.whole_file import replace_text
 from eagleray.features.runs import plan as plans
@@ -25,7 +26,7 @@ from eagleray.features.runs import state as states
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.state import Process, RunState
 
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, cattrs.BaseValidationError)
+_UNREADABLE = (*UNREADABLE, cattrs.BaseValidationError)
 
 _ID = re.compile(r"[0-9a-f]{12}")
 

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 from eagleray.adapter.protocol import Mapping
+from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
 
@@ -44,8 +45,8 @@ class KeptMappings:
             }
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            log.warning("%s cannot be read and is taken for empty: %s", self._file, error)
+        except UNREADABLE as error:
+            log.warning("can't read %s, which counts as empty: %s", self._file, error)
             return {}
 
     def _write(self, mappings: dict[str, list[Mapping]]) -> None:

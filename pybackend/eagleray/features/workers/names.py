@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import string
 from collections.abc import Iterable
 
 from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
@@ -11,8 +12,10 @@ from eagleray.common.errors import printable
 from eagleray.features.workers.rows import Facts
 
 NAME_LIMIT = 80
+# A cluster gives commands of any length; splitting one takes the square of it.
+_LONGEST_COMMAND = 4096
 
-_LAST_TOKEN = re.compile(r"[0-9A-Za-z]+\Z")
+_LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 _NUMBERED = re.compile(r"[A-Za-z]*?([0-9]{1,6})\Z")
 _HEX_ID = re.compile(r"(?=.*[a-fA-F])(?=.*[0-9])[0-9a-fA-F]{6,}\Z")
 _VERSION = re.compile(r"[vV][0-9]+\Z")
@@ -26,10 +29,10 @@ def rank_of_text(text: str) -> int | None:
 
 def rank_of_name(name: str) -> int | None:
     """The number that ends an actor's name: `policy_3`, `WorkerDict_0:3`, `worker3`; never part of an id or version."""
-    last = _LAST_TOKEN.search(name)
-    if last is None or _HEX_ID.match(last[0]) or _VERSION.match(last[0]):
+    last = name[len(name.rstrip(_LETTERS_AND_DIGITS)) :]
+    if not last or _HEX_ID.match(last) or _VERSION.match(last):
         return None
-    number = _NUMBERED.match(last[0])
+    number = _NUMBERED.match(last)
     return int(number[1]) if number else None
 
 
@@ -48,6 +51,7 @@ def rank_of(facts: Facts, attached_rank: str) -> int | None:
 
 def script_of(entrypoint: str) -> str:
     """The program of an entrypoint: `train.py`, `-m pkg.train`; "" when it shows none."""
+    entrypoint = entrypoint[:_LONGEST_COMMAND]
     try:
         words = shlex.split(entrypoint)
     except ValueError:

@@ -1,0 +1,12 @@
+"""All targets by their names."""
+
+from __future__ import annotations
+
+from tests.fuzz.target import Stateful, Target
+from tests.fuzz.targets import cluster, files, login, reports, shown, wire
+
+TARGETS: tuple[Target, ...] = tuple(
+    target for module in (wire, cluster, login, files, shown, reports) for target in module.TARGETS
+)
+# Fuzzers that keep a session; `npm run fuzz` runs them after the targets.
+STATEFUL: tuple[Stateful, ...] = ()

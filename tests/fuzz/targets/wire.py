@@ -1,0 +1,345 @@
+"""Parsers of what comes over connections: the adapter's, the debug proxy's, the bridge's, and JSON-RPC params."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cattrs
+from eagleray.adapter import dap, run_protocol
+from eagleray.adapter.dap import NotDap
+from eagleray.adapter.frames import Owners, fold, is_noise
+from eagleray.adapter.path_rules import PathRules
+from eagleray.adapter.record import Record
+from eagleray.adapter.run_lines import RunLines
+from eagleray.adapter.run_who import mappings, who
+from eagleray.adapter.stops import stacks_told, stop_of
+from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters import messages as clusters
+from eagleray.features.runs import messages as runs
+from eagleray.features.runs.handlers import plan_of
+from eagleray.features.workers import messages as workers
+from eagleray.in_cluster import bridge
+from eagleray.in_cluster.run import ed25519, gate_frames, gate_request, gate_talk
+from eagleray.in_cluster.run.gate_loop import Lines
+from eagleray.routes import spec
+from eagleray.routes.ssh_mux import MuxError, _Packet
+from eagleray.sidecar.wire import Wire
+
+from tests.fuzz.target import Target
+
+STOPPED = {
+    "seq": 3,
+    "type": "event",
+    "event": "stopped",
+    "body": {"reason": "breakpoint", "threadId": 1, "allThreadsStopped": True},
+}
+ANSWER = {
+    "seq": 4,
+    "type": "response",
+    "request_seq": 1,
+    "success": True,
+    "command": "initialize",
+    "body": {"supportsConfigurationDoneRequest": True},
+}
+REQUEST = {"seq": 1, "type": "request", "command": "initialize", "arguments": {"clientID": "x"}}
+FRAMES = [
+    {"id": 1, "name": "step", "line": 3, "source": {"path": "/pkg/ray/util/debugpy.py"}},
+    {"id": 2, "name": "train", "line": 9, "source": {"path": "/home/a/train.py", "name": "t"}},
+    {"id": 3, "name": "run", "line": 1, "source": {"path": "/x/site-packages/ray/rllib/a.py"}},
+]
+HELLO = {
+    "worker_id": "ab" * 28,
+    "session": "session_1",
+    "pid": 17,
+    "kind": "worker",
+    "name": "policy",
+    "class": "Policy",
+    "rank": "3",
+    "python": "3.11.7",
+    "state": "free",
+    "hold_s": 600.0,
+    "matches": True,
+    "files": {"/home/a/train.py": "/pkg/a/train.py", "/home/a/x/b.py": "/pkg/a/x/b.py"},
+    "held": [0, 18],
+    "profile": {"state": "recording"},
+}
+WORDS = ("Content-Length: ", "content-length:", "\r\n\r\n", "Content-Length: -1", '"seq"', '"body"')
+
+
+def pieces(data: bytes) -> Iterator[bytes]:
+    """The bytes as a connection may deliver them, the same each time."""
+    rand = random.Random(zlib.crc32(data))
+    at = 0
+    while at < len(data):
+        size = rand.choice((1, 2, 7, 100, 5000))
+        yield data[at : at + size]
+        at += size
+
+
+def framed(*messages: dict[str, Any]) -> bytes:
+    return b"".join(dap.encode(message) for message in messages)
+
+
+def read_dap(data: bytes) -> None:
+    """However the bytes are cut, the messages are the same; what was read can be written and read again."""
+
+    async def all_of(parts: list[bytes]) -> list[dict[str, Any]]:
+        reader = asyncio.StreamReader()
+        for part in parts:
+            reader.feed_data(part)
+        reader.feed_eof()
+        found = []
+        while (message := await dap.read(reader)) is not None:
+            found.append(message)
+        return found
+
+    found = _run(all_of([data]))
+    assert same(found, _run(all_of(list(pieces(data)))))
+    assert len(_run(all_of([framed(*found)]))) == len(found)
+
+
+def same(one: object, other: object) -> bool:
+    """Equal as JSON, where NaN equals itself."""
+    return json.dumps(one) == json.dumps(other)
+
+
+def _run(doing: Any) -> Any:
+    """Of a coroutine that waits for nothing."""
+    try:
+        doing.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for more than it was given")
+
+
+def follow_talk(data: bytes) -> None:
+    """The debug proxy follows both directions of a conversation with debugpy."""
+    messages, talk = gate_talk.Messages(), gate_talk.Talk()
+    for piece in pieces(data):
+        for body in messages.feed(piece):
+            talk.asks(body)
+            for matches in (True, False):
+                talk.says(body, matches)
+    json.dumps(talk.inherited())
+
+
+def proxy_frames(data: bytes) -> None:
+    """All bytes of DATA arrive in order, however they are cut."""
+    whole, cut = gate_frames.Incoming(), gate_frames.Incoming()
+    found = whole.feed(data)
+    assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
+    assert whole.received == sum(len(body) for _, _, body in found)
+
+
+def proxy_stream(data: bytes) -> None:
+    """What one end sends over cut connections the other end gets, each byte once."""
+    rand = random.Random(zlib.crc32(data))
+    outgoing, incoming, arrived = gate_frames.Outgoing(), gate_frames.Incoming(), b""
+    for piece in pieces(data):
+        sent = outgoing.add(piece)
+        arrived += b"".join(
+            body for _, _, body in incoming.feed(sent[: rand.randint(0, len(sent))])
+        )
+        incoming.restart()
+        again = outgoing.again(incoming.received)
+        arrived += b"".join(body for _, _, body in incoming.feed(again))
+    assert arrived == data
+
+
+def proxy_lines(data: bytes) -> None:
+    found = Lines(4096).feed(data)
+    cut = Lines(4096)
+    assert found == [line for piece in pieces(data) for line in cut.feed(piece)]
+
+
+class NoTransport:
+    def write(self, data: bytes) -> None:
+        """Nobody listens."""
+
+
+KEY = ed25519.SecretKey(bytes(range(32)))
+NONCE = bytes(32)
+ADDRESS = ("10.0.0.1", 4000)
+SIGNED = gate_request.signed(KEY, "0123456789ab", ADDRESS, NONCE, {"want": "debug"})[:-1]
+
+
+def proxy_request(line: bytes) -> None:
+    """Nothing but what was signed is accepted."""
+    public = KEY.public.hex()
+    found = gate_request.verified(public, "0123456789ab", [ADDRESS], NONCE, line)
+    assert found is None or line.partition(b" ")[2] == SIGNED.partition(b" ")[2]
+
+
+def bridge_mux(data: bytes) -> None:
+    got: list[tuple[int, int, bytes]] = []
+    mux = bridge.Mux(NoTransport(), lambda *frame: got.append(frame))  # type: ignore[arg-type]
+    for number in range(3):
+        bridge.Stream(mux, number)
+    for piece in pieces(data):
+        mux.feed(piece)
+    assert all(len(payload) <= bridge.LARGEST for _, _, payload in got)
+
+
+def run_hello(said: Any) -> None:
+    if isinstance(said, dict):
+        found = who(said)
+        assert len(found.name) <= 201 and len(found.held) <= 256 and found.hold_s > 0
+        rules = PathRules(mappings(found.files), lambda path: path.startswith("/home/a/"))
+        for path in ("/pkg/a/train.py", "/pkg/a/../../etc/passwd", "/pkg/a/x/../y"):
+            assert ".." not in rules.to_local(path).split("/") or ".." in json.dumps(said)
+
+
+def worker_events(said: Any) -> None:
+    """The adapter reads stops, stacks and breakpoints of a debugger that may say anything."""
+    if not isinstance(said, list):
+        return
+    for one in (each for each in said if isinstance(each, dict)):
+        record = Record()
+        record.stop(dict(one))
+        stacks_told(dict(one))
+        record.offered()
+        is_noise(one)
+    frames = [one for one in said if isinstance(one, dict)]
+    folded = fold(frames, Owners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
+    for one in frames:
+        stop_of(one, folded, 1, "")
+    lines = RunLines(run_protocol.file_lines([{"path": "/a", "lines": [{"line": 3}]}]))
+    lines.answered("w", "/a", frames)
+    for one in frames:
+        lines.changed("w", one)
+    lines.forget("w")
+    json.dumps([run_protocol.to_json(state) for state in lines.states()])
+
+
+def lines_of_run(said: Any) -> None:
+    for file in run_protocol.file_lines(said):
+        assert all(line.line > 0 for line in file.lines)
+
+
+def route(said: Any) -> None:
+    """A route that is accepted is no option, no shell syntax, and the same when it is read again."""
+    found = spec.of_json(said)
+    assert spec.of_json(spec.to_json(found)) == found
+    for text in (found.ssh, found.job, found.node):
+        assert not text.startswith("-") and not set(text) & set(" \t\n\0'\"`$;|&<>()\\")
+
+
+def mux_packet(data: bytes) -> None:
+    packet = _Packet(0, data)
+    for index in range(3):
+        packet.number(index)
+        packet.text(index)
+
+
+def params(
+    kind: type[Any], then: Callable[[Any], object] = lambda _: None
+) -> Callable[[Any], None]:
+    """Structured params survive being made plain and structured again."""
+    wire = Wire()
+
+    def check(said: Any) -> None:
+        found = wire.structured(said, kind)
+        json.dumps(wire.plain(found))
+        then(found)
+
+    return check
+
+
+PLAN = {
+    "kind": "program",
+    "argv": ["python", "train.py"],
+    "cwd": "/home/a",
+    "name": "train.py",
+    "env": {"A": "1"},
+    "cluster": "",
+    "breakpoints": [{"path": "/home/a/train.py", "lines": [{"line": 3, "condition": "x > 1"}]}],
+    "workers": ["Policy*"],
+    "ranks": [0, 1],
+    "post_mortem": False,
+    "children": False,
+    "everywhere": False,
+    "preset": "",
+    "overrides": [],
+    "workspace": "/home/a",
+    "copy_of": "",
+    "copy_text": "",
+    "profile": {"workers": ["*"], "options": {"gpu-metrics": ""}, "seconds": 1.5},
+    "python": "",
+}
+MUX = (
+    bridge.HEAD.pack(2, bridge.OPENED, 1)
+    + b"ab\n"
+    + bridge.HEAD.pack(3, bridge.DATA, 1)
+    + b"abc\n"
+    + bridge.HEAD.pack(4, bridge.CREDIT, 2)
+    + struct.pack(">I", 7)
+    + b"\n"
+    + bridge.HEAD.pack(0, bridge.CLOSE, 2)
+    + b"\n"
+)
+PROXY = (
+    gate_frames.frame(gate_frames.DATA, 3)
+    + b"abc"
+    + gate_frames.frame(gate_frames.TAKEN, 3)
+    + gate_frames.frame(gate_frames.BEAT)
+    + gate_frames.frame(gate_frames.END)
+)
+STRUCTURE = (cattrs.BaseValidationError, ValueError, TypeError)
+
+TARGETS = [
+    Target("dap", "bytes", read_dap, [framed(STOPPED, ANSWER), framed(REQUEST)], (NotDap,), WORDS),
+    Target(
+        "proxy-talk",
+        "bytes",
+        follow_talk,
+        [framed(REQUEST, ANSWER, STOPPED), framed(STOPPED, {**STOPPED, "event": "continued"})],
+        (gate_frames.Broken,),
+        WORDS,
+    ),
+    Target("proxy-requests", "bytes", proxy_request, [SIGNED]),
+    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (gate_frames.Broken,)),
+    Target("proxy-stream", "bytes", proxy_stream, [b"a stream", bytes(300)]),
+    Target(
+        "proxy-lines", "bytes", proxy_lines, [b'{"op": "debug"}\n{"op": "go"}\n'], (ValueError,)
+    ),
+    Target("bridge-mux", "bytes", bridge_mux, [MUX], (bridge.Broken,)),
+    Target(
+        "ssh-mux-packet", "bytes", mux_packet, [struct.pack(">III", 1, 3, 2) + b"ab"], (MuxError,)
+    ),
+    Target("run-hello", "value", run_hello, [HELLO, {**HELLO, "kind": "driver", "held": []}]),
+    Target(
+        "worker-events",
+        "value",
+        worker_events,
+        [[STOPPED["body"], *FRAMES], [{"id": 1, "line": 4, "verified": True}]],
+    ),
+    Target("run-lines", "value", lines_of_run, [PLAN["breakpoints"]]),
+    Target(
+        "routes",
+        "value",
+        route,
+        [{"ssh": "a@login", "job": "12_3", "node": "n-1"}, {}],
+        (EaglerayError,),
+    ),
+    Target("params-plan", "value", params(runs.Plan, plan_of), [PLAN], (*STRUCTURE, EaglerayError)),
+    Target(
+        "params-attach",
+        "value",
+        params(workers.SearchLogs),
+        [{"cluster": "c", "worker_ids": ["w"], "pattern": "x", "regex": True, "match_case": False}],
+        STRUCTURE,
+    ),
+    Target(
+        "params-access",
+        "value",
+        params(clusters.Access),
+        [{"cluster": "c", "token": "t", "headers": {"a": "b"}}],
+        STRUCTURE,
+    ),
+]
