@@ -1,6 +1,9 @@
 /** The debugging feature with a fake editor and a fake sidecar: what is asked for, started and said. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
@@ -41,6 +44,21 @@ describe("the debugging feature", () => {
       ["initialize", "attach", "terminated", "disconnect"],
     );
     assert.match(editor.asked[0]?.text ?? "", /^r0 p-a had ended.*Attach again/);
+  });
+
+  it("ends the session of a worker that goes while the debug view opens", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "er-"));
+    const socket = join(folder, "worker.sock");
+    writeFileSync(socket, "");
+    feature.fakes.sidecar.on(ATTACH, (asked) => ({ ...attached(asked.worker), socket }));
+    await editor.run("eagleray.attach", row(worker("c")));
+    const session = debug.sessions.at(-1);
+    assert.ok(session);
+    editor.builtin.set("workbench.view.debug", () => {
+      rmSync(folder, { recursive: true });
+    });
+    const given = await debug.factory?.createDebugAdapterDescriptor(session);
+    assert.ok(given instanceof DebugAdapterInlineImplementation);
   });
 
   it("shows the debug view before the session stops, unless the person wants it never", async () => {

@@ -29,11 +29,12 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
     if (typeof socket !== "string" || !this.known.has(socket)) {
       throw new EaglerayError("not-attached", "This session belongs to no attached worker.");
     }
+    await showDebugView();
+    // As late as possible: a socket that is gone when the editor connects costs a modal error.
     if (!existsSync(socket)) {
       this.errors.show(adapterLetGo(session.name), "starting a debug session");
       return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
     }
-    await showDebugView();
     return new vscode.DebugAdapterNamedPipeServer(socket);
   }
 }

@@ -1,7 +1,7 @@
 /** A run that is recorded by a real nsys, from its form to the page of a report that it has left. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { nsys } from "../../../scripts/nsys.mjs";
 import { placesOf } from "./places.mjs";
@@ -9,6 +9,13 @@ import { placesOf } from "./places.mjs";
 function whyNot() {
   const said = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
   return existsSync(said) ? readFileSync(said, "utf8").trim() : `there is no ${nsys}`;
+}
+
+/** Everything that the one run has printed; its terminal shows only the last lines. */
+function outputOfRun(home) {
+  const runs = path.join(home, "runs");
+  const [id] = readdirSync(runs).filter((name) => existsSync(path.join(runs, name, "output.log")));
+  return readFileSync(path.join(runs, id, "output.log"), "utf8");
 }
 
 export async function profiledRun({ stage, window, test }) {
@@ -81,8 +88,7 @@ export async function profiledRun({ stage, window, test }) {
 
   await test("in All Workers one worker is recorded, and a whole group", async () => {
     await window.command("Eagleray: Add Cluster", () => input.isVisible());
-    const said = await page.locator(".part.panel .xterm-rows").textContent();
-    await input.fill(/127\.0\.0\.1:\d+/.exec(said)[0]);
+    await input.fill(/127\.0\.0\.1:\d+/.exec(outputOfRun(stage.env.EAGLERAY_HOME))[0]);
     await page.keyboard.press("Enter");
     const header = page.locator('.pane-header[aria-label^="All Workers"]');
     const group = all(/Policy/);
