@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 from eagleray.clients.pyspy import Dump, Frame, Stack
@@ -17,6 +17,25 @@ from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch,
 from tests.workers.rows import CLUSTER, SESSION, stop, task_row, worker_row, worker_state
 
 
+class FakeFiles:
+    """Local files that are found once they have been looked for, while `answers` is set."""
+
+    def __init__(self) -> None:
+        self.here: dict[str, str] = {}
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self._seen: dict[str, str] = {}
+
+    def local(self, cluster: str, path: str) -> str:
+        return self._seen.get(path, "")
+
+    async def look(self, files: Collection[tuple[str, str]]) -> bool:
+        await self.answers.wait()
+        before = dict(self._seen)
+        self._seen |= {path: self.here[path] for _, path in files if path in self.here}
+        return self._seen != before
+
+
 class Setting:
     """Paused workers on fakes, followed as the sidecar does."""
 
@@ -26,9 +45,8 @@ class Setting:
         self.adapters = FakeAdapters()
         self.spy = FakeSpy()
         self.clock = SetClock()
-        self.workers = PausedWorkers(
-            self.watch, self.adapters, self.spy, self.clock, lambda cluster, path: ""
-        )
+        self.files = FakeFiles()
+        self.workers = PausedWorkers(self.watch, self.adapters, self.spy, self.clock, self.files)
 
     def rows(self) -> list[Paused]:
         return everyone(self.workers.groups())
@@ -83,6 +101,20 @@ async def test_from_paused_to_held_to_attached_to_gone_it_is_one_wait(on: Settin
     assert on.rows()[0].waiting_s == 0.0
     on.adapters.hold()
     await until(lambda: on.states() == [])
+
+
+async def test_a_row_gets_its_local_file_once_that_was_looked_for(on: Setting) -> None:
+    on.files.answers.clear()
+    on.files.here = {stop().path: "/home/me/train.py"}
+    on.adapters.hold(worker_state())
+    await until(lambda: on.states() == ["held"])
+    assert [row.place.local for row in on.rows() if row.place] == [""]
+    changed = asyncio.Event()
+    end = on.workers.on_change(changed.set)
+    on.files.answers.set()
+    await changed.wait()
+    assert [row.place.local for row in on.rows() if row.place] == ["/home/me/train.py"]
+    end()
 
 
 async def test_a_held_worker_is_not_looked_at_by_others(on: Setting) -> None:

@@ -173,7 +173,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         watch,
         adapters,
         clock=clock,
-        to_local=source_mapping.local,
+        files=source_mapping,
         is_near=ways.is_near,
         elsewhere=held_elsewhere,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -18,13 +19,22 @@ log = logging.getLogger(__name__)
 
 
 class KeptMappings:
-    """One JSON file, `{cluster id: [{"remote", "local"}]}`; read anew each time, since several windows share it."""
+    """One JSON file, `{cluster id: [{"remote", "local"}]}`, which several windows share.
+
+    `of` answers from memory, since the home may be slow; `refresh` reads what others have written.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._mappings = self._read()
 
     def of(self, cluster: str) -> list[Mapping]:
-        return self._read().get(cluster, [])
+        return self._mappings.get(cluster, [])
+
+    async def refresh(self) -> bool:
+        """Whether something has changed."""
+        before, self._mappings = self._mappings, await asyncio.to_thread(self._read)
+        return self._mappings != before
 
     def add(self, cluster: str, mapping: Mapping) -> None:
         """The newest answer comes first and replaces an older one about the same folder."""
@@ -35,6 +45,7 @@ class KeptMappings:
             older = [one for one in mappings.get(cluster, []) if one.remote != mapping.remote]
             mappings[cluster] = [mapping, *older]
             self._write(mappings)
+        self._mappings = mappings
 
     def _read(self) -> dict[str, list[Mapping]]:
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,6 +14,7 @@ from attrs import frozen
 
 from eagleray.adapter.protocol import Mapping, Mounts, WorkerState
 from eagleray.common.errors import EaglerayError, not_a_folder
+from eagleray.common.file_checks import FileChecks
 from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
@@ -68,6 +70,7 @@ class SourceMapping:
         self._attached = attached
         self._own_mounts = own_mounts
         self._kept = KeptMappings(home / "source_mappings.json")
+        self._files = FileChecks(os.path.isfile)
         self._settings: dict[str, list[Mapping]] = {}
         self._found: dict[str, list[Mapping]] = {}
 
@@ -83,12 +86,25 @@ class SourceMapping:
         return self._said(cluster) + self._found.get(cluster, [])
 
     def local(self, cluster: str, path: str) -> str:
-        """The local file of `path` as far as it is known without asking the worker; "" otherwise."""
+        """The local file of `path` as far as it was seen by `look`, without asking the worker; "" otherwise."""
+        candidates = self._candidates(cluster, path)
+        return next((local for local in candidates if self._files.answer(local)), "")
+
+    async def look(self, files: Collection[tuple[str, str]]) -> bool:
+        """Looks for the local files of these (cluster, path); whether an answer of `local` may have changed."""
+        if all(self._files.is_fresh(local) for file in files for local in self._candidates(*file)):
+            return False
+        is_new = await self._kept.refresh()
+        candidates = [local for file in files for local in self._candidates(*file)]
+        return await self._files.look(candidates) or is_new
+
+    def _candidates(self, cluster: str, path: str) -> Iterator[str]:
         for mapping in sorted(self.known(cluster), key=lambda one: -len(one.remote)):
-            local = places.apply(mapping, path)
-            if local and local_files.is_file(local):
-                return local
-        return path if path.startswith("/") and local_files.is_file(path) else ""
+            if local := places.apply(mapping, path):
+                yield local
+        # A worker must not make this machine mount what it names.
+        if path.startswith("/") and not self._files.is_unmounted(path):
+            yield path
 
     async def resolve(
         self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]
@@ -102,6 +118,7 @@ class SourceMapping:
                 self._remote_hash(cluster, worker_id, path), loop
             ).result()
 
+        await self._kept.refresh()
         mounted = await self._mounted(cluster, worker_id, path)
         decision = await asyncio.to_thread(
             decide, path, self._said(cluster), folders, remote_hash, mounted
@@ -118,7 +135,7 @@ class SourceMapping:
         file itself or a folder that holds it at any depth.
         """
         mapping = await asyncio.to_thread(_answer, remote, local)
-        self._kept.add(cluster, mapping)
+        await asyncio.to_thread(self._kept.add, cluster, mapping)
         self._found.pop(cluster, None)
         self._remember(cluster, mapping)
         await self._tell(cluster)

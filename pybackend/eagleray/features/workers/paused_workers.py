@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Protocol
 
 from eagleray.adapter.protocol import WorkerState
@@ -22,6 +21,7 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
+from eagleray.features.workers.local_places import LocalFiles, LocalPlaces, SamePaths
 from eagleray.features.workers.locating import Locator, Pause
 from eagleray.features.workers.merging import Known, Listed, merge, waits
 from eagleray.features.workers.names import clean
@@ -41,11 +41,6 @@ class HeldWorkers(Protocol):
     def watch(self) -> AsyncIterator[list[WorkerState]]: ...
 
 
-def local_file(cluster: str, path: str) -> str:
-    """A file of a worker that this machine has under the same path; "" otherwise."""
-    return path if path.startswith("/") and Path(path).is_file() else ""
-
-
 class PausedWorkers:
     """Who is paused, held or attached; lives on one event loop, owns its lookups until `close`.
 
@@ -58,13 +53,13 @@ class PausedWorkers:
         adapters: HeldWorkers,
         spy: PySpy | None = None,
         clock: Clock | None = None,
-        to_local: Callable[[str, str], str] = local_file,
+        files: LocalFiles | None = None,
         is_near: Callable[[str], bool] = lambda cluster: True,
         elsewhere: Callable[[], list[WorkerState]] = list,
     ) -> None:
         self._watch = watch
         self._adapters = adapters
-        self._to_local = to_local
+        self._places = LocalPlaces(files or SamePaths(), self._changed)
         self._elsewhere = elsewhere
         self._said: list[WorkerState] = []
         self._said_elsewhere: list[WorkerState] = []
@@ -83,7 +78,7 @@ class PausedWorkers:
             self._locator.stands,
             self._waits.seconds,
             # Most rows stand in the same few files.
-            cache(self._to_local),
+            cache(self._places.of),
         )
         states = [s for s in self._states if clusters is None or s.cluster in clusters]
         return group(merge(self._listed(clusters), states, known))
@@ -135,6 +130,8 @@ class PausedWorkers:
         await self.described(FACTS_LIMIT_S)
         if locate_s > 0:
             await _at_most(self._locator.settled(), locate_s)
+        self.groups(clusters)
+        await self._places.settled()
         return self.groups(clusters)
 
     async def described(self, limit_s: float) -> None:
@@ -197,6 +194,7 @@ class PausedWorkers:
     async def close(self) -> None:
         await self._describer.close()
         await self._locator.close()
+        await self._places.close()
 
     def _seen(self, _seen: Seen) -> None:
         self._adopt()
