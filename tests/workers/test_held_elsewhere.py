@@ -116,7 +116,7 @@ async def test_its_row_says_where() -> None:
         replace(worker_state(), session="of a cluster that nobody watches here", host="login2"),
     ]
     on.workers = type(on.workers)(
-        on.watch, on.adapters, on.spy, on.clock, lambda *_: "", elsewhere=lambda: there
+        on.watch, on.adapters, on.spy, on.clock, on.files, elsewhere=lambda: there
     )
     await on.workers.refresh()
     assert [(row.state, row.held_on) for row in on.rows()] == [("held", "login2")]

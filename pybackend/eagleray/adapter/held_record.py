@@ -10,9 +10,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from eagleray.adapter.protocol import HELD_REFRESH_S, PROTOCOL, WorkerState, to_json
+from eagleray.common.off_loop import off_loop
 
 log = logging.getLogger(__name__)
 
@@ -46,18 +48,18 @@ class HeldRecord:
     async def run(self) -> None:
         """Keeps the file up to date until it is cancelled, then removes it."""
         try:
-            await asyncio.to_thread(self._remove_stale)
+            await off_loop(self._remove_stale)
             while True:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._news.wait(), HELD_REFRESH_S)
                 states = self._states()
                 if states or self._news.is_set():
                     self._news.clear()
-                    await asyncio.to_thread(self._write, states)
+                    await off_loop(partial(self._write, states))
                     await asyncio.sleep(_REST_S)
         finally:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(asyncio.to_thread(self._write, []), _END_S)
+                await asyncio.wait_for(off_loop(partial(self._write, [])), _END_S)
 
     def _remove_stale(self) -> None:
         """Removes what killed adapters of this version and machine left behind."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from eagleray.adapter.protocol import MAX_LINE
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_socket
 
 log = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class Reachability:
 
     async def restore(self) -> None:
         """One check, and what follows from it; raises EaglerayError and OSError."""
-        path = await asyncio.to_thread(self._where)
+        path = await off_loop(self._where)
         if path is None:
             return
         log.warning("sockets were removed; serving %s", path)

@@ -15,6 +15,7 @@ from eagleray.clients.adapter_connection import HELLO_S, AdapterConnection
 from eagleray.common import tasks
 from eagleray.common.adapter_errors import adapter_lost, adapter_stuck
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import Latest
 from eagleray.common.paths import adapter_socket, adapter_sockets
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
@@ -34,6 +35,9 @@ class AdapterConnections:
     def __init__(self, start: bool) -> None:
         self._may_start = start
         self._connections: dict[Path, AdapterConnection] = {}
+        # The folder of the sockets is checked each time, and may be named by a file in the home.
+        self._sockets = Latest(adapter_sockets)
+        self._socket = Latest(adapter_socket)
         self._watching: asyncio.Task[None] | None = None
         self._opening: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -56,13 +60,14 @@ class AdapterConnections:
         """The adapter has ended."""
 
     async def _reachable(self) -> list[AdapterConnection]:
-        await asyncio.gather(*(self._open(path) for path in adapter_sockets().values()))
+        paths = await self._sockets.get()
+        await asyncio.gather(*(self._open(path) for path in paths.values()))
         connections = self._connections.values()
         return [c for c in connections if not c.lost.is_set() and not c.is_stuck]
 
     async def _ours(self) -> AdapterConnection:
         """Our version's adapter, started if it is not there."""
-        path = adapter_socket()
+        path = await self._socket.get()
         found = await self._open(path)
         if found is None and not self._may_start:
             raise adapter_lost()

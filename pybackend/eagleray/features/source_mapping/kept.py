@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from pathlib import Path
 
 from eagleray.adapter.protocol import Mapping
 from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.off_loop import Latest
 from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
 
@@ -27,13 +27,14 @@ class KeptMappings:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._mappings = self._read()
+        self._latest = Latest(self._read)
 
     def of(self, cluster: str) -> list[Mapping]:
         return self._mappings.get(cluster, [])
 
     async def refresh(self) -> bool:
         """Whether something has changed."""
-        before, self._mappings = self._mappings, await asyncio.to_thread(self._read)
+        before, self._mappings = self._mappings, await self._latest.get()
         return self._mappings != before
 
     def add(self, cluster: str, mapping: Mapping) -> None:

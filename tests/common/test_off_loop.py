@@ -1,0 +1,50 @@
+"""Blocking calls: the event loop goes on, and the process ends, also where they never return."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from eagleray.common import off_loop as module
+from eagleray.common.off_loop import Latest, off_loop
+
+
+async def test_results_and_errors_come_back() -> None:
+    assert await off_loop(lambda: 7) == 7
+    with pytest.raises(ValueError, match="no"):
+        await off_loop(lambda: int("no"))
+
+
+def test_a_loop_ends_while_a_call_hangs() -> None:
+    hanging = threading.Event()
+
+    async def give_up() -> str:
+        waiting = asyncio.ensure_future(off_loop(hanging.wait))
+        done, _ = await asyncio.wait([waiting], timeout=0)
+        return "gone on" if not done else "waited"
+
+    assert asyncio.run(give_up()) == "gone on"
+    hanging.set()
+
+
+async def test_the_latest_result_is_given_while_a_call_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LIMIT_S", 0.01)
+    may_go, calls = threading.Event(), []
+
+    def call() -> int:
+        calls.append(1)
+        may_go.wait()
+        return len(calls)
+
+    latest = Latest(call)
+    may_go.set()
+    assert await latest.get() == 1
+    may_go.clear()
+    assert [await latest.get() for _ in range(5)] == [1] * 5
+    assert len(calls) == 2
+    may_go.set()
+    while await latest.get() < 2:
+        pass
