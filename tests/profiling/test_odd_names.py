@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
+from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.cluster_errors import dashboard_failed
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling import rounds as rounds_module
@@ -96,6 +98,42 @@ async def test_a_name_that_ray_cannot_send_is_listed_with_the_reason(tmp_path: P
     assert (look.failures, len(made.entries)) == ((), 1)
     (row,) = all_missing(tmp_path)
     assert row["source"] == "caf%E9.nsys-rep" and "isn't UTF-8" in row["why"]
+
+
+class LikeRay(Dashboard):
+    """Ray's agent puts names into protobuf, which takes no surrogates; `agent` says whether it lives."""
+
+    agent = True
+
+    async def log_files(self, node_id: str, pattern: str) -> list[str]:
+        names = await super().log_files(node_id, pattern)
+        if not self.agent or any(not name.isascii() for name in names):
+            raise dashboard_failed(self.address, 500, "'utf-8' codec can't encode character")
+        return names
+
+
+@pytest.mark.parametrize(
+    ("odd", "code"),
+    [
+        ("caf\udce9.nsys-rep", ""),
+        ("caf\udce9.txt", ""),
+        ("caf\udce9.nsys-rep.json", "gathering-failed"),
+    ],
+)
+async def test_a_name_that_ray_cannot_list_does_not_hide_the_others(
+    tmp_path: Path, odd: str, code: str
+) -> None:
+    async with cluster("n1") as (fake, _):
+        fake.files["n1"][f"eagleray/{RUN}/{STATUS}"] = status("armed")
+        fake.files["n1"][f"eagleray/{RUN}/{odd}"] = b"x"
+        dashboard = LikeRay(fake.address)
+        made, failures = await gathered(tmp_path, node(dashboard, "n1"))
+        assert [one.code for one in failures] == ([code] if code else [])
+        assert len(made.entries) == (0 if code else 1)
+        dashboard.agent = False
+        look = await Looking().look([node(dashboard, "n1")])
+        assert [one.code for one in look.failures] == ["dashboard-failed"]
+        await dashboard.close()
 
 
 def test_names_in_the_files_of_a_worker_are_shown() -> None:
@@ -201,8 +239,8 @@ async def test_a_round_that_fails_is_tried_again(
     monkeypatch.setattr(rounds_module.Rounds, "_look_and_fetch", look_and_fetch)
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
     running = asyncio.create_task(made.run())
-    await until(lambda: made.seen.gathered == 1 or running.done())
-    assert not running.done() and made.seen.phase == "idle"
+    await until(lambda: (made.seen.gathered, made.seen.phase) == (1, "idle") or running.done())
+    assert not running.done()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await made.close()

@@ -67,6 +67,14 @@ def report_unsendable(name: str, place: str) -> EaglerayError:
     )
 
 
+def reports_unlistable(place: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "gathering-failed",
+        f"Ray can't list the reports on node {printable(place, 100)}: {printable(why, 200)}",
+        "Probably the name of a file in `logs/eagleray` of Ray's session there isn't UTF-8: rename it. Retrying…",
+    )
+
+
 def gathering_failed(error: BaseException, place: str = "") -> EaglerayError:
     where = f" from {printable(place, 300)}" if place else ""
     why = f"{type(error).__name__}: {printable(str(error), 200)}"

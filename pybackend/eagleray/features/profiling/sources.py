@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profile_errors import report_unreachable, report_unsendable
-from eagleray.features.profiling.file_names import ENTRY, is_taken, raw, shown, utf8
+from eagleray.common.profile_errors import (
+    report_unreachable,
+    report_unsendable,
+    reports_unlistable,
+)
+from eagleray.features.profiling.file_names import ENTRY, STATUS, is_taken, raw, shown, utf8
 
 # A description of a report or a worker; what is larger is none.
 SMALL = 256 * 1024
@@ -145,11 +149,35 @@ class Node:
         return self._name
 
     async def names(self) -> list[str]:
-        listed = await self._dashboard.log_files(self._node_id, f"{self._folder}*")
+        try:
+            listed = await self._listed("")
+        except EaglerayError as error:
+            if error.code != "dashboard-failed":
+                raise
+            listed = await self._listed_in_parts(error)
         inside = (name for name in listed if name.startswith(self._folder))
         names = (shown(one.removeprefix(self._folder)) for one in inside)
         # A report that Ray can't send is listed, so that the user is told of it.
         return [one for one in names if is_taken(one) and (one.endswith(ENTRY) or utf8(one))]
+
+    async def _listed(self, ending: str) -> list[str]:
+        return await self._dashboard.log_files(self._node_id, f"{self._folder}*{ending}")
+
+    async def _listed_in_parts(self, error: EaglerayError) -> list[str]:
+        """Ray (2.60) lists nothing at all if one of the names isn't UTF-8, so each kind of file is listed alone.
+
+        Raises `error` if the node doesn't answer this either, or `gathering-failed` if descriptions can't be listed.
+        """
+        try:
+            statuses = await self._listed(STATUS)
+        except EaglerayError:
+            raise error from None
+        try:
+            entries = await self._listed(ENTRY)
+        except EaglerayError as unlistable:
+            raise reports_unlistable(self._name, error.message) from unlistable
+        # Each has its report beside it; databases and lists of classes may be missing.
+        return [*statuses, *entries, *(name.removesuffix(".json") for name in entries)]
 
     async def small(self, name: str) -> bytes:
         said = bytearray()
