@@ -44,8 +44,16 @@ def _name(call: ast.Call) -> str:
 
 
 def _is_awaited(call: ast.Call, function: Function) -> bool:
-    """Whether it stands in an `await`, or a variable that holds it does."""
-    awaits = [node for node in ast.walk(function) if isinstance(node, ast.Await)]
+    """Whether it stands in an `await`, or a variable that holds it does.
+
+    Waiting for it in a `finally`, or for its exception as a value, comes after it was forgotten.
+    """
+    late = {node for each in ast.walk(function) for node in _of_finally(each)}
+    awaits = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Await) and node not in late and not _takes_exceptions(node)
+    ]
     if any(call in ast.walk(node) for node in awaits):
         return True
     holds = {
@@ -57,6 +65,18 @@ def _is_awaited(call: ast.Call, function: Function) -> bool:
     }
     used = (name for node in awaits for name in ast.walk(node) if isinstance(name, ast.Name))
     return any(name.id in holds for name in used)
+
+
+def _of_finally(node: ast.AST) -> Iterator[ast.AST]:
+    for statement in node.finalbody if isinstance(node, ast.Try) else []:
+        yield from ast.walk(statement)
+
+
+def _takes_exceptions(node: ast.Await) -> bool:
+    call = node.value
+    return isinstance(call, ast.Call) and any(
+        word.arg == "return_exceptions" for word in call.keywords
+    )
 
 
 @pytest.mark.parametrize("file", sorted(str(f.relative_to(PACKAGE)) for f in PACKAGE.rglob("*.py")))
@@ -80,6 +100,13 @@ class A:
     async def many(self):
         tasks = [asyncio.create_task(work()) for _ in range(3)]
         await asyncio.gather(*tasks)
+    async def late(self):
+        task = asyncio.create_task(work())
+        try: await other()
+        finally: await task
+    async def swallowed(self):
+        task = asyncio.create_task(work())
+        await asyncio.gather(task, return_exceptions=True)
     async def inside(self): await asyncio.wait_for(asyncio.ensure_future(work()), 1)
 """
-    assert unowned(planted) == [3, 5, 7]
+    assert unowned(planted) == [3, 5, 7, 16, 20]

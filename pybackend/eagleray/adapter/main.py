@@ -20,7 +20,7 @@ from eagleray.adapter.questions import Questions
 from eagleray.adapter.reachability import AdapterLock, Reachability
 from eagleray.adapter.registry import Registry
 from eagleray.adapter.runs import Runs
-from eagleray.common import bounded_log, private_socket
+from eagleray.common import bounded_log, private_socket, tasks
 from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.routes.making import Making
@@ -69,7 +69,10 @@ async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.I
 
     reachability = Reachability(lock, control.serve, are_others_reachable, restore)
     await reachability.open(socket_path)
-    running = [asyncio.create_task(record.run()), asyncio.create_task(reachability.run())]
+    running = [
+        tasks.lasting(record.run, "record of held workers"),
+        tasks.lasting(reachability.run, "reachability"),
+    ]
     log.info("serving %s as process %d", socket_path, os.getpid())
     try:
         await lifetime.until_unused(

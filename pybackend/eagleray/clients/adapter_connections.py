@@ -103,8 +103,7 @@ class AdapterConnections:
 
     def _keep_watching(self) -> None:
         if self._watching is None:
-            watching = tasks.restarted(self._watch, "adapters")
-            self._watching = tasks.owned(watching, "adapters", tasks.only_logged)
+            self._watching = tasks.lasting(self._watch, "adapters")
 
     async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):

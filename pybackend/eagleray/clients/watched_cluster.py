@@ -45,8 +45,7 @@ class WatchedCluster:
 
     def start(self) -> None:
         if self._task is None:
-            name = f"watch {self.dashboard.address}"
-            self._task = tasks.owned(tasks.restarted(self._poll, name), name, tasks.only_logged)
+            self._task = tasks.lasting(self._poll, f"watch {self.dashboard.address}")
 
     def set_visible(self, visible: bool) -> None:
         if visible and not self._visible:

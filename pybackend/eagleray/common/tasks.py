@@ -44,6 +44,11 @@ def owned(
     return task
 
 
+def lasting(make: Callable[[], Awaitable[Any]], name: str) -> asyncio.Task[Any]:
+    """Starts a loop that must not end before it is cancelled: a failure is logged, and it starts again."""
+    return owned(restarted(make, name), name, only_logged)
+
+
 def only_logged(error: BaseException) -> None:
     """For `owned`: the task has no more work that anything depends on."""
 

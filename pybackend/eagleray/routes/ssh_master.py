@@ -175,8 +175,7 @@ class SshMaster:
                 return
             self._problem = None
         self._wants_questions = self._wants_questions or not self._was_ready
-        keeping = tasks.restarted(self._keep, f"ssh {self.destination}")
-        self._keeping = tasks.owned(keeping, f"ssh {self.destination}", tasks.only_logged)
+        self._keeping = tasks.lasting(self._keep, f"ssh {self.destination}")
 
     async def _keep(self) -> None:
         sleep_watch, network_watch = SleepWatch(), NetworkWatch()

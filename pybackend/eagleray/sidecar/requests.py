@@ -120,8 +120,7 @@ class Requests:
         """The editor is there: notifications go out through `send`, what runs in the background starts."""
         self._send = send
         for name, run in self._background:
-            lasting = tasks.restarted(run, name)
-            self._tasks.append(tasks.owned(lasting, name, tasks.only_logged))
+            self._tasks.append(tasks.lasting(run, name))
 
     async def stop(self) -> None:
         """The editor left: ends what runs in the background."""

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from eagleray.clients.far_files import FarPlace
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
 from eagleray.common.profiled import Profiled
@@ -150,7 +151,8 @@ class Profiling:
         reports = self._gathers.reports(
             found.run, found.there, found.here, lambda: home, found.far, found.cluster, found.seen
         )
-        telling = asyncio.create_task(_tell_of(reports, tell))
+        # Without progress the reports come all the same.
+        telling = tasks.owned(_tell_of(reports, tell), "progress", tasks.only_logged)
         try:
             if finish:
                 await reports.finish()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eagleray.clients.ray_values import ActorRow
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.preview import preview
@@ -42,7 +43,7 @@ class Unmatched:
         return seen if seen.workers or seen.sentence else replace(seen, sentence=self._sentence)
 
     async def run(self) -> None:
-        looking = asyncio.create_task(self._look(), name="unmatched")
+        looking = tasks.lasting(self._look, "unmatched")
         try:
             await self._reports.run()
         finally:

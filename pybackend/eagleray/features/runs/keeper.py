@@ -99,10 +99,10 @@ class Keeper:
             return
         # The others are restarted when they fail; without the program's end there is nothing left to wait for.
         ended = tasks.owned(self._ended(), "ended", tasks.only_logged)
-        running = [ended, self._lasting(self._watching.run, "watching")]
-        running.append(self._lasting(self._stop, "stopping"))
+        running = [ended, tasks.lasting(self._watching.run, "watching")]
+        running.append(tasks.lasting(self._stop, "stopping"))
         if self._reports is not None:
-            running.append(self._lasting(self._reports.run, "reports"))
+            running.append(tasks.lasting(self._reports.run, "reports"))
         try:
             while not ended.done() and not self._is_lost:
                 self._look_safely()
@@ -118,10 +118,6 @@ class Keeper:
             await self._watching.close()
             if self._reports is not None:
                 await self._reports.close()
-
-    def _lasting(self, make: Callable[[], Awaitable[None]], name: str) -> asyncio.Task[Any]:
-        """Work that goes on as long as the program: a failure of it is logged, and it starts again."""
-        return tasks.owned(tasks.restarted(make, name), name, tasks.only_logged)
 
     async def _ended(self) -> Ending:
         """How the program ended; an unexpected error says nothing about the program, so it is asked again."""

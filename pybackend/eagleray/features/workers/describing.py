@@ -74,8 +74,8 @@ class Describer:
             if not wanted.rows:
                 return
             asked = self._clusters[cluster] = _Asked(wanted)
-            asking = tasks.restarted(partial(self._ask_on, cluster, asked), "names of workers")
-            asked.task = tasks.owned(asking, "names of workers", tasks.only_logged)
+            asking = partial(self._ask_on, cluster, asked)
+            asked.task = tasks.lasting(asking, "names of workers")
         elif new:
             asked.answered.clear()
             asked.wake.set()

@@ -169,8 +169,7 @@ class PausedWorkers:
     async def run(self) -> None:
         """Follows the watched clusters and the adapters until it is cancelled."""
         end = self._watch.listen(self._seen)
-        elsewhere = tasks.restarted(self._look_elsewhere, "workers elsewhere")
-        looking = tasks.owned(elsewhere, "workers elsewhere", tasks.only_logged)
+        looking = tasks.lasting(self._look_elsewhere, "workers elsewhere")
         try:
             self._update()
             async for states in self._adapters.watch():

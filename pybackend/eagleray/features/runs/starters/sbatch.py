@@ -112,7 +112,7 @@ class Sbatch:
 
     async def ended(self) -> Ending:
         """A login node or a SLURM that does not answer for a while is asked again."""
-        copying = asyncio.create_task(tasks.restarted(self._files.run, "output of the job"))
+        copying = tasks.lasting(self._files.run, "output of the job")
         try:
             ending = await self._until_over()
             if ending.code is not None:
