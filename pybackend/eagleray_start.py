@@ -70,4 +70,8 @@ def run(what: str, arguments: "list[str]") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        # While modules are still imported; later each part handles it.
+        sys.exit(130)

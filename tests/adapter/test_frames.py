@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from eagleray.adapter.exceptions import without_note
 from eagleray.adapter.frames import Owners, fold, is_noise, is_own_thread
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
@@ -79,3 +80,14 @@ def test_threads_and_variables_of_nobody() -> None:
             if is_own_thread(name)] == ["PythonGCThread", "ray_print_logs"]  # fmt: skip
     rows = [{"name": "(return) set_trace"}, {"name": "(return) loss"}, {"name": "set_trace"}]
     assert [row["name"] for row in rows if is_noise(row)] == ["(return) set_trace"]
+
+
+def test_debugpys_note_is_taken_off_every_name_of_an_exception() -> None:
+    note = "ValueError\n       (note: full exception trace is shown but execution is paused at: f)"
+    info = {"exceptionId": note, "details": {"typeName": note, "message": "bad"}, "text": note}
+    bare = {
+        "exceptionId": "ValueError",
+        "details": {"typeName": "ValueError", "message": "bad"},
+        "text": "ValueError",
+    }
+    assert without_note(info) == bare

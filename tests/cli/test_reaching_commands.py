@@ -92,7 +92,9 @@ async def test_no_cluster_at_all(own_home: Path) -> None:
 
 
 async def test_a_cluster_is_shown_whether_it_answers_or_not(own_home: Path) -> None:
-    (row,) = (await eagleray("clusters", "--cluster", "127.0.0.1:1", "--json")).json
+    shown = await eagleray("clusters", "--cluster", "127.0.0.1:1", "--json")
+    assert shown.code == 1
+    (row,) = json.loads(shown.out)
     assert (row["id"], row["state"], row["route"]) == ("http://127.0.0.1:1", "unreachable", None)
     done = await eagleray("clusters", "--cluster", "ray://head:10001")
     assert done.code == 1

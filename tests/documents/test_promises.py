@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.adapter.dap_requests import TABLE
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -94,3 +95,9 @@ def test_the_versions_agree() -> None:
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert "\nnpm test" in README
     assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("npm test")
+
+
+def test_the_requests_of_dap_clients_are_those_that_are_served() -> None:
+    text = (ROOT / "docs" / "dap-clients.md").read_text().split("## Requests\n")[1].split("\n- ")[0]
+    own = {"attach", "configurationDone", "disconnect", "initialize", "launch"}
+    assert set(re.findall(r"`(\w+)`", text)) == own | TABLE.keys()

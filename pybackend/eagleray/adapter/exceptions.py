@@ -10,13 +10,20 @@ from eagleray.common.errors import printable
 
 # debugpy says so of every exception that it shows after the fact.
 _NOTE = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
+_NAMES = ("exceptionId", "typeName", "fullTypeName", "text")
 _MODULE = re.compile(r"^(?:\w+\.)+(?=\w)")
 
 
 def without_note(info: Message) -> Message:
-    """The body of `exceptionInfo` with the bare name of the exception."""
-    name = info.get("exceptionId")
-    return {**info, "exceptionId": _NOTE.sub("", name)} if isinstance(name, str) else info
+    """The body of `exceptionInfo`, or of a `stopped` event, with the bare name of the exception."""
+    bare: Message = {
+        name: _NOTE.sub("", text)
+        for name, text in info.items()
+        if name in _NAMES and isinstance(text, str)
+    }
+    if isinstance(info.get("details"), dict):
+        bare["details"] = without_note(info["details"])
+    return {**info, **bare}
 
 
 def summary(info: Message) -> str:

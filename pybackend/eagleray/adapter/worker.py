@@ -13,6 +13,7 @@ from eagleray.adapter.attaching import KEPT_HERE, Attaching
 from eagleray.adapter.dap import Message
 from eagleray.adapter.debugger import LINK_ENDED, Debugger
 from eagleray.adapter.event_queue import EventQueue, named_files
+from eagleray.adapter.exceptions import without_note
 from eagleray.adapter.landing import Calls, Prepared
 from eagleray.adapter.path_rules import PathRules
 from eagleray.adapter.protocol import AttachParams, Mapping, Stop, WorkerState
@@ -230,7 +231,7 @@ class Worker:
             self._tell(event)
 
     async def _on_stopped(self, event: Message) -> None:
-        body = event["body"]
+        event["body"] = body = without_note(event["body"])
         self._stacks.stopped(body)
         if body.get("reason") == "step":
             if not self.debugger.stepping.is_under_way:

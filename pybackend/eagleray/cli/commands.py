@@ -63,7 +63,9 @@ async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
         printing.print_clusters(known)
         if not known.clusters and not known.hints:
             say(str(no_clusters()))
-    return 0
+    # Of all clusters, one that doesn't answer is nothing special; the one that was named is.
+    is_failed = asked.cluster and any(one.state != "connected" for one in known.clusters)
+    return 1 if is_failed else 0
 
 
 async def slurm(parts: Parts, asked: argparse.Namespace) -> int:

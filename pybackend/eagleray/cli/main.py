@@ -7,6 +7,8 @@ was done, 1 with an error of the catalogue, 2 when the command line is wrong, 12
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +20,8 @@ from eagleray.common.errors import EaglerayError
 
 # The exit codes of a shell for a command that it cannot start.
 CODES = {"program-not-found": 127, "not-executable": 126}
+# What writing to a full or broken disk, or to a terminal that is gone, says.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,22 +31,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked.program = program
     if wrong := _wrong(asked):
         asked.refuse(wrong)
-    # Imported late: `--help` and a wrong command line are answered at once.
-    from eagleray.cli.commands import run
-    from eagleray.cli.printing import step_now
-
-    _start_log(asked.verbose)
     try:
-        return run(asked)
+        return _run(asked)
     except EaglerayError as error:
-        print(f"eagleray: {error.message}", step_now(error.next_step), sep="\n", file=sys.stderr)
+        print(f"eagleray: {error.message}", _step_now(error), sep="\n", file=sys.stderr)
         return CODES.get(error.code, 1)
     except BrokenPipeError:
-        # Whoever read our output has enough of it; the interpreter would complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has enough of it.
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        _drop_output()
+        print(f"eagleray: The output can't be written: {error.strerror}.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _run(asked: argparse.Namespace) -> int:
+    # Imported late: `--help` and a wrong command line are answered at once.
+    from eagleray.cli.commands import run
+
+    _start_log(asked.verbose)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that can't show a name must not keep the command from its end.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    code = run(asked)
+    sys.stdout.flush()
+    return code
+
+
+def _step_now(error: EaglerayError) -> str:
+    from eagleray.cli.printing import step_now
+
+    return step_now(error.next_step)
+
+
+def _drop_output() -> None:
+    """The interpreter would complain at its end of what it couldn't write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> argparse.ArgumentParser:

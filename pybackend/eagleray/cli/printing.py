@@ -23,7 +23,8 @@ from eagleray.features.workers.rows import Paused, PausedGroup
 
 def print_json(value: Any) -> None:
     """On a terminal all but ASCII is escaped: a name of the cluster may hold what steers terminals."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=sys.stdout.isatty())
+    is_utf_8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=sys.stdout.isatty() or not is_utf_8)
     print()
 
 
@@ -96,7 +97,9 @@ def print_clusters(every: AllKnown) -> None:
         way = ", ".join(filter(None, [reach.via and f"via {reach.via}", state, _left(reach)]))
         print(known.id, known.sentence, *([f"({way})"] if way else []), sep="  ")
         for problem in known.problems:
-            print(f"    {problem.message} {step_now(problem.next_step)}".rstrip())
+            # The first problem is often what the sentence says already.
+            message = [problem.message] if problem.message != known.sentence else []
+            print("   ", *message, step_now(problem.next_step))
     for hint in every.hints:
         print(f"{hint.message} {step_now(hint.next_step)}".rstrip(), file=sys.stderr)
 

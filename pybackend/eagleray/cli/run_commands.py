@@ -13,6 +13,7 @@ from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.debug_run import print_proposal
 from eagleray.cli.profile_progress import Progress, summary
+from eagleray.cli.stop_lines import stop_lines
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
@@ -47,6 +48,8 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
         _say(str(problem))
     if asked.dry_run:
         print(command_text(plan))
+        for line in stop_lines(plan):
+            print(line)
         print_proposal(made)
         return 0
     missing = [one for one in made.changes if one.outcome == "could not find"]

@@ -52,6 +52,14 @@ def command_slow(command: str, seconds: float) -> EaglerayError:
     )
 
 
+def folder_not_made(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "folder-not-made",
+        f"The folder {printable(path)} can't be made: {printable(why)}.",
+        "Set EAGLERAY_HOME to a folder that you can write to.",
+    )
+
+
 def unsafe_folder(path: str, why: str) -> EaglerayError:
     return EaglerayError(
         "unsafe-folder",

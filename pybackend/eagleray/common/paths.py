@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from eagleray import __version__
-from eagleray.common.errors import EaglerayError, unsafe_folder
+from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
 from eagleray.common.mount_table import mount_of, own_table, parsed
 from eagleray.common.whole_file import alone, replace_text
 
@@ -49,7 +49,7 @@ def home() -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise unsafe_folder(str(folder), f"it cannot be made ({error.strerror})") from error
+        raise folder_not_made(str(folder), error.strerror or "") from error
     return folder
 
 
@@ -157,7 +157,7 @@ def private_folder(path: Path) -> Path:
     except FileExistsError as error:
         raise unsafe_folder(str(path), "it is not a folder") from error
     except OSError as error:
-        raise unsafe_folder(str(path), f"it cannot be made ({error.strerror})") from error
+        raise folder_not_made(str(path), error.strerror or "") from error
     if why := why_unsafe(seen) or ("other users can enter it" if seen.st_mode & 0o077 else ""):
         raise unsafe_folder(str(path), why)
     return path

@@ -12,7 +12,8 @@ def unknown_worker(worker: str) -> EaglerayError:
     return EaglerayError(
         "unknown-worker",
         f"No paused or held worker is called “{printable(worker)}”.",
-        "It may have gone on or ended; `eagleray paused` lists those that wait.",
+        "It may have resumed or ended, or another debugger may be attached to it; "
+        "`eagleray paused` lists those that wait.",
     )
 
 
