@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 from eagleray.adapter import dap
+from eagleray.adapter.landing import Calls
+from eagleray.adapter.protocol import AttachParams
+from eagleray.adapter.run_attaching import RunAttaching
 from eagleray.adapter.run_gate import Gate
 from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_member import Member
@@ -45,6 +48,16 @@ async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(release
     await asyncio.sleep(0)
     assert ("debug" in control.said) is not released
     member.close()
+
+
+@pytest.mark.parametrize(("children", "came"), [(True, [17]), (False, [])])
+async def test_child_process_is_ignored_unless_asked_for(children: bool, came: list[int]) -> None:
+    found: list[int] = []
+    run: Any = SimpleNamespace(child=0, children=children, child_came=found.append)
+    params = AttachParams("session_1", "w1", "", "Policy", "127.0.0.1", 1)
+    attaching = RunAttaching(params, Calls(), [], run)
+    attaching.take(dap.event("debugpyAttach", {"subProcessId": 17}))
+    assert found == came
 
 
 ENDED_AT_A_LINE = "<class 'SystemExit'> raised from within the callback set in sys.settrace.\n"
