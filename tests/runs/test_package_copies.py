@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -169,3 +170,20 @@ async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path)
         if path.is_file()
     }
     assert files == ours.files
+
+
+def test_a_copy_that_is_removed_while_it_is_delivered_is_delivered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has delivered it just before, and a third one has removed that at once."""
+    rename, calls = Path.rename, []
+
+    def renamed(path: Path, target: Path) -> Path:
+        calls.append(path)
+        if len(calls) == 1:
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    copy = deliver(tmp_path, "_eagleray_run_0", lambda made: (made / "a").touch())
+    assert len(calls) == 2 and left(tmp_path) == {copy.name}

@@ -9,6 +9,7 @@ machines with one home, so nothing here relies on locks: a copy appears and goes
 
 import base64
 import contextlib
+import errno
 import io
 import os
 import shutil
@@ -43,14 +44,24 @@ def deliver(folder: Path, name: str, fill: "Callable[[Path], None]") -> Path:
     try:
         fill(made)
         made.chmod(0o755)
-        made.rename(copy)
-    except OSError:
-        # Another process was faster.
-        if not _use(copy):
-            raise
+        while not _is_placed(made, copy):
+            pass
     finally:
         shutil.rmtree(str(made), ignore_errors=True)
     return copy
+
+
+def _is_placed(made: Path, copy: Path) -> bool:
+    """False if another process was faster, and its copy is gone again; raises OSError."""
+    try:
+        made.rename(copy)
+    except OSError as error:
+        if _use(copy):
+            return True
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True
 
 
 def remove_unused(folder: Path, needed_since: float) -> None:
