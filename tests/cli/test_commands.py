@@ -55,7 +55,31 @@ async def test_paused_as_json(dashboard: FakeDashboard, fake_adapter: FakeAdapte
     assert policy["name"] == "policy-0"
     assert (policy["rank"], policy["held"], policy["kind"]) == (0, False, "unknown")
     assert (policy["node_ip"], policy["pid"]) == ("10.9.9.9", 15465)
-    assert policy["waiting_s"] >= 0.0
+    # Ray does not say since when it waits, and this command looks only once.
+    assert policy["waiting_s"] is None
+
+
+async def test_paused_says_how_long_a_worker_is_held_and_who_debugs_it(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    """One that an editor debugs is listed as well, whether it is stopped or runs."""
+    of = {"cluster": dashboard.address, "session": dashboard.session}
+    fake_adapter.change(
+        state("held", **of, held_s=185.0),
+        state("debugged", **of, editor=True),
+        state("stepping", **of, editor=True, state="running", stop=None),
+        state("free", **of, state="running", stop=None),
+    )
+    rows = {row["worker_id"]: row for row in (await eagleray("paused", "--json")).json}
+    shown = {key: (rows[key]["state"], rows[key]["waiting_s"]) for key in rows if key != POLICY}
+    assert shown["held"] == ("held", 185.0)
+    assert shown["debugged"] == shown["stepping"] == ("attached", None)
+    assert "free" not in rows
+    lines = (await eagleray("paused")).out.splitlines()
+    fields = {line.split()[0]: line.split() for line in lines if line.startswith("  ")}
+    assert fields["held"][-4:-1] == ["held", "3", "min"]
+    assert fields["debugged"][-2] == "-" and "attached" in fields["stepping"]
+    assert fields[POLICY[:12]][-1] == "-"
 
 
 async def test_paused_for_people(dashboard: FakeDashboard) -> None:

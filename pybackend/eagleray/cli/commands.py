@@ -105,7 +105,7 @@ async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
 async def paused(parts: Parts, asked: argparse.Namespace) -> int:
     ids = await _cluster_ids(parts, asked)
     groups = await parts.workers.refresh(ids, locate_s=LOCATE_S)
-    waiting = [worker for worker in everyone(groups) if worker.state != "running"]
+    waiting = [worker for worker in everyone(groups) if printing.is_listed(worker)]
     if asked.json:
         printing.print_json([printing.paused(worker) for worker in waiting])
     elif waiting:

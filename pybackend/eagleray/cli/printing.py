@@ -37,7 +37,13 @@ def paused(worker: Paused) -> dict[str, Any]:
     """A row, flat: the workers that relay its error are rows of their own, `children` are their ids."""
     row = plain(wire_paused(worker))
     row["children"] = [child.worker_id for child in worker.children]
-    return {**row, "state": _state(worker), "held": _state(worker) == "held"}
+    state = _state(worker)
+    return {**row, "state": state, "held": state == "held", "waiting_s": _waiting_s(worker)}
+
+
+def is_listed(worker: Paused) -> bool:
+    """Whether it waits, or an editor debugs it."""
+    return worker.state != "running" or worker.is_attached
 
 
 def cluster(known: Known) -> dict[str, Any]:
@@ -106,14 +112,14 @@ def print_clusters(every: AllKnown) -> None:
 
 def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:
     for worker in workers:
-        if worker.state != "running":
+        if is_listed(worker):
             yield [
                 f"  {indent}{worker.worker_id[:12]}",
                 worker.name,
                 "" if worker.rank is None else f"rank {worker.rank}",
                 f"{worker.node_ip} pid {worker.pid}",
                 _state(worker),
-                _for(worker.waiting_s),
+                _for(_waiting_s(worker)),
                 _where(worker),
             ]
         yield from _rows(worker.children, indent + "  ")
@@ -121,11 +127,20 @@ def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:
 
 def _state(worker: Paused) -> str:
     """In a terminal nothing is marked as new: what an adapter holds is held, looked at or not."""
+    if worker.is_attached:
+        return "attached"
     return "held" if worker.state == "paused" and worker.is_held else worker.state
 
 
-def _for(seconds: float) -> str:
-    """ "12 s", "3 min", "2 h 5 min"."""
+def _waiting_s(worker: Paused) -> float | None:
+    """None unless an adapter has held it: Ray does not say since when a worker waits, and we look only once."""
+    return round(worker.held_s, 3) or None
+
+
+def _for(seconds: float | None) -> str:
+    """ "12 s", "3 min", "2 h 5 min"; "-" where it is not known."""
+    if seconds is None:
+        return "-"
     if seconds < 60:
         return f"{round(seconds)} s"
     return duration(seconds).removesuffix(" left")

@@ -99,6 +99,8 @@ def _row(key: Key, listed: Listed | None, state: WorkerState | None, known: Know
         parent_ids=facts.parent_ids,
         held_on=state.host if state else "",
         is_held=state is not None and state.state == "stopped" and not state.editor,
+        is_attached=state is not None and state.editor,
+        held_s=held_s,
     )
 
 

@@ -59,7 +59,9 @@ class Paused:
     `port` is its debug port, 0 when Ray no longer says (a worker that is held).  `children` are the
     workers that only relay its error.  `state` "gone": its node is dead, Ray only goes on listing it.
     `held_on` is the machine whose adapter has it, "" for this one.  `is_held`: an adapter holds it, be it that
-    nobody has looked at it yet, for which its state stays "paused".
+    nobody has looked at it yet, for which its state stays "paused".  `is_attached`: an editor debugs it now, also
+    while it runs.  `waiting_s` counts from when we first saw it wait, `held_s` from when an adapter began to hold it
+    without an editor, 0.0 where none does.
     """
 
     cluster: str
@@ -84,6 +86,8 @@ class Paused:
     children: tuple[Paused, ...] = ()
     held_on: str = ""
     is_held: bool = False
+    is_attached: bool = False
+    held_s: float = 0.0
 
     @property
     def key(self) -> Key:
