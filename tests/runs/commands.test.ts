@@ -7,7 +7,6 @@ import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   COMMAND,
-  FOLLOW,
   FORGET,
   LIST,
   PREPARE,
@@ -33,7 +32,6 @@ registeredForEach(register, (made) => {
   sidecar.on(COMMAND, ({ id }) => ({ text: `exact ${id}` }));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(RESTART, () => ({ id: "newer" }));
-  sidecar.on(FOLLOW, ({ id }) => ({ title: `run $(x) ${id}`, argv: ["eagleray", id], env: {} }));
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
 });
@@ -84,13 +82,11 @@ test("with nothing to run it says what to do", async () => {
   assert.deepEqual(started(), []);
 });
 
-test("the output opens beside the editor, as an argument vector, unless the person wants none", async () => {
+test("the output opens beside the editor, unless the setting is off", async () => {
+  fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: "new", name: "run $(x)" })] }));
   await editor.run("eagleray.run");
   const [terminal] = editor.terminals;
-  assert.deepEqual(
-    [terminal?.options["shellPath"], terminal?.options["shellArgs"]],
-    ["eagleray", ["new"]],
-  );
+  assert.equal(terminal?.options["shellPath"], undefined);
   assert.doesNotMatch(String(terminal?.options["name"]), /\$\(/);
   assert.equal(terminal?.beside, true);
   editor.change("eagleray.runs.showOutput", false);

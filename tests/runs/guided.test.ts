@@ -6,7 +6,6 @@ import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   DELETE_PRESET,
-  FOLLOW,
   LIST,
   PREPARE,
   PRESETS,
@@ -28,7 +27,7 @@ registeredForEach(register, (made) => {
   const { sidecar } = fake;
   sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
   sidecar.on(START, () => ({ id: "new" }));
-  sidecar.on(FOLLOW, () => ({ title: "run", argv: ["eagleray"], env: {} }));
+  sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(PRESETS, () => ({ presets: shortened().presets }));
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };

@@ -31,7 +31,12 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["one with a Ray of its own", aRun({ cluster: "http://127.0.0.1:8265" }), "running · 2 min"],
   ["one that ended well", aRun({ state: "ended", ended: 1003, code: 0 }), "ended · 3 s"],
   ["one that was stopped", aRun({ state: "stopped", ended: 1003, code: 1 }), "stopped · 3 s"],
-  ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed with code 2 · 3 s"],
+  ["one that failed", aRun({ state: "failed", ended: 1003, code: 2 }), "failed (exit 2) · 3 s"],
+  [
+    "one that failed for a reason",
+    aRun({ state: "failed", ended: 1003, code: 1, reason: "ValueError: $(x)" }),
+    "ValueError: $\u200b(x) · 3 s",
+  ],
   [
     "one of whose two processes one stands",
     aRun({ state: "stopped_at", workers: [runWorker({ state: "stopped" }), runWorker()] }),
@@ -109,4 +114,14 @@ test("a run of few workers is unfolded while it goes on, one of many is not", ()
   assert.equal(textsOf(aRun({ workers: many })).children, "collapsed");
   const ended = aRun({ state: "ended", ended: 1001, workers: many.slice(0, 4) });
   assert.equal(textsOf(ended).children, "collapsed");
+});
+
+test("the tooltip has the Python, and of a run that failed the last lines", () => {
+  const failed = { state: "failed", ended: 1003, code: 1, reason: "ValueError: x" } as const;
+  const { tooltip, spoken } = textsOf(
+    aRun({ ...failed, python: "/opt/python", tail: "Traceback\nValueError: x" }),
+  );
+  assert.match(tooltip, /^Python \/opt\/python$/m);
+  assert.match(tooltip, /^failed \(exit 1\), 3 s\nTraceback\nValueError: x$/m);
+  assert.match(spoken, /failed \(exit 1\), ValueError: x/);
 });

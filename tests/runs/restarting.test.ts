@@ -3,14 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { register } from "../../extension/features/runs";
-import {
-  CHANGED,
-  FOLLOW,
-  LIST,
-  RESTART,
-  STOP,
-  type Run,
-} from "../../extension/features/runs/messages";
+import { CHANGED, LIST, RESTART, STOP, type Run } from "../../extension/features/runs/messages";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
@@ -23,7 +16,6 @@ registeredForEach(register, (made) => {
   const { sidecar } = fake;
   sidecar.on(LIST, () => ({ runs: [] }));
   sidecar.on(RESTART, () => ({ id: "newer" }));
-  sidecar.on(FOLLOW, ({ id }) => ({ title: id, argv: ["eagleray", id], env: {} }));
 });
 
 function list(...runs: Run[]): void {

@@ -7,8 +7,8 @@ import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   COMMAND,
-  FOLLOW,
   FORGET,
+  LIST,
   PAUSE,
   RESTART,
   STOP,
@@ -32,7 +32,7 @@ let fake: FakeParts;
 
 registeredForEach(register, (made) => {
   fake = made;
-  fake.sidecar.on(FOLLOW, ({ id }) => ({ title: id, argv: ["eagleray", id], env: {} }));
+  fake.sidecar.on(LIST, () => ({ runs: RUNS }));
   fake.sidecar.on(COMMAND, ({ id }) => ({ text: `exact ${id}` }));
   fake.sidecar.on(RESTART, ({ id }) => ({ id: `${id} again` }));
   fake.sidecar.notify(CHANGED, { runs: RUNS });

@@ -50,15 +50,38 @@ async def test_a_run_from_its_form_to_its_end(
     run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
     shown = await told(panel, run, "running")
     assert shown["workspace"] == "/ws"
-    terminal = await panel.result(f"{RUNS}/follow", {"id": run})
-    assert terminal["argv"][-3:] == ["runs", "follow", run]
     log = own_home / "runs" / run / "output.log"
     await asyncio.to_thread(wait_for, "the output", lambda: b"waits" in log.read_bytes())
+    live = await panel.result(f"{RUNS}/output", {"id": run})
+    assert '"argv"' in live["text"] and not live["is_over"]
     await panel.result(f"{RUNS}/stop", {"id": run})
     stopped = await told(panel, run, "stopped")
+    assert (await printed(panel, run)).endswith("waits\ninterrupted\n")
     assert (stopped["code"], stopped["can_restart"]) == (7, True)
     await panel.result(f"{RUNS}/forget", {"id": run})
     assert (await panel.result(f"{RUNS}/list"))["runs"] == []
+
+
+async def printed(panel: StdioClient, run: str) -> str:
+    """All output of a run, piece by piece, as its terminal asks for it."""
+    text, piece = "", {"next": -1, "is_over": False}
+    while not piece["is_over"]:
+        piece = await panel.result(f"{RUNS}/output", {"id": run, "offset": piece["next"]})
+        text += piece["text"]
+    return text
+
+
+async def test_a_run_that_fails_says_why(panel: StdioClient, tmp_path: Path) -> None:
+    (tmp_path / "fails.py").write_text("import no_such_package\n")
+    proposal = await prepared(panel, tmp_path, path="fails.py")
+    run = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
+    failed = await told(panel, run, "failed")
+    why = "ModuleNotFoundError: No module named 'no_such_package'"
+    assert (failed["reason"], failed["code"], failed["python"]) == (why, 1, sys.executable)
+    assert failed["tail"].split("\n")[0].startswith("Traceback")
+    assert (await printed(panel, run)).endswith(f"{why}\n")
+    # Once more from its beginning, as after a reload of the window.
+    assert (await printed(panel, run)).startswith("Traceback")
 
 
 async def test_a_script_finds_the_chosen_python_as_in_a_terminal(

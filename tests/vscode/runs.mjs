@@ -223,6 +223,54 @@ await browserRun(
       await window.shot("stopped");
     });
 
+    /** Its output stays on the screen after its end, and comes back when it was closed. */
+    async function staysOpen(name, printed, last) {
+      const says = async () => {
+        // Lines are wrapped anywhere.
+        const text = (await terminal.allTextContents()).join("").replace(/\s/g, "");
+        return printed.test(text) && last.test(text);
+      };
+      const show = (what) => inline(run(name), "Show Run Output", says, what);
+      await show(`the output of ${name} and how it ended`);
+      await window.command(
+        "Terminal: Kill the Active Terminal Instance",
+        async () => !(await says()),
+        "the terminal is closed",
+      );
+      await show(`the output of ${name} once more`);
+    }
+
+    await test("the output of a run that was stopped stays, and is shown again", async () => {
+      await staysOpen(/train\.pystopped/, /round\d/, /train\.pywasstoppedafter.*PressRtorun/);
+      await window.shot("output-stopped");
+      await window.command("Terminal: Kill All Terminals", async () => !(await terminal.count()));
+    });
+
+    await test("the output of a run that ended with 0 stays, and any key closes it", async () => {
+      await openFile("evaluation.py");
+      await window.command(
+        "Remove All Breakpoints",
+        async () => (await window.breakpointLines()).length === 0,
+      );
+      await window.click(
+        title("Run on Ray"),
+        () => terminal.getByText(/evaluation\.py ended with exit code 0/).first().isVisible(),
+        "how it ended",
+        { effectMs: 30_000 },
+      );
+      await window.openPanel();
+      await staysOpen(/evaluation\.pyended/, /score/, /exitcode0after.*anyotherkeytoclose/);
+      await window.shot("output-0");
+      await window.gesture(
+        async () => {
+          await terminal.first().click({ timeout: 4000 });
+          await page.keyboard.press("q");
+        },
+        async () => (await terminal.count()) === 0,
+        "a key closes it",
+      );
+    });
+
     await test("with “Break on Failure” a worker that fails stands where it did, with its exception", async () => {
       await openFile("failing.py");
       const form = () => choice("Break on Failure").isVisible();
@@ -244,7 +292,9 @@ await browserRun(
         "the session is over",
       );
       await window.openPanel();
-      await window.sees(run(/failing\.py.*failed/), "that the run has failed");
+      await window.sees(run(/failing\.py.*ZeroDivisionError/), "why the run has failed");
+      await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
+      await window.shot("output-1");
     });
   },
   { stage: setStageAlone, driver: false },

@@ -46,7 +46,7 @@ const COMMANDS_OF_RUNS: readonly Command<RunCommands>[] = [
 
 export function register(parts: Parts): Disposable[] {
   const store = new RunsStore(parts);
-  const output = new Output(parts);
+  const output = new Output(parts, store);
   const reviewed = new ReviewTexts();
   const standing = new Standing();
   const started = new Set<string>();

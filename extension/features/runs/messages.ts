@@ -11,10 +11,29 @@ export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
 export const COMMAND = request<RunRef, Command>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
 export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
-export const FOLLOW = request<RunRef, Terminal>("eagleray/runs/follow");
+export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 export const PRESETS = request<PresetsOf, Presets>("eagleray/runs/presets");
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/runs/savePreset");
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/runs/deletePreset");
+
+/** The exact command of a run, with its secrets: for the clipboard, never for a view. */
+export interface Command {
+  readonly text: string;
+}
+
+/** From a piece's `next` on; a negative `offset` asks for the end of what is there. */
+export interface OutputFrom {
+  readonly id: string;
+  readonly offset?: number;
+}
+
+/** `text` is safe for a terminal; `skipped` bytes before it were left out. */
+export interface OutputPiece {
+  readonly text: string;
+  readonly next: number;
+  readonly skipped: number;
+  readonly is_over: boolean;
+}
 
 /** What a preset asked for, and what became of it, in words. */
 export interface Change {
@@ -126,10 +145,11 @@ export interface RunLine {
 }
 
 /**
- * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on, but is
- * kept no more.
- * `command` has no secrets, see `Command`; `confirm_stop`: what the person is asked before it is
- * stopped, "" for nothing.
+ * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on without
+ * a keeper.
+ * `command` has no secrets; `reason` says why it failed, `tail` has the last lines, `output` is
+ * the file of all;
+ * `confirm_stop`: the question before it is stopped, "" for none.
  */
 export interface Run {
   readonly id: string;
@@ -147,6 +167,10 @@ export interface Run {
   readonly workers: readonly RunWorker[];
   readonly lines: readonly RunLine[];
   readonly note: string;
+  readonly reason: string;
+  readonly tail: string;
+  readonly output: string;
+  readonly python: string;
   readonly can_restart: boolean;
   readonly confirm_stop: string;
 }
@@ -223,11 +247,6 @@ export interface RunRef {
   readonly id: string;
 }
 
-/** The exact command of a run, with its secrets: for the clipboard, never for a view. */
-export interface Command {
-  readonly text: string;
-}
-
 /** `confirmed`: the person said yes to `Run.confirm_stop`. */
 export interface Stop {
   readonly id: string;
@@ -251,13 +270,6 @@ export interface SetBreakpoints {
 export interface Pause {
   readonly run: string;
   readonly worker_id: string;
-}
-
-/** A terminal to be opened: `argv` is run as it is, without a shell, with `env` added. */
-export interface Terminal {
-  readonly title: string;
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A workspace, by the folder of its window, "" for none. */

@@ -99,6 +99,7 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
   const look = LOOKS[run.state];
   const name = plain(run.name);
   const state = stateOf(run);
+  const reason = plain(run.reason, 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
   const where = plain(clusterName(clusters, run.cluster));
   // A program that started a Ray of its own, or joined one, says so itself.
@@ -108,17 +109,19 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
   return {
     id: `run ${run.id}`,
     label: name,
-    description: dotted(state, profile.words, took, isFar ? where : "", note),
+    description: dotted(reason || state, profile.words, took, isFar ? where : "", note),
     tooltip: lines(
       run.command,
       `In ${run.cwd}`,
       where === "" ? "" : `On ${where}`,
+      run.python === "" ? "" : `Python ${run.python}`,
       run.preset === "" ? "" : `Preset ${run.preset}`,
       `${state}, ${took}`,
       profile.sentence,
       run.note,
+      ...run.tail.split("\n"),
     ),
-    spoken: said(`run ${name}`, state, profile.words, took, where, note),
+    spoken: said(`run ${name}`, state, reason, profile.words, took, where, note),
     icon: look.icon,
     ...(look.color === undefined ? {} : { color: look.color }),
     context: (isLive(run) ? ROWS.run.live : ROWS.run.ended) + profile.context,
@@ -126,12 +129,12 @@ function runTexts({ clusters, profiled, now_s }: RunsView, { run }: RunRow): Row
   };
 }
 
-/** "2 of 8 workers stopped", "failed with code 1". */
+/** "2 of 8 workers stopped", "failed (exit 1)". */
 function stateOf(run: Run): string {
   const { word } = LOOKS[run.state];
   if (!isLive(run)) {
     // What a program says that was told to end is of no interest.
-    return run.state === "failed" && run.code !== null ? `${word} with code ${run.code}` : word;
+    return run.state === "failed" && run.code !== null ? `${word} (exit ${run.code})` : word;
   }
   const stopped = run.workers.filter((worker) => worker.state === "stopped").length;
   return stopped > 0 ? `${stopped} of ${count(run.workers.length, "process", "es")} stopped` : word;

@@ -5,14 +5,17 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import { FOLLOW } from "./messages";
+import type { RunsStore } from "./store";
 
 export class Output implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;
 
-  constructor(private readonly parts: Parts) {
+  constructor(
+    private readonly parts: Parts,
+    private readonly store: RunsStore,
+  ) {
     this.closing = vscode.window.onDidCloseTerminal((closed) => {
       for (const [id, terminal] of this.terminals) {
         if (terminal === closed) {
@@ -29,7 +32,7 @@ export class Output implements Disposable {
       open.show(beside);
       return;
     }
-    // Who asks again before there is an answer gets the same terminal.
+    // A second request before the first has its terminal gets the same one.
     const opening = this.opening.get(id) ?? this.open(id).finally(() => this.opening.delete(id));
     this.opening.set(id, opening);
     (await opening).show(beside);
@@ -40,11 +43,11 @@ export class Output implements Disposable {
   }
 
   private async open(id: string): Promise<vscode.Terminal> {
-    const { title, argv, env } = await this.parts.sidecar.request(FOLLOW, { id });
-    const [shellPath = "", ...shellArgs] = argv;
-    // Not brought back by the next window: the run may be over by then, and its row opens it anew.
-    const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
-    const terminal = vscode.window.createTerminal(options);
+    const { RunTerminal } = await import("./run_terminal.js");
+    const known = this.store.runs.value.runs.find((one) => one.id === id);
+    const run = known ?? (await this.store.now()).find((one) => one.id === id);
+    const pty = new RunTerminal(this.parts, this.store, id);
+    const terminal = vscode.window.createTerminal({ name: plain(run?.name ?? "run"), pty });
     this.terminals.set(id, terminal);
     return terminal;
   }

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.seen import is_elsewhere, seen
+from eagleray.features.runs.terminal_text import TerminalOutput
 from eagleray.features.runs.words import command_text, confirm_text
 from eagleray.sidecar.parts import Parts
 
@@ -149,18 +151,30 @@ def _phase(one: Listed) -> str:
 async def _follow(parts: Parts, record: Record) -> int:
     """Says all that the run prints until it is over; Ctrl-C asks it to stop, once more makes haste."""
     following = _Following(parts, record)
+    write = _writer()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, following.interrupt)
     try:
         async for piece in follow_output(record.output, following.is_over):
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+            write(piece)
             if following.left:
                 return INTERRUPTED
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         await following.close()
     return following.code()
+
+
+def _writer() -> Callable[[bytes], None]:
+    """Bytes go to files and pipes as they are; a terminal is sent no sequences that could do harm."""
+    out, cleaned = sys.stdout, TerminalOutput()
+    is_terminal = out.isatty()
+
+    def write(piece: bytes) -> None:
+        out.buffer.write(cleaned.feed(piece).encode("utf-8", "replace") if is_terminal else piece)
+        out.buffer.flush()
+
+    return write
 
 
 def exit_code(one: Listed) -> int:

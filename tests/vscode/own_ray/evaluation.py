@@ -4,3 +4,7 @@
 def evaluate(steps: int) -> float:
     score = steps / 10
     return score  # [score]
+
+
+if __name__ == "__main__":
+    print("score", evaluate(3))

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING
 import cattrs
 from attrs import Attribute, asdict
 
-from eagleray.clients.own_command import own_command
 from eagleray.common.redact import redact_text
 from eagleray.common.run_errors import bad_plan
 from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
+from eagleray.features.runs.output_pieces import next_piece
+from eagleray.features.runs.output_tail import tail_of
 from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.presets.debug_runs import DebugRuns
 from eagleray.features.runs.presets.proposal import Question
 from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.program_python import target_of
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.seen import prints_no_more
 from eagleray.features.runs.words import command_text, confirm_text, exact_command, title
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer(messages.COMMAND, messages.RunRef, handlers.command)
     server.answer(messages.BREAKPOINTS, messages.SetBreakpoints, handlers.set_breakpoints)
     server.answer(messages.PAUSE, messages.Pause, handlers.pause)
-    server.answer(messages.FOLLOW, messages.RunRef, handlers.follow)
+    server.answer(messages.OUTPUT, messages.OutputFrom, handlers.output)
     server.answer(messages.PRESETS, messages.PresetsOf, handlers.presets)
     server.answer(messages.SAVE_PRESET, messages.SavePreset, handlers.save_preset)
     server.answer(messages.DELETE_PRESET, messages.PresetRef, handlers.delete_preset)
@@ -128,10 +131,12 @@ class Handlers:
     async def pause(self, asked: messages.Pause) -> None:
         await self._runs.pause(asked.run, asked.worker_id)
 
-    async def follow(self, asked: messages.RunRef) -> messages.Terminal:
+    async def output(self, asked: messages.OutputFrom) -> messages.OutputPiece:
         record = self._runs.find(asked.id)
-        argv = own_command("cli", "runs", "follow", record.id)
-        return messages.Terminal(redact_text(record.plan().name), argv, {})
+        if asked.offset < 0:
+            await self._runs.adopt(record)
+        piece = await next_piece(record.output, asked.offset, lambda: prints_no_more(record))
+        return messages.OutputPiece(**asdict(piece))
 
     async def presets(self, asked: messages.PresetsOf) -> messages.Presets:
         return messages.Presets(self._rows(asked.workspace))
@@ -154,6 +159,7 @@ def wire_question(one: Question) -> PresetQuestion:
 
 def wire_run(one: Listed) -> messages.Run:
     plan, state = one.plan, one.state
+    tail = tail_of(one)
     return messages.Run(
         id=one.record.id,
         name=redact_text(plan.name),
@@ -173,11 +179,20 @@ def wire_run(one: Listed) -> messages.Run:
         ],
         lines=[messages.RunLine(**asdict(line)) for line in state.lines],
         note=redact_text(state.note),
+        reason=tail.reason,
+        tail=tail.lines,
+        output=str(one.record.output),
+        python=python_of(plan),
         can_restart=True,
         confirm_stop=f"Cancel SLURM job {state.far_id}?"
         if plan.kind == "sbatch" and state.far_id and not state.is_over
         else "",
     )
+
+
+def python_of(plan: RunPlan) -> str:
+    """The Python of a program of this machine, "" for what is no program of Python."""
+    return (plan.python or plan.argv[0]) if target_of(plan) else ""
 
 
 def _without_files(field: Attribute[object], value: object) -> bool:

@@ -6,6 +6,9 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.runs.output_messages import Command as Command
+from eagleray.features.runs.output_messages import OutputFrom as OutputFrom
+from eagleray.features.runs.output_messages import OutputPiece as OutputPiece
 from eagleray.features.runs.plan import Kind
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.state import Phase
@@ -20,7 +23,7 @@ FORGET = "eagleray/runs/forget"  # RunRef -> {}
 COMMAND = "eagleray/runs/command"  # RunRef -> Command
 BREAKPOINTS = "eagleray/runs/breakpoints"  # SetBreakpoints -> {}
 PAUSE = "eagleray/runs/pause"  # Pause -> {}
-FOLLOW = "eagleray/runs/follow"  # RunRef -> Terminal
+OUTPUT = "eagleray/runs/output"  # OutputFrom -> OutputPiece
 PRESETS = "eagleray/runs/presets"  # PresetsOf -> Presets
 SAVE_PRESET = "eagleray/runs/savePreset"  # SavePreset -> Presets
 DELETE_PRESET = "eagleray/runs/deletePreset"  # PresetRef -> Presets
@@ -114,8 +117,9 @@ class RunLine:
 
 @frozen
 class Run:
-    """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on, but is kept no more.
-    `command` has no secrets, see `Command`; `confirm_stop`: what the person is asked before it is stopped, "" for nothing."""
+    """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on without a keeper.
+    `command` has no secrets; `reason` says why it failed, `tail` has the last lines, `output` is the file of all;
+    `confirm_stop`: the question before it is stopped, "" for none."""
 
     id: str
     name: str
@@ -132,6 +136,10 @@ class Run:
     workers: list[RunWorker]
     lines: list[RunLine]
     note: str
+    reason: str
+    tail: str
+    output: str
+    python: str
     can_restart: bool
     confirm_stop: str
 
@@ -216,13 +224,6 @@ class RunRef:
 
 
 @frozen
-class Command:
-    """The exact command of a run, with its secrets: for the clipboard, never for a view."""
-
-    text: str
-
-
-@frozen
 class Stop:
     """`confirmed`: the person said yes to `Run.confirm_stop`."""
 
@@ -253,15 +254,6 @@ class Pause:
 
     run: str
     worker_id: str
-
-
-@frozen
-class Terminal:
-    """A terminal to be opened: `argv` is run as it is, without a shell, with `env` added."""
-
-    title: str
-    argv: list[str]
-    env: dict[str, str]
 
 
 @frozen

@@ -12,7 +12,7 @@ from eagleray.common.paths import host_name
 from eagleray.common.run_errors import job_unkept, program_elsewhere, program_lost, program_unkept
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.records import Listed
+from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.state import RunState
 
 # The last runs, which can be started again; of those that live none is ever thrown away.
@@ -37,6 +37,15 @@ def seen(one: Listed) -> Listed:
         return evolve(one, state=evolve(state, phase="unwatched", workers=(), note=note))
     over = evolve(state, phase="ended", ended=_last_sign(one.record.folder), note=program_lost())
     return evolve(one, state=evolve(over, workers=()))
+
+
+def prints_no_more(record: Record) -> bool:
+    """Whether all output of a run is in its file: it is over, or goes on where nobody copies what it prints."""
+    now = read(record)
+    if now is None:
+        return True
+    state = seen(now).state
+    return state.is_over or (state.phase == "unwatched" and is_elsewhere(state))
 
 
 def is_elsewhere(state: RunState) -> bool:
