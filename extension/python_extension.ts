@@ -2,9 +2,15 @@
 
 import * as vscode from "vscode";
 
+const ID = "ms-python.python";
+
+export function hasPythonExtension(): boolean {
+  return vscode.extensions.getExtension(ID)?.isActive === true;
+}
+
 /** Asks the Python extension only when it is there and runs. */
 export async function activeEnvironment(): Promise<string | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
+  const extension = vscode.extensions.getExtension<PythonExtension>(ID);
   if (extension?.isActive !== true) {
     return undefined;
   }

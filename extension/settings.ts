@@ -23,6 +23,16 @@ export function onSettingChanged(name: keyof Settings | "ssh", listener: () => v
   });
 }
 
+/** Writes a setting of the workspace, or of the user where no folder is open. */
+export async function changeWorkspaceSetting<K extends keyof Settings>(
+  name: K,
+  value: Settings[K],
+): Promise<void> {
+  const { Global, Workspace } = vscode.ConfigurationTarget;
+  const target = vscode.workspace.workspaceFolders === undefined ? Global : Workspace;
+  await vscode.workspace.getConfiguration(SECTION).update(name, value, target);
+}
+
 /** Writes a setting of the person (not of the workspace). */
 export async function changeSetting<K extends keyof Settings>(
   name: K,

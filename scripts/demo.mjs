@@ -2,7 +2,7 @@
 // Prints the address of the editor, good for this person alone; Ctrl-C ends everything that was started.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -69,6 +69,10 @@ function startProgram(cluster) {
   console.log("starting the training program");
   const program = join(folder, "rl_training");
   cpSync(join(root, "tests", "programs", "rl_training"), program, { recursive: true });
+  // The Python of the PATH may have no Ray.
+  mkdirSync(join(program, ".vscode"));
+  const settings = { "eagleray.runs.python": interpreter("dev") };
+  writeFileSync(join(program, ".vscode", "settings.json"), JSON.stringify(settings, null, 2));
   const log = openSync(join(folder, "training.log"), "w");
   spawn(interpreter("dev"), ["train.py"], {
     cwd: program,

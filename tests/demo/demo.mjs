@@ -11,6 +11,7 @@ import { join } from "node:path";
 
 import { launch, openPage } from "../vscode/harness/browser.mjs";
 import { endAll, endWithRun } from "../vscode/harness/ending.mjs";
+import { openFile } from "../vscode/harness/files.mjs";
 import { marked } from "../vscode/harness/processes.mjs";
 import { ROOT } from "../vscode/harness/ray.mjs";
 import { Results } from "../vscode/harness/results.mjs";
@@ -73,6 +74,31 @@ await test("one click stands at the line after breakpoint()", async () => {
   await window.sees(shown("advantage"), "the variables");
   await window.page.mouse.move(750, 930);
   await window.shot("standing");
+});
+
+await test("Run on Ray starts the program at the first click, and stops at a breakpoint", async () => {
+  const file = join(ROOT, "tests", "programs", "rl_training", "train.py");
+  const lines = readFileSync(file, "utf8").split("\n");
+  // Reached once Ray has been imported.
+  const line = lines.findIndex((text) => text.startsWith("from policy import")) + 1;
+  // The session of the worker goes first: the toolbar and the line are to be those of the run.
+  await window.click(
+    window.button("Disconnect"),
+    async () => !(await window.toolbar().isVisible()),
+    "the session is over",
+  );
+  const folder = decodeURIComponent(/folder=([^&\s]+)/.exec(output)[1]);
+  const tab = window.page.locator(".tab.active", { hasText: "train.py" });
+  await openFile(window, folder, "train.py", () => tab.first().isVisible());
+  await window.toggleBreakpoint(line, true);
+  const run = window.page
+    .locator('.editor-actions .action-label[aria-label^="Run on Ray"]')
+    .locator("visible=true");
+  await window.click(run, () => window.toolbar().isVisible(), "the run is stopped", {
+    effectMs: 60_000,
+  });
+  await window.standsAt(line);
+  await window.shot("run");
 });
 
 await test("Ctrl-C ends everything that it started", async () => {

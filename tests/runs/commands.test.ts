@@ -64,7 +64,7 @@ test("“Run on Ray” starts the file in the editor with the breakpoints of the
   );
   const lines = [{ line: 12, condition: "step > 3", hit: "", log: "" }];
   assert.deepEqual(options?.breakpoints, [{ path: `${FOLDER}/policy.py`, lines }]);
-  assert.deepEqual(started(), [{ plan: proposal().plan, confirmed: false }]);
+  assert.deepEqual(started(), [{ plan: proposal().plan, confirmed: false, anyway: false }]);
   assert.equal(editor.asked.length, 0);
   assert.equal(editor.saved, 1);
 });
@@ -179,7 +179,8 @@ test("“Run Again” needs no form: what this window ran last, with the breakpo
   await editor.run("eagleray.runAgain");
   const lines = [{ line: 3, condition: "", hit: "", log: "" }];
   const breakpoints = [{ path: `${FOLDER}/policy.py`, lines }];
-  assert.deepEqual(fake.sidecar.sentTo(RESTART), [{ id: "last", breakpoints, confirmed: false }]);
+  const asked = { id: "last", breakpoints, confirmed: false, python: "", anyway: false };
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), [asked]);
   assert.equal(editor.asked.length, 0);
 });
 

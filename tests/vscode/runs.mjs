@@ -254,7 +254,11 @@ await browserRun(
       );
       await window.click(
         title("Run on Ray"),
-        () => terminal.getByText(/evaluation\.py ended with exit code 0/).first().isVisible(),
+        () =>
+          terminal
+            .getByText(/evaluation\.py ended with exit code 0/)
+            .first()
+            .isVisible(),
         "how it ended",
         { effectMs: 30_000 },
       );

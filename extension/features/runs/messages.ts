@@ -7,6 +7,7 @@ export const PREPARE = request<Prepare, Proposal>("eagleray/runs/prepare");
 export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
+export const PYTHONS = request<Nothing, Pythons>("eagleray/runs/pythons");
 export const FORGET = request<RunRef, Nothing>("eagleray/runs/forget");
 export const COMMAND = request<RunRef, Command>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
@@ -35,6 +36,11 @@ export interface OutputPiece {
   readonly is_over: boolean;
 }
 
+/** The interpreters of the user's own clusters on this machine. */
+export interface Pythons {
+  readonly paths: readonly string[];
+}
+
 /** What a preset asked for, and what became of it, in words. */
 export interface Change {
   readonly asked: string;
@@ -43,10 +49,7 @@ export interface Change {
   readonly why: string;
 }
 
-/**
- * What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is
- * what is proposed.
- */
+/** Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed. */
 export interface PresetQuestion {
   readonly id: string;
   readonly text: string;
@@ -114,10 +117,7 @@ export interface Plan {
   readonly python: string;
 }
 
-/**
- * A process of a run, by the ids that `debugging/attach` knows; `path:line` is where it stands, ""
- * and 0 if it does not.
- */
+/** A process of a run, by the ids of `debugging/attach`; `path:line` is where it is paused. */
 export interface RunWorker {
   readonly cluster: string;
   readonly worker_id: string;
@@ -131,10 +131,7 @@ export interface RunWorker {
   readonly python: string;
 }
 
-/**
- * What has become of a breakpoint; `moved_to` is 0 mostly, `workers` counts those that have it,
- * `reason` is in words.
- */
+/** The state of a breakpoint; `workers` counts those that have it, `reason` is a sentence. */
 export interface RunLine {
   readonly path: string;
   readonly line: number;
@@ -145,11 +142,10 @@ export interface RunLine {
 }
 
 /**
- * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on without
- * a keeper.
- * `command` has no secrets; `reason` says why it failed, `tail` has the last lines, `output` is
- * the file of all;
- * `confirm_stop`: the question before it is stopped, "" for none.
+ * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": no supervisor is
+ * left; `reason` says
+ * why it failed; `output` is the file of all output; `confirm_stop`: the question before it is
+ * stopped.
  */
 export interface Run {
   readonly id: string;
@@ -218,10 +214,7 @@ export interface Problem {
   readonly next_step: string;
 }
 
-/**
- * `before` and `after`: command and environment without and with the preset; `confirm`: what is
- * asked first, or "".
- */
+/** `before`, `after`: the command without and with the preset; `confirm`: what is asked first. */
 export interface Proposal {
   readonly plan: Plan;
   readonly title: string;
@@ -236,10 +229,11 @@ export interface Proposal {
   readonly confirm: string;
 }
 
-/** `confirmed`: the person said yes to `Proposal.confirm`; without it nothing is started on SLURM. */
+/** `confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray. */
 export interface Start {
   readonly plan: Plan;
   readonly confirmed?: boolean;
+  readonly anyway?: boolean;
 }
 
 /** A run by its id. */
@@ -253,11 +247,13 @@ export interface Stop {
   readonly confirmed?: boolean;
 }
 
-/** The same command once more; `breakpoints` null keeps those of the run. */
+/** `breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`. */
 export interface Restart {
   readonly id: string;
   readonly breakpoints?: readonly Breakpoint[] | null;
   readonly confirmed?: boolean;
+  readonly anyway?: boolean;
+  readonly python?: string;
 }
 
 /** All breakpoints of a workspace, for its live runs. */

@@ -12,6 +12,7 @@ import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
 import type { Output } from "./output";
+import { planWith, withRay } from "./python_question";
 import { whatBefore } from "./restarting";
 import type { RunsStore } from "./store";
 import { isOfThisWindow, programPython } from "./surroundings";
@@ -49,12 +50,18 @@ export class Starting {
     if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
       return undefined;
     }
-    const { id } = await longWork(`Starting ${plain(title)}`, (options) =>
-      this.parts.sidecar.request(START, { plan, confirmed: confirm !== "" }, options),
+    const started = await withRay(this.parts, (choice) =>
+      longWork(`Starting ${plain(title)}`, (options) => {
+        const { anyway } = choice;
+        const asked = { plan: planWith(plan, choice), confirmed: confirm !== "", anyway };
+        return this.parts.sidecar.request(START, asked, options);
+      }),
     );
-    this.warn(proposal);
-    await this.show(id);
-    return id;
+    if (started !== undefined) {
+      this.warn(proposal);
+      await this.show(started.id);
+    }
+    return started?.id;
   }
 
   /** The same command once more; one that goes on is stopped first, one that may go on as the person says. */
@@ -73,11 +80,16 @@ export class Starting {
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
-    const { id } = await longWork(`Starting ${plain(run.name)}`, (options) =>
-      this.parts.sidecar.request(RESTART, { id: run.id, breakpoints, confirmed }, options),
+    const asked = { id: run.id, breakpoints, confirmed };
+    const started = await withRay(this.parts, (choice) =>
+      longWork(`Starting ${plain(run.name)}`, (options) =>
+        this.parts.sidecar.request(RESTART, { ...asked, ...choice }, options),
+      ),
     );
-    await this.show(id);
-    return id;
+    if (started !== undefined) {
+      await this.show(started.id);
+    }
+    return started?.id;
   }
 
   /** Two of one program would fight for its GPUs, ports and folders. */
@@ -98,7 +110,7 @@ export class Starting {
 
   /** What stands in the way of stopping is no reason not to start. */
   private warn({ problems }: Proposal): void {
-    for (const { code, message, next_step } of problems) {
+    for (const { code, message, next_step } of problems.filter((one) => one.code !== "no-ray")) {
       this.parts.log.warn(`the run: ${code}: ${message} ${next_step}`);
       void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
     }

@@ -46,6 +46,14 @@ def file_not_found(file: str, folder: str) -> EaglerayError:
     )
 
 
+def no_ray(python: str, version: str) -> EaglerayError:
+    return EaglerayError(
+        "no-ray",
+        f"The selected Python ({printable(python, 300)} {printable(version, 20)}) has no “ray” package.",
+        "Select the Python of your Ray program, or install Ray in this one.",
+    )
+
+
 def module_not_found(module: str, python: str) -> EaglerayError:
     return EaglerayError(
         "no-module",

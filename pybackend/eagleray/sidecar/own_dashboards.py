@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import psutil
 
@@ -18,6 +19,14 @@ def own_dashboards() -> list[OwnDashboard]:
         if one := address_of(process):
             found.append(OwnDashboard(one.address, _run_of(process.pid), _gcs(process.arguments)))
     return found
+
+
+def cluster_pythons() -> list[str]:
+    """The interpreters that this user's clusters on this machine run on, each once."""
+    first = (process.arguments[0] for process in dashboard_processes() if process.arguments)
+    return [
+        path for path in dict.fromkeys(first) if path.startswith("/") and os.access(path, os.X_OK)
+    ]
 
 
 def _gcs(arguments: tuple[str, ...]) -> str:

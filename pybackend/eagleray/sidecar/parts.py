@@ -50,6 +50,7 @@ from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import everyone
 from eagleray.routes.ssh_command import OF_PERSON
+from eagleray.sidecar.own_dashboards import cluster_pythons
 from eagleray.sidecar.profiled_runs import OfRuns
 from eagleray.sidecar.python_versions import PythonVersions
 
@@ -121,6 +122,7 @@ class Parts:
     pdb: Pdb
     preparing: Preparing
     debug_runs: DebugRuns
+    cluster_pythons: Callable[[], list[str]]
     runs: Runs
     runs_of_adapter: OfAdapter
     gathers: Gathers
@@ -233,6 +235,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         source_mapping=source_mapping,
         pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
         preparing=Preparing(clusters.id_of, versions.here, versions.there),
+        cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,
         runs_of_adapter=runs_of_adapter,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import cattrs
@@ -21,7 +22,7 @@ from eagleray.features.runs.preset_messages import Change, PresetQuestion, Prese
 from eagleray.features.runs.presets.debug_runs import DebugRuns
 from eagleray.features.runs.presets.proposal import Question
 from eagleray.features.runs.profile_plan import checked
-from eagleray.features.runs.program_python import target_of
+from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.seen import prints_no_more
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 
 def register(server: Requests, parts: Parts) -> None:
     """Answers all methods of this feature."""
-    handlers = Handlers(parts.runs, parts.preparing, parts.debug_runs)
+    handlers = Handlers(parts.runs, parts.preparing, parts.debug_runs, parts.cluster_pythons)
     server.answer_plain(messages.LIST, handlers.list)
     server.answer(messages.PREPARE, messages.Prepare, handlers.prepare)
     server.answer(messages.START, messages.Start, handlers.start)
     server.answer(messages.STOP, messages.Stop, handlers.stop)
     server.answer(messages.RESTART, messages.Restart, handlers.restart)
+    server.answer_plain(messages.PYTHONS, handlers.pythons)
     server.answer(messages.FORGET, messages.RunRef, handlers.forget)
     server.answer(messages.COMMAND, messages.RunRef, handlers.command)
     server.answer(messages.BREAKPOINTS, messages.SetBreakpoints, handlers.set_breakpoints)
@@ -55,10 +57,17 @@ def register(server: Requests, parts: Parts) -> None:
 class Handlers:
     """One method per request."""
 
-    def __init__(self, runs: Runs, preparing: Preparing, debug_runs: DebugRuns) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        preparing: Preparing,
+        debug_runs: DebugRuns,
+        cluster_pythons: Callable[[], builtins.list[str]],
+    ) -> None:
         self._runs = runs
         self._preparing = preparing
         self._debug_runs = debug_runs
+        self._cluster_pythons = cluster_pythons
 
     def all(self) -> messages.Runs:
         return messages.Runs([wire_run(one) for one in self._runs.listed()])
@@ -107,17 +116,27 @@ class Handlers:
         )
 
     async def start(self, asked: messages.Start) -> messages.RunRef:
-        return messages.RunRef(
-            await self._runs.start(plan_of(asked.plan), confirmed=asked.confirmed)
-        )
+        plan = plan_of(asked.plan)
+        if not asked.anyway:
+            await self._preparing.require_ray(plan)
+        return messages.RunRef(await self._runs.start(plan, confirmed=asked.confirmed))
 
     async def stop(self, asked: messages.Stop) -> None:
         await self._runs.stop(asked.id, confirmed=asked.confirmed)
 
     async def restart(self, asked: messages.Restart) -> messages.RunRef:
         lines = None if asked.breakpoints is None else _breakpoints(asked.breakpoints)
-        again = await self._runs.restart(asked.id, lines, confirmed=asked.confirmed)
+        if not asked.anyway:
+            plan = self._runs.find(asked.id).plan()
+            chosen = with_python(plan, asked.python) if asked.python else plan
+            await self._preparing.require_ray(chosen)
+        again = await self._runs.restart(
+            asked.id, lines, confirmed=asked.confirmed, python=asked.python
+        )
         return messages.RunRef(again)
+
+    async def pythons(self) -> messages.Pythons:
+        return messages.Pythons(await asyncio.to_thread(self._cluster_pythons))
 
     async def forget(self, asked: messages.RunRef) -> None:
         self._runs.forget(asked.id)

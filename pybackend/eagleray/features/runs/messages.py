@@ -9,6 +9,7 @@ from attrs import field, frozen
 from eagleray.features.runs.output_messages import Command as Command
 from eagleray.features.runs.output_messages import OutputFrom as OutputFrom
 from eagleray.features.runs.output_messages import OutputPiece as OutputPiece
+from eagleray.features.runs.output_messages import Pythons as Pythons
 from eagleray.features.runs.plan import Kind
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.state import Phase
@@ -19,6 +20,7 @@ PREPARE = "eagleray/runs/prepare"  # Prepare -> Proposal
 START = "eagleray/runs/start"  # Start -> RunRef
 STOP = "eagleray/runs/stop"  # Stop -> {}
 RESTART = "eagleray/runs/restart"  # Restart -> RunRef
+PYTHONS = "eagleray/runs/pythons"  # {} -> Pythons
 FORGET = "eagleray/runs/forget"  # RunRef -> {}
 COMMAND = "eagleray/runs/command"  # RunRef -> Command
 BREAKPOINTS = "eagleray/runs/breakpoints"  # SetBreakpoints -> {}
@@ -89,7 +91,7 @@ class Plan:
 
 @frozen
 class RunWorker:
-    """A process of a run, by the ids that `debugging/attach` knows; `path:line` is where it stands, "" and 0 if it does not."""
+    """A process of a run, by the ids of `debugging/attach`; `path:line` is where it is paused."""
 
     cluster: str
     worker_id: str
@@ -105,7 +107,7 @@ class RunWorker:
 
 @frozen
 class RunLine:
-    """What has become of a breakpoint; `moved_to` is 0 mostly, `workers` counts those that have it, `reason` is in words."""
+    """The state of a breakpoint; `workers` counts those that have it, `reason` is a sentence."""
 
     path: str
     line: int
@@ -117,9 +119,8 @@ class RunLine:
 
 @frozen
 class Run:
-    """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": it goes on without a keeper.
-    `command` has no secrets; `reason` says why it failed, `tail` has the last lines, `output` is the file of all;
-    `confirm_stop`: the question before it is stopped, "" for none."""
+    """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": no supervisor is left; `reason` says
+    why it failed; `output` is the file of all output; `confirm_stop`: the question before it is stopped."""
 
     id: str
     name: str
@@ -193,7 +194,7 @@ class Problem:
 
 @frozen
 class Proposal:
-    """`before` and `after`: command and environment without and with the preset; `confirm`: what is asked first, or ""."""
+    """`before`, `after`: the command without and with the preset; `confirm`: what is asked first."""
 
     plan: Plan
     title: str
@@ -210,10 +211,11 @@ class Proposal:
 
 @frozen
 class Start:
-    """`confirmed`: the person said yes to `Proposal.confirm`; without it nothing is started on SLURM."""
+    """`confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray."""
 
     plan: Plan
     confirmed: bool = False
+    anyway: bool = False
 
 
 @frozen
@@ -233,11 +235,13 @@ class Stop:
 
 @frozen
 class Restart:
-    """The same command once more; `breakpoints` null keeps those of the run."""
+    """`breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`."""
 
     id: str
     breakpoints: list[Breakpoint] | None = None
     confirmed: bool = False
+    anyway: bool = False
+    python: str = ""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Wire types of the output and the exact command of a run, printed with those of `messages`."""
+"""Wire types of the output, the exact command and the Python of runs, printed with those of `messages`."""
 
 from __future__ import annotations
 
@@ -28,3 +28,10 @@ class OutputPiece:
     next: int
     skipped: int
     is_over: bool
+
+
+@frozen
+class Pythons:
+    """The interpreters of the user's own clusters on this machine."""
+
+    paths: list[str]

@@ -9,11 +9,18 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.run_errors import folder_not_found, narrow_export, not_python, other_python
+from eagleray.common.run_errors import (
+    folder_not_found,
+    narrow_export,
+    no_ray,
+    not_python,
+    other_python,
+)
 from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
+from eagleray.features.runs.program_python import RayCheck
 from eagleray.in_cluster.run.patterns import patterns_of
 
 # Of a script that is larger nothing is copied.
@@ -54,6 +61,7 @@ class Preparing:
         self._id_of = id_of
         self._here = here
         self._there = there
+        self._ray = RayCheck()
 
     async def plan(self, asked: Asked) -> RunPlan:
         """The plan without any preset.
@@ -93,10 +101,17 @@ class Preparing:
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
             if here and there and here != there:
                 found.append(other_python(here, there))
+        if without_ray := await self._ray.missing(plan):
+            found.append(no_ray(_shown(without_ray.path), without_ray.version))
         # It reads scripts, which may lie far away.
         if command := await asyncio.to_thread(narrowing, plan):
             found.append(narrow_export(command))
         return found
+
+    async def require_ray(self, plan: RunPlan) -> None:
+        """Raises `no-ray`; a program that needs none can be started all the same."""
+        if without_ray := await self._ray.missing(plan):
+            raise no_ray(_shown(without_ray.path), without_ray.version)
 
     async def _cluster(self, written: str, kind: Kind) -> str:
         """For a script for SLURM it is the login node, as `ssh://HOST`."""
@@ -110,6 +125,11 @@ def _folder(written: str) -> str:
     if not folder.is_dir():
         raise folder_not_found(written)
     return str(folder.absolute())
+
+
+def _shown(path: str) -> str:
+    home = f"{Path.home()}/"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
 
 
 def _missing(plan: RunPlan) -> list[str]:

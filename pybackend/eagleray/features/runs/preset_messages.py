@@ -19,7 +19,7 @@ class Change:
 
 @frozen
 class PresetQuestion:
-    """What a preset has to know: free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
+    """Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
 
     id: str
     text: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.features.runs.environment import activated
 from eagleray.features.runs.plan import RunPlan
@@ -82,6 +82,47 @@ def target_of(plan: RunPlan) -> Target | None:
         elif not (_FLAGS.fullmatch(word) or word.startswith(("-W", "-X"))):
             return None
     return None
+
+
+class RayCheck:
+    """Whether the Python of a program has Ray; an interpreter that has it is not asked again until it changes."""
+
+    def __init__(self) -> None:
+        self._with_ray: set[tuple[str, float, str]] = set()
+
+    async def missing(self, plan: RunPlan) -> Probed | None:
+        """The interpreter without Ray; None if it has Ray, or if that is not known.
+
+        Only of a Python program that starts here: a script may activate an environment, and a job has that of its
+        cluster.
+        """
+        environ = environment_of(plan)
+        files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+        if target_of(plan) is None or not files:
+            return None
+        key = (str(files[0]), _modified(files[0]), environ.get("PYTHONPATH", ""))
+        if key in self._with_ray:
+            return None
+        probed = await probe(plan, ["ray"])
+        if probed is None:
+            return None
+        if "ray" in probed.found:
+            self._with_ray.add(key)
+            return None
+        return probed
+
+
+def with_python(plan: RunPlan, python: str) -> RunPlan:
+    """The plan with another interpreter; a plan that does not name one as its program keeps its command."""
+    argv = (python, *plan.argv[1:]) if target_of(plan) else plan.argv
+    return evolve(plan, argv=argv, python=python)
+
+
+def _modified(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:

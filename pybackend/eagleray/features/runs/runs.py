@@ -28,6 +28,7 @@ from eagleray.common.waiting import is_set_within
 from eagleray.features.runs import keeping
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.preflight import check
+from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import Listed, Record, Records
 from eagleray.features.runs.seen import UNKEPT_S, outdated, seen
 from eagleray.features.runs.starters.local import STEPS, send
@@ -133,10 +134,17 @@ class Runs:
             await keeping.start(record, self._access(state.cluster))
 
     async def restart(
-        self, written: str, breakpoints: Sequence[Breakpoint] | None, *, confirmed: bool
+        self,
+        written: str,
+        breakpoints: Sequence[Breakpoint] | None,
+        *,
+        confirmed: bool,
+        python: str = "",
     ) -> str:
-        """Starts the same command once more; a live run goes on beside it."""
+        """Starts the same command once more, with another `python` if one is given; a live run goes on beside it."""
         plan = self._records.find(written).plan()
+        if python:
+            plan = with_python(plan, python)
         if breakpoints is not None and plan.profile is None:
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed)

@@ -1,0 +1,97 @@
+// A Python without Ray: what the editor offers before the program starts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import { register } from "../../extension/features/runs";
+import {
+  CHANGED,
+  LIST,
+  PREPARE,
+  PYTHONS,
+  RESTART,
+  START,
+  type Restart,
+  type Start,
+} from "../../extension/features/runs/messages";
+import type { FakeParts } from "../fakes/parts";
+import { registeredForEach } from "../fakes/registered";
+import { editor, Uri } from "../fakes/vscode";
+import { aRun, FOLDER, proposal } from "./samples";
+
+const CLUSTERS = "/opt/cluster/bin/python";
+const USE_CLUSTERS = `Use the Cluster’s Python: ${CLUSTERS}`;
+
+let fake: FakeParts;
+
+/** Only the cluster's Python has Ray. */
+function checked(python: string | undefined, anyway: boolean | undefined): { id: string } {
+  if (python !== CLUSTERS && anyway !== true) {
+    throw new EaglerayError("no-ray", "The selected Python (python 3.11) has no “ray” package.");
+  }
+  return { id: "new" };
+}
+
+registeredForEach(register, (made) => {
+  fake = made;
+  const { sidecar } = fake;
+  sidecar.on(LIST, () => ({ runs: [] }));
+  sidecar.on(PREPARE, () => proposal());
+  sidecar.on(PYTHONS, () => ({ paths: [CLUSTERS] }));
+  sidecar.on(START, ({ plan, anyway }) => checked(plan.argv[0], anyway));
+  sidecar.on(RESTART, ({ python, anyway }) => checked(python, anyway));
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
+});
+
+function last(): Start {
+  return fake.sidecar.sentTo(START).at(-1) as Start;
+}
+
+test("the message names the Python and offers others; closed, nothing starts", async () => {
+  assert.equal(await editor.run("eagleray.run"), undefined);
+  assert.equal(editor.asked.length, 1);
+  assert.match(editor.asked[0]?.text ?? "", /The selected Python .* has no “ray” package/);
+  const buttons = [USE_CLUSTERS, "Select Interpreter…", "Run Anyway"];
+  assert.deepEqual(editor.asked[0]?.buttons, buttons);
+  assert.equal(editor.terminals.length, 0);
+});
+
+test("the Python of the cluster is used and kept for the workspace", async () => {
+  editor.answer = () => USE_CLUSTERS;
+  assert.equal(await editor.run("eagleray.run"), "new");
+  assert.deepEqual(last().plan.argv, [CLUSTERS, "train.py"]);
+  assert.equal(last().plan.python, CLUSTERS);
+  assert.equal(editor.settings["eagleray.runs.python"], CLUSTERS);
+});
+
+test("a program that needs no Ray runs anyway, and nothing is kept", async () => {
+  editor.answer = () => "Run Anyway";
+  assert.equal(await editor.run("eagleray.run"), "new");
+  assert.deepEqual(last(), { plan: proposal().plan, confirmed: false, anyway: true });
+  assert.equal(editor.settings["eagleray.runs.python"], undefined);
+});
+
+test("an interpreter that is selected is checked as well", async () => {
+  const answers = ["Select Interpreter…", [Uri.file("/usr/bin/python3")], "Run Anyway"];
+  editor.answer = () => answers.shift();
+  assert.equal(await editor.run("eagleray.run"), "new");
+  const tried = fake.sidecar.sentTo(START).map((one) => (one as Start).plan.argv[0]);
+  assert.deepEqual(tried, ["python", "/usr/bin/python3", "/usr/bin/python3"]);
+});
+
+test("a run that is started again asks the same", async () => {
+  const run = aRun({ state: "ended", ended: 1 });
+  fake.sidecar.on(LIST, () => ({ runs: [run] }));
+  fake.sidecar.notify(CHANGED, { runs: [run] });
+  editor.answer = () => USE_CLUSTERS;
+  assert.equal(await editor.run("eagleray.restartRun", { row: "run", run }), "new");
+  const sent = fake.sidecar.sentTo(RESTART) as Restart[];
+  assert.deepEqual(
+    sent.map(({ python, anyway }) => [python, anyway]),
+    [
+      ["", false],
+      [CLUSTERS, false],
+    ],
+  );
+});

@@ -1,0 +1,134 @@
+"""A Python without Ray is noticed before the start: refused in the editor until the user decides, a warning in a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from eagleray.features.runs.plan import Kind, RunPlan
+from eagleray.features.runs.program_python import RayCheck
+from eagleray.sidecar import own_dashboards
+
+from tests.asked import ask
+from tests.runs.terminal import listed
+from tests.sidecar.stdio_client import sidecar
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """An interpreter without any package, which writes down each of its starts."""
+    wrapper = tmp_path / "bin" / "python3"
+    wrapper.parent.mkdir()
+    starts = tmp_path / "starts"
+    wrapper.write_text(f'#!/bin/sh\necho x >> {starts}\nexec {sys.executable} -S -E "$@"\n')
+    wrapper.chmod(0o700)
+    return wrapper
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print('started')\n")
+    return code
+
+
+def plan(python: Path, folder: Path, kind: Kind = "program", *words: str) -> RunPlan:
+    return RunPlan(kind, (str(python), *(words or ("train.py",))), str(folder), "train.py")
+
+
+async def test_a_python_without_ray_is_noticed(python: Path, folder: Path) -> None:
+    check = RayCheck()
+    missing = await check.missing(plan(python, folder))
+    assert missing is not None
+    assert (missing.path, missing.version) == (str(python), sys.version.split()[0])
+    assert await check.missing(plan(python, folder, "module", "-m", "train")) is not None
+    # A folder of that name, as for its results, is no package.
+    (folder / "ray").mkdir()
+    assert await check.missing(plan(python, folder)) is not None
+    (folder / "ray" / "__init__.py").write_text("raise SystemExit('imported')\n")
+    assert await check.missing(plan(python, folder)) is None
+
+
+async def test_an_interpreter_that_has_ray_is_not_asked_again(python: Path, folder: Path) -> None:
+    (folder / "ray.py").touch()
+    starts = python.parents[1] / "starts"
+    check = RayCheck()
+    for _ in range(3):
+        assert await check.missing(plan(python, folder)) is None
+    assert starts.read_text() == "x\n"
+    os.utime(python, (1, 1))
+    assert await check.missing(plan(python, folder)) is None
+    assert starts.read_text() == "x\nx\n"
+
+
+NOT_CHECKED: list[tuple[Kind, tuple[str, ...]]] = [
+    ("job", ("train.py",)),
+    ("sbatch", ("train.py",)),
+    ("script", ("train.py",)),
+    ("command", ("-c", "pass")),
+]
+
+
+@pytest.mark.parametrize(("kind", "words"), NOT_CHECKED)
+async def test_what_may_have_another_environment_is_not_checked(
+    python: Path, folder: Path, kind: Kind, words: tuple[str, ...]
+) -> None:
+    """A script may activate one, a job has that of its cluster."""
+    assert await RayCheck().missing(plan(python, folder, kind, *words)) is None
+    assert not (python.parents[1] / "starts").exists()
+
+
+async def test_an_interpreter_that_does_not_answer_stops_nobody(folder: Path, python: Path) -> None:
+    python.write_text("#!/bin/sh\nexit 3\n")
+    assert await RayCheck().missing(plan(python, folder)) is None
+
+
+def test_in_a_terminal_it_is_a_warning(
+    own_home: Path, python: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = ask(os.environ, "run", "--detach", "--", str(python), "train.py")
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"The selected Python ({python} ")
+    assert "has no “ray” package." in done.stderr
+    assert [one["id"] for one in listed()] == [done.stdout.strip()]
+
+
+async def test_in_the_editor_nothing_starts_until_the_user_decides(
+    own_home: Path, python: Path, folder: Path
+) -> None:
+    asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
+    async with sidecar() as panel:
+        await panel.initialize(discovery="off")
+        made = (await panel.result("eagleray/runs/prepare", asked))["plan"]
+        refused = await panel.ask("eagleray/runs/start", {"plan": made})
+        assert refused["error"]["data"]["code"] == "no-ray"
+        assert (await panel.result("eagleray/runs/list"))["runs"] == []
+        started = await panel.result("eagleray/runs/start", {"plan": made, "anyway": True})
+        refused = await panel.ask("eagleray/runs/restart", started)
+        assert refused["error"]["data"]["code"] == "no-ray"
+        again = {**started, "python": sys.executable}
+        other = (await panel.result("eagleray/runs/restart", again))["id"]
+        runs = {run["id"]: run for run in (await panel.result("eagleray/runs/list"))["runs"]}
+    assert [runs[started["id"]]["python"], runs[other]["python"]] == [str(python), sys.executable]
+    assert runs[other]["command"] == f"{sys.executable} train.py"
+
+
+def test_the_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, if it can be run here."""
+
+    class Process:
+        def __init__(self, *arguments: str) -> None:
+            self.arguments = arguments
+
+    found = [
+        Process(sys.executable, "-u", "/x/ray/dashboard/dashboard.py"),
+        Process(sys.executable, "/x/ray/dashboard/dashboard.py"),
+        Process("python", "/x/ray/dashboard/dashboard.py"),
+        Process("/no/such/python", "/x/ray/dashboard/dashboard.py"),
+    ]
+    monkeypatch.setattr(own_dashboards, "dashboard_processes", lambda: found)
+    assert own_dashboards.cluster_pythons() == [sys.executable]
