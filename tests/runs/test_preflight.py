@@ -63,6 +63,7 @@ def test_what_cannot_start_leaves_no_run_behind(
     done = ask(env, "run", "--detach", "--", *command)
     assert done.returncode == code
     assert message in done.stderr and next_step in done.stderr
+    assert done.stderr.startswith("eagleray: ")
     assert "Run " not in done.stderr + done.stdout
     assert listed() == []
 

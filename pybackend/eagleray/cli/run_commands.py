@@ -46,6 +46,9 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
         await _plan(parts, asked, profile), asked.preset or NONE, dict(asked.answers)
     )
     plan = made.plan
+    if not asked.dry_run:
+        # Before any question, and before anything is recorded.
+        await check(plan)
     for problem in await parts.preparing.problems(plan):
         _say(str(problem))
     if asked.dry_run:
@@ -57,8 +60,6 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
     missing = [one for one in made.changes if one.outcome == "could not find"]
     for change in missing:
         _say(printable(f"{change.asked}: {change.why or 'could not find it'}", 400))
-    # Before the question, and before anything is recorded.
-    await check(plan)
     question = confirm_text(plan)
     confirmed = bool(question) and (asked.yes or await _confirmed(question))
     run_id = await parts.runs.start(plan, confirmed=confirmed)
