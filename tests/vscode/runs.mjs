@@ -241,7 +241,11 @@ await browserRun(
     }
 
     await test("the output of a run that was stopped stays, and is shown again", async () => {
-      await staysOpen(/train\.pystopped/, /KeyboardInterrupt/, /train\.pywasstoppedafter.*PressRtorun/);
+      await staysOpen(
+        /train\.pystopped/,
+        /KeyboardInterrupt/,
+        /train\.pywasstoppedafter.*PressRtorun/,
+      );
       await window.shot("output-stopped");
       await window.command("Terminal: Kill All Terminals", async () => !(await terminal.count()));
     });
