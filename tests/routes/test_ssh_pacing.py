@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from eagleray.common.ssh_errors import ssh_lost
-from eagleray.routes import ssh_trying
+from eagleray.routes import ssh_master, ssh_trying
 from eagleray.routes.network_watch import NetworkWatch
 from eagleray.routes.ssh_attempt import Failed, Target
 from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh_master import SshMaster
 from eagleray.routes.ssh_trying import Trying
+
+from tests.routes.ssh_fixtures import until
 
 HOUR = 3600.0
 
@@ -76,3 +79,29 @@ def test_a_changed_network_is_noticed_once(tmp_path: Path) -> None:
     routes.write_text("eth0 0")
     assert watch.has_changed()
     assert not watch.has_changed()
+
+
+async def test_a_caller_that_waits_for_a_connection_sleeps_until_there_is_news(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def waited(event: asyncio.Event, limit_s: float) -> bool:
+        waits.append(limit_s)
+        return await event.wait()
+
+    monkeypatch.setattr(ssh_master, "is_set_within", waited)
+    master = SshMaster("login", short, ask_nobody, lambda: None)
+    keeping = master._keeping = asyncio.create_task(asyncio.Event().wait())
+    connecting = asyncio.create_task(master._connection(30.0))
+    await until(lambda: bool(waits), "it waits")
+    process: Any = SimpleNamespace(control_path=short / "m-1")
+    master._current = process
+    master._say("ready")
+    assert (await connecting)[0] is process
+    assert waits == [30.0]
+    keeping.cancel()
+
+
+async def ask_nobody(*_: object) -> None:
+    return None
