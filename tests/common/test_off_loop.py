@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from eagleray.common import off_loop as module
-from eagleray.common.off_loop import Latest, off_loop
+from eagleray.common.off_loop import Latest, Remembered, off_loop
 
 
 async def test_results_and_errors_come_back() -> None:
@@ -48,3 +48,31 @@ async def test_the_latest_result_is_given_while_a_call_hangs(
     may_go.set()
     while await latest.get() < 2:
         pass
+
+
+async def test_a_remembered_value_is_never_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    may_go, calls = threading.Event(), []
+
+    def call() -> int:
+        calls.append(1)
+        may_go.wait()
+        return len(calls)
+
+    remembered = Remembered(call)
+    may_go.set()
+    assert remembered.value() == 1
+    may_go.clear()
+    assert [remembered.value() for _ in range(5)] == [1] * 5
+    may_go.set()
+    while remembered.value() < 2:
+        await asyncio.sleep(0)
+    remembered.put(100)
+    assert remembered.value() == 100
+
+
+def test_without_a_loop_a_remembered_value_is_read_once() -> None:
+    remembered = Remembered(lambda: object())
+    assert remembered.value() is remembered.value()

@@ -7,7 +7,6 @@ import itertools
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +108,16 @@ def _text(said: Any) -> str:
 def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
     # The code bears the name of pydevd's own file: pydevd neither traces nor shows its own frames.
     given = ", ".join(repr(argument) for argument in (number, function, *arguments))
-    texts = (_text_of("pydevd_patches.py"), _text_of("in_worker.py"))
     parts = ", ".join(
-        f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in texts
+        f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in _TEXTS
     )
     run = f"({parts}, n['tell']({given}))"
     return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
 
 
-@cache
 def _text_of(module: str) -> str:
     return Path(__file__).with_name(module).read_text(encoding="utf-8")
+
+
+# Read when this process begins: an update of the extension removes the files, and their folder may hang.
+_TEXTS = (_text_of("pydevd_patches.py"), _text_of("in_worker.py"))

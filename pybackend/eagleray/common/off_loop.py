@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -12,6 +13,8 @@ T = TypeVar("T")
 
 # So long a new result is waited for where there is an older one.
 LIMIT_S = 2.0
+# An answer from memory that is so old is asked for again.
+FRESH_S = 2.0
 
 
 async def off_loop(call: Callable[[], T]) -> T:
@@ -45,6 +48,41 @@ class Latest(Generic[T]):
     def _keep(self, running: asyncio.Future[T]) -> None:
         if not running.cancelled() and running.exception() is None:
             self._known = [running.result()]
+
+
+class Remembered(Generic[T]):
+    """What a call that may block has said: answered from memory, and asked for again when that is old.
+
+    Only the first answer is waited for.
+    """
+
+    def __init__(self, call: Callable[[], T]) -> None:
+        self._call = call
+        self._known: list[T] = []
+        self._at = 0.0
+        self._running: asyncio.Future[T] | None = None
+
+    def value(self) -> T:
+        """Raises what the first call raises."""
+        if not self._known:
+            self.put(self._call())
+        elif time.monotonic() - self._at > FRESH_S and self._may_start():
+            self._running = _started(self._call)
+            self._running.add_done_callback(self._keep)
+        return self._known[0]
+
+    def put(self, value: T) -> None:
+        """The value as it was just read or written."""
+        self._known, self._at = [value], time.monotonic()
+
+    def _may_start(self) -> bool:
+        running = self._running
+        is_over = running is None or running.done() or running.get_loop().is_closed()
+        return is_over and asyncio._get_running_loop() is not None
+
+    def _keep(self, running: asyncio.Future[T]) -> None:
+        if not running.cancelled() and running.exception() is None:
+            self.put(running.result())
 
 
 def _started(call: Callable[[], T]) -> asyncio.Future[T]:
