@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -93,6 +94,16 @@ def test_a_far_end_that_is_found_lost_while_debugpy_is_left_is_no_fault() -> Non
         far.close()
         debugging.leave()
     assert told == ["debugging", "left"] and not debugging.is_alive
+
+
+def test_client_is_refused_when_adapter_of_debugpy_has_ended() -> None:
+    channel, adapter = socket.socketpair()
+    ours, client = socket.socketpair()
+    with channel, client, client.makefile("rb") as answers:
+        adapter.close()
+        loop = Loop()
+        Debugging(loop, 60, lambda _: None).join(Peer(loop, ours), channel, "session", 0)
+        assert json.loads(answers.read()) == {"error": "no-debugger"}
 
 
 def test_a_huge_line_is_not_read_to_its_end(gated: StartGated) -> None:

@@ -11,12 +11,21 @@ import socket
 import struct
 import sys
 import termios
+from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
+from eagleray.adapter.protocol import OpenedSocket
+from eagleray.cli import commands
+from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
+from eagleray.in_cluster.run import tcp_peer
+from eagleray.routes.spec import DIRECT
 
 from tests.adapter.other_user import as_nobody
 from tests.cli.test_commands import START, eagleray
@@ -140,6 +149,32 @@ async def test_shared_tunnel_warns_and_serves_other_users(dashboard: FakeDashboa
         process.send_signal(signal.SIGINT)
         _, err = await asyncio.wait_for(process.communicate(), 60)
         assert b"Every user of this machine can connect to it" in err
+
+
+@pytest.mark.parametrize(
+    ("is_supported", "shared", "warns"),
+    [(True, False, False), (True, True, True), (False, False, True)],
+)
+async def test_tunnel_warns_where_other_users_can_connect(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_supported: bool,
+    shared: bool,
+    warns: bool,
+) -> None:
+    monkeypatch.setattr(tcp_peer, "is_supported", lambda: is_supported)
+    opened = OpenedSocket("127.0.0.1:4711", DIRECT)
+    parts: Any = SimpleNamespace(
+        clusters=SimpleNamespace(named=AsyncMock(return_value="http://head:8265")),
+        ways=SimpleNamespace(open=AsyncMock(return_value=opened)),
+        adapters=SimpleNamespace(
+            listen_routes=lambda listener: lambda: None, sockets_lost=AsyncMock()
+        ),
+    )
+    asked = Namespace(cluster_id="a", to=("head", 8265), port=0, shared=shared)
+    with pytest.raises(EaglerayError, match="leads nowhere any more"):
+        await commands.tunnel(parts, asked)
+    assert ("Every user of this machine" in capsys.readouterr().err) is warns
 
 
 async def test_a_tunnel_ends_with_its_adapter(dashboard: FakeDashboard) -> None:

@@ -233,14 +233,14 @@ class _Relay:
         )
 
     async def _serve(self, client: socket.socket) -> None:
-        # The table of sockets can be long; Unix sockets have been checked.
-        if self._path is None and not (
-            self._is_for_all or await asyncio.to_thread(tcp_peer.is_own, client)
-        ):
-            log.warning("a connection to %s by another user was closed", self.address)
-            client.close()
-            return
         try:
+            # The table of sockets can be long; Unix sockets have been checked.
+            if self._path is None and not (
+                self._is_for_all or await asyncio.to_thread(tcp_peer.is_own, client)
+            ):
+                log.warning("a connection to %s by another user was closed", self.address)
+                client.close()
+                return
             _, carried = await asyncio.wait_for(self._carry(client), _WAIT_S)
         except (EaglerayError, asyncio.TimeoutError) as error:
             log.info("%s:%d: %s", *self._far, getattr(error, "code", "no answer in time"))

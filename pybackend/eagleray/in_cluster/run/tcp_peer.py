@@ -24,7 +24,7 @@ def is_supported() -> bool:
 def is_own(sock: socket.socket) -> bool:
     """Whether a process of this user is connected to `sock`; False if that can't be found out."""
     try:
-        return peer_uid(sock) == os.getuid()
+        return peer_uid(sock) == os.geteuid()
     except OSError:
         return False
 
