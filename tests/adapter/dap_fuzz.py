@@ -13,7 +13,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,22 @@ def check(path: str, seed: int) -> None:
     client.close()
 
 
-def fuzz(seed: int, seconds: float, sessions: int = 0) -> int:
+def run(seconds: float, seed: int) -> tuple[int, list[str]]:
+    """For `npm run fuzz`: how many sessions there were, and what went wrong in the last."""
+    done: list[int] = []
+    try:
+        fuzz(seed, seconds, begun=done.append)
+    except AssertionError as error:
+        return len(done), [f"  {error}\n  python -m tests.fuzz --target dap-requests --seed {seed}"]
+    return len(done), []
+
+
+def fuzz(
+    seed: int,
+    seconds: float,
+    sessions: int = 0,
+    begun: Callable[[int], object] = lambda _: None,
+) -> int:
     """Runs sessions from `seed` on, for some time or so many of them; returns how many."""
     home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     adapter = AdapterProcess(home)
@@ -184,6 +199,7 @@ def fuzz(seed: int, seconds: float, sessions: int = 0) -> int:
             worker.wait_paused()
             path = str(adapter.control.attach(worker)["socket"])
             for count in itertools.count(1):
+                begun(count)
                 session(path, seed + count)
                 check(path, seed + count)
                 state = adapter.control.worker() or {}

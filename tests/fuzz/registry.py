@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.adapter import dap_fuzz
 from tests.fuzz.target import Stateful, Target
 from tests.fuzz.targets import cluster, files, login, reports, shown, wire
 
@@ -9,4 +10,4 @@ TARGETS: tuple[Target, ...] = tuple(
     target for module in (wire, cluster, login, files, shown, reports) for target in module.TARGETS
 )
 # Fuzzers that keep a session; `npm run fuzz` runs them after the targets.
-STATEFUL: tuple[Stateful, ...] = ()
+STATEFUL: tuple[Stateful, ...] = (Stateful("dap-requests", dap_fuzz.run),)
