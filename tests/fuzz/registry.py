@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tests.adapter import dap_fuzz
 from tests.fuzz.target import Stateful, Target
-from tests.fuzz.targets import cluster, files, login, reports, shown, wire
+from tests.fuzz.targets import cluster, files, login, proxies, reports, shown, wire
 
 TARGETS: tuple[Target, ...] = tuple(
-    target for module in (wire, cluster, login, files, shown, reports) for target in module.TARGETS
+    target
+    for module in (wire, proxies, cluster, login, files, shown, reports)
+    for target in module.TARGETS
 )
 # Fuzzers that keep a session; `npm run fuzz` runs them after the targets.
 STATEFUL: tuple[Stateful, ...] = (Stateful("dap-requests", dap_fuzz.run),)

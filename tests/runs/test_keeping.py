@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.runs import keeping
@@ -144,3 +146,27 @@ async def test_what_the_person_stopped_has_not_failed(
     await keeper.run()
     output.close()
     assert (record.state().phase, record.state().code) == (phase, code)
+
+
+class Stubborn(Told):
+    """Swallows one cancellation, as `asyncio.wait_for` may when it comes together with a result."""
+
+    async def run(self) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+
+async def test_supervisor_ends_though_a_cancellation_is_lost(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_CANCEL_AGAIN_S", 0)
+    program = Stubborn(0, by_itself=True)
+
+    async def made() -> Told:
+        return program
+
+    output = Output(record.output)
+    await asyncio.wait_for(Keeper(record, output, made, program).run(), 30)
+    output.close()
+    assert record.state().phase == "ended"

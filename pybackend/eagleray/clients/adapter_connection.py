@@ -28,6 +28,7 @@ from eagleray.adapter.protocol import (
 from eagleray.common import private_socket, tasks
 from eagleray.common.adapter_errors import adapter_lost, adapter_stuck, adapter_too_old
 from eagleray.common.errors import EaglerayError
+from eagleray.common.waiting import result_within
 
 # An adapter answers `hello` from memory; one that does not within this time is stuck.
 HELLO_S = 5.0
@@ -124,8 +125,7 @@ class AdapterConnection:
         line = json.dumps({"id": request_id, "op": op, "params": params or {}})
         self._writer.write(line.encode() + b"\n")
         try:
-            result: dict[str, Any] = await asyncio.wait_for(answer, limit_s)
-            return result
+            return await result_within(answer, limit_s)
         except asyncio.TimeoutError:
             self.is_stuck = True
             raise adapter_stuck(limit_s or 0.0) from None

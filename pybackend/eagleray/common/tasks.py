@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from eagleray.common.errors import EaglerayError
@@ -17,6 +17,8 @@ from eagleray.common.retry import Backoff
 T = TypeVar("T")
 
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
+# What a task does at its end takes less.
+_CANCEL_AGAIN_S = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +77,19 @@ async def restarted(
             failures += 1
             log_failure(name, error)
         await asyncio.sleep((backoff or RESTART).wait_s(failures))
+
+
+async def end(running: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits for their end.
+
+    A task may swallow a cancellation: until Python 3.12 `asyncio.wait_for` does, when it comes together with the result.
+    So those that go on are cancelled again.
+    """
+    left = {task for task in running if not task.done()}
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_CANCEL_AGAIN_S)
 
 
 def log_failure(name: str, error: BaseException) -> None:

@@ -1,8 +1,11 @@
-"""Waiting for an event, but not for ever."""
+"""Waiting for an event or a result, but not for ever, without losing a cancellation."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 async def is_set_within(event: asyncio.Event, limit_s: float) -> bool:
@@ -17,3 +20,14 @@ async def is_set_within(event: asyncio.Event, limit_s: float) -> bool:
     finally:
         waiting.cancel()
     return event.is_set()
+
+
+async def result_within(future: asyncio.Future[T], limit_s: float | None) -> T:
+    """Its result; raises asyncio.TimeoutError, and leaves the future as it is then.
+
+    `asyncio.wait_for` may swallow a cancellation that comes together with the result (until Python 3.12).
+    """
+    done, _ = await asyncio.wait({future}, timeout=limit_s)
+    if not done:
+        raise asyncio.TimeoutError
+    return future.result()

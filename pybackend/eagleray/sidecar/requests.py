@@ -126,9 +126,7 @@ class Requests:
         """The editor left: ends what runs in the background."""
         self._send = None
         running, self._tasks = self._tasks, []
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await tasks.end(running)
         for close in self._ends:
             await close()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import random
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import cattrs
@@ -20,13 +22,12 @@ from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_who import mappings, who
 from eagleray.adapter.stops import stacks_told, stop_of
 from eagleray.common.errors import EaglerayError
+from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.runs import messages as runs
 from eagleray.features.runs.handlers import plan_of
 from eagleray.features.workers import messages as workers
 from eagleray.in_cluster import bridge
-from eagleray.in_cluster.run import ed25519, gate_frames, gate_request, gate_talk
-from eagleray.in_cluster.run.gate_loop import Lines
 from eagleray.routes import spec
 from eagleray.routes.ssh_mux import MuxError, _Packet
 from eagleray.sidecar.wire import Wire
@@ -86,11 +87,19 @@ def framed(*messages: dict[str, Any]) -> bytes:
     return b"".join(dap.encode(message) for message in messages)
 
 
+@cache
+def a_loop() -> asyncio.AbstractEventLoop:
+    """A stream wants one, though nothing here waits."""
+    loop = asyncio.new_event_loop()
+    atexit.register(loop.close)
+    return loop
+
+
 def read_dap(data: bytes) -> None:
     """However the bytes are cut, the messages are the same; what was read can be written and read again."""
 
     async def all_of(parts: list[bytes]) -> list[dict[str, Any]]:
-        reader = asyncio.StreamReader()
+        reader = asyncio.StreamReader(loop=a_loop())
         for part in parts:
             reader.feed_data(part)
         reader.feed_eof()
@@ -118,62 +127,9 @@ def _run(doing: Any) -> Any:
     raise AssertionError("it waits for more than it was given")
 
 
-def follow_talk(data: bytes) -> None:
-    """The debug proxy follows both directions of a conversation with debugpy."""
-    messages, talk = gate_talk.Messages(), gate_talk.Talk()
-    for piece in pieces(data):
-        for body in messages.feed(piece):
-            talk.asks(body)
-            for matches in (True, False):
-                talk.says(body, matches)
-    json.dumps(talk.inherited())
-
-
-def proxy_frames(data: bytes) -> None:
-    """All bytes of DATA arrive in order, however they are cut."""
-    whole, cut = gate_frames.Incoming(), gate_frames.Incoming()
-    found = whole.feed(data)
-    assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
-    assert whole.received == sum(len(body) for _, _, body in found)
-
-
-def proxy_stream(data: bytes) -> None:
-    """What one end sends over cut connections the other end gets, each byte once."""
-    rand = random.Random(zlib.crc32(data))
-    outgoing, incoming, arrived = gate_frames.Outgoing(), gate_frames.Incoming(), b""
-    for piece in pieces(data):
-        sent = outgoing.add(piece)
-        arrived += b"".join(
-            body for _, _, body in incoming.feed(sent[: rand.randint(0, len(sent))])
-        )
-        incoming.restart()
-        again = outgoing.again(incoming.received)
-        arrived += b"".join(body for _, _, body in incoming.feed(again))
-    assert arrived == data
-
-
-def proxy_lines(data: bytes) -> None:
-    found = Lines(4096).feed(data)
-    cut = Lines(4096)
-    assert found == [line for piece in pieces(data) for line in cut.feed(piece)]
-
-
 class NoTransport:
     def write(self, data: bytes) -> None:
         """Nobody listens."""
-
-
-KEY = ed25519.SecretKey(bytes(range(32)))
-NONCE = bytes(32)
-ADDRESS = ("10.0.0.1", 4000)
-SIGNED = gate_request.signed(KEY, "0123456789ab", ADDRESS, NONCE, {"want": "debug"})[:-1]
-
-
-def proxy_request(line: bytes) -> None:
-    """Nothing but what was signed is accepted."""
-    public = KEY.public.hex()
-    found = gate_request.verified(public, "0123456789ab", [ADDRESS], NONCE, line)
-    assert found is None or line.partition(b" ")[2] == SIGNED.partition(b" ")[2]
 
 
 def bridge_mux(data: bytes) -> None:
@@ -186,11 +142,18 @@ def bridge_mux(data: bytes) -> None:
     assert all(len(payload) <= bridge.LARGEST for _, _, payload in got)
 
 
+class HomeFiles(FileChecks):
+    """Files that need not be looked up."""
+
+    def answer(self, path: str) -> bool:
+        return path.startswith("/home/a/")
+
+
 def run_hello(said: Any) -> None:
     if isinstance(said, dict):
         found = who(said)
         assert len(found.name) <= 201 and len(found.held) <= 256 and found.hold_s > 0
-        rules = PathRules(mappings(found.files), lambda path: path.startswith("/home/a/"))
+        rules = PathRules(mappings(found.files), HomeFiles())
         for path in ("/pkg/a/train.py", "/pkg/a/../../etc/passwd", "/pkg/a/x/../y"):
             assert ".." not in rules.to_local(path).split("/") or ".." in json.dumps(said)
 
@@ -283,31 +246,10 @@ MUX = (
     + bridge.HEAD.pack(0, bridge.CLOSE, 2)
     + b"\n"
 )
-PROXY = (
-    gate_frames.frame(gate_frames.DATA, 3)
-    + b"abc"
-    + gate_frames.frame(gate_frames.TAKEN, 3)
-    + gate_frames.frame(gate_frames.BEAT)
-    + gate_frames.frame(gate_frames.END)
-)
 STRUCTURE = (cattrs.BaseValidationError, ValueError, TypeError)
 
 TARGETS = [
     Target("dap", "bytes", read_dap, [framed(STOPPED, ANSWER), framed(REQUEST)], (NotDap,), WORDS),
-    Target(
-        "proxy-talk",
-        "bytes",
-        follow_talk,
-        [framed(REQUEST, ANSWER, STOPPED), framed(STOPPED, {**STOPPED, "event": "continued"})],
-        (gate_frames.Broken,),
-        WORDS,
-    ),
-    Target("proxy-requests", "bytes", proxy_request, [SIGNED]),
-    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (gate_frames.Broken,)),
-    Target("proxy-stream", "bytes", proxy_stream, [b"a stream", bytes(300)]),
-    Target(
-        "proxy-lines", "bytes", proxy_lines, [b'{"op": "debug"}\n{"op": "go"}\n'], (ValueError,)
-    ),
     Target("bridge-mux", "bytes", bridge_mux, [MUX], (bridge.Broken,)),
     Target(
         "ssh-mux-packet", "bytes", mux_packet, [struct.pack(">III", 1, 3, 2) + b"ab"], (MuxError,)

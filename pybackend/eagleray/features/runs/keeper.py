@@ -112,9 +112,7 @@ class Keeper:
             await self._gather_rest()
             await self._end(ended.result())
         finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await tasks.end(running)
             await self._watching.close()
             if self._reports is not None:
                 await self._reports.close()

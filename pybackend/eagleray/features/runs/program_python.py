@@ -67,9 +67,8 @@ def target_of(plan: RunPlan) -> Target | None:
 
     2. What follows Python's own options; None for `-c` and standard input.
     """
-    if plan.kind not in ("program", "module", "command") or not _PYTHON.fullmatch(
-        Path(plan.argv[0]).name
-    ):
+    program = Path(plan.argv[0]).name if plan.argv else ""
+    if plan.kind not in ("program", "module", "command") or not _PYTHON.fullmatch(program):
         return None
     words = iter(plan.command[1:])
     for word in words:

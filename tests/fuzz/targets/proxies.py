@@ -1,0 +1,105 @@
+"""The protocol of debug proxies: the conversation with debugpy, its frames over lost links, lines, and signed requests."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from typing import Any
+
+from eagleray.in_cluster.run import ed25519, gate_frames, gate_request, gate_talk
+from eagleray.in_cluster.run.gate_loop import Lines
+
+from tests.fuzz.target import Target
+from tests.fuzz.targets.wire import ANSWER, REQUEST, STOPPED, WORDS, framed, pieces
+
+
+def follow_talk(data: bytes) -> None:
+    """The debug proxy follows both directions of a conversation with debugpy."""
+    messages, talk = gate_talk.Messages(), gate_talk.Talk()
+    for piece in pieces(data):
+        for body in messages.feed(piece):
+            talk.asks(body)
+            for matches in (True, False):
+                talk.says(body, matches)
+    json.dumps(talk.inherited())
+
+
+def follow_messages(said: Any) -> None:
+    if isinstance(said, list):
+        follow_talk(framed(*(one for one in said if isinstance(one, dict))))
+
+
+def proxy_frames(data: bytes) -> None:
+    """All bytes of DATA arrive in order, however they are cut."""
+    whole, cut = gate_frames.Incoming(), gate_frames.Incoming()
+    found = whole.feed(data)
+    assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
+    assert whole.received == sum(len(body) for _, _, body in found)
+
+
+def proxy_stream(data: bytes) -> None:
+    """What one end sends over cut connections the other end gets, each byte once."""
+    rand = random.Random(zlib.crc32(data))
+    outgoing, incoming, arrived = gate_frames.Outgoing(), gate_frames.Incoming(), b""
+    for piece in pieces(data):
+        sent = outgoing.add(piece)
+        arrived += b"".join(
+            body for _, _, body in incoming.feed(sent[: rand.randint(0, len(sent))])
+        )
+        incoming.restart()
+        again = outgoing.again(incoming.received)
+        arrived += b"".join(body for _, _, body in incoming.feed(again))
+    assert arrived == data
+
+
+def proxy_lines(data: bytes) -> None:
+    found = Lines(4096).feed(data)
+    cut = Lines(4096)
+    assert found == [line for piece in pieces(data) for line in cut.feed(piece)]
+
+
+KEY = ed25519.SecretKey(bytes(range(32)))
+NONCE = bytes(32)
+ADDRESS = ("10.0.0.1", 4000)
+SIGNED = gate_request.signed(KEY, "0123456789ab", ADDRESS, NONCE, {"want": "debug"})[:-1]
+
+
+def proxy_request(line: bytes) -> None:
+    """Nothing but what was signed is accepted."""
+    public = KEY.public.hex()
+    found = gate_request.verified(public, "0123456789ab", [ADDRESS], NONCE, line)
+    assert found is None or line.partition(b" ")[2] == SIGNED.partition(b" ")[2]
+
+
+PROXY = (
+    gate_frames.frame(gate_frames.DATA, 3)
+    + b"abc"
+    + gate_frames.frame(gate_frames.TAKEN, 3)
+    + gate_frames.frame(gate_frames.BEAT)
+    + gate_frames.frame(gate_frames.END)
+)
+
+TARGETS = [
+    Target(
+        "proxy-talk",
+        "bytes",
+        follow_talk,
+        [framed(REQUEST, ANSWER, STOPPED), framed(STOPPED, {**STOPPED, "event": "continued"})],
+        (gate_frames.Broken,),
+        WORDS,
+    ),
+    Target(
+        "proxy-talk-values",
+        "value",
+        follow_messages,
+        [[REQUEST, ANSWER, STOPPED], [STOPPED, {**STOPPED, "event": "continued"}, REQUEST]],
+        (gate_frames.Broken,),
+    ),
+    Target("proxy-requests", "bytes", proxy_request, [SIGNED]),
+    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (gate_frames.Broken,)),
+    Target("proxy-stream", "bytes", proxy_stream, [b"a stream", bytes(300)]),
+    Target(
+        "proxy-lines", "bytes", proxy_lines, [b'{"op": "debug"}\n{"op": "go"}\n'], (ValueError,)
+    ),
+]
