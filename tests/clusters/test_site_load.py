@@ -13,6 +13,7 @@ from eagleray.adapter.protocol import Ran
 from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.clients.commands import Commands
 from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Heads
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.features.clusters.jobs import Jobs
@@ -111,6 +112,20 @@ async def waiting_for_the_job(hour: Hour) -> None:
     await hour.heads().find("login", "12", JobSteps(clock=LoopClock()))
 
 
+async def waiting_in_vain(hour: Hour) -> None:
+    """For a job whose time passes, as long as it may still be starting its Ray."""
+    with pytest.raises(EaglerayError) as failed:
+        await waiting_for_the_job(hour)
+    assert failed.value.code == "no-ray-in-job"
+    await asyncio.Event().wait()
+
+
+async def passing_time(hour: Hour) -> None:
+    for seconds in range(30, 10**6):
+        hour.site.change(ran=f"{seconds // 60}:{seconds % 60:02}")
+        await asyncio.sleep(1)
+
+
 async def cluster_without_ray(hour: Hour) -> None:
     async with hour.watched(visible=True):
         await asyncio.Event().wait()
@@ -163,10 +178,12 @@ def test_a_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
 
 def test_a_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
     """The click allows six steps; before, there was one every two seconds."""
-    one = hour(FakeJob(share="OK", ran="0:30"))
-    one.run(waiting_for_the_job)
+    one = hour(FakeJob(share="OK"))
+    one.run(passing_time, waiting_in_vain)
     assert one.count("srun") == 6
-    assert one.most_in_a_minute("squeue", 600) == 1
+    assert one.count("squeue") <= 40
+    assert one.count("python3") <= 50
+    assert one.count("squeue", 660) == one.count("python3", 660) == 0
 
 
 def test_an_added_job_whose_ray_is_gone(hour: Callable[..., Hour]) -> None:

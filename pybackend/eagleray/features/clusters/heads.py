@@ -140,7 +140,7 @@ class Heads:
         if not steps.take():
             if starting:
                 return None
-            raise ray_not_on_usual_port(job.id)
+            raise no_ray_in_job(job.id) if steps.allowed else ray_not_on_usual_port(job.id)
         try:
             found = await self._slurm.find_dashboards(ssh, job.id, nodes)
         except EaglerayError as error:

@@ -17,8 +17,10 @@ from eagleray.features.profiling.rounds import Home, Rounds
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.profiling.waiting import until
 
-# A look asks every node: it takes no more than a tenth of the time.
+# A look asks every node, some of them by a command over ssh or a step of the job: it takes no more than a tenth of the
+# time, and waits for a tenth of the time in which nothing has changed.
 LOOK_S = 2.0
+LONGEST_S = 30.0
 _SHARE = 10
 
 log = logging.getLogger(__name__)
@@ -70,10 +72,14 @@ class RunReports:
     async def run(self) -> None:
         """Looks and fetches, again and again."""
         loop = asyncio.get_running_loop()
+        before, changed_at = self.seen, loop.time()
         while True:
             began = loop.time()
             await self._rounds.once()
-            await asyncio.sleep(max(LOOK_S, _SHARE * (loop.time() - began)))
+            if (now := self.seen) != before:
+                before, changed_at = now, loop.time()
+            rest_s = min((loop.time() - changed_at) / _SHARE, LONGEST_S)
+            await asyncio.sleep(max(LOOK_S, rest_s, _SHARE * (loop.time() - began)))
 
     async def now(self) -> None:
         """What is whole now comes here; raises what stands in the way."""
