@@ -92,7 +92,7 @@ async def connected(client: StdioClient, job: Job) -> None:
 
 async def with_ray(load: Load, site: Site, laptop: Eagleray) -> AsyncIterator[tuple[str, Any]]:
     """The situations of a job with Ray in it, whose Ray is gone at last."""
-    with submitted(site, nodes=1) as job:
+    with submitted(site) as job:
         await asyncio.to_thread(job.wait_ray)
         async with window(laptop, visible=True) as client:
             await connected(client, job)
