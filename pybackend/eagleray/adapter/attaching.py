@@ -151,7 +151,7 @@ class Attaching:
             self._begin(link)
         try:
             await self._first(self._greeted, link, answer_s)
-        except EaglerayError:
+        except BaseException:
             link.close()
             raise
         if not self._greeted.is_set():

@@ -27,6 +27,8 @@ LINK_ENDED = "eagleray_link_ended"
 PATIENCE_S = 5.0
 # debugpy stops listening for ever when a client connects while it still clears away the one before.
 REST_S = 1.0
+# Whoever asked to resume the worker waits for the new link; the control protocol's clients wait for 30 s.
+ATTACH_S = 12.0
 # Nothing listens at its port, or what does is no debugger of this worker.
 _REFUSED = REFUSED | NO_GATE | {"gate-left"}
 
@@ -90,13 +92,13 @@ class Debugger:
             self.close(silent)
             await asyncio.sleep(REST_S)
         try:
-            return await self.attach()
-        except EaglerayError as error:
-            log.info("no new link to %s: %s", self._name(), error.code)
+            return await asyncio.wait_for(self.attach(), ATTACH_S)
+        except (EaglerayError, asyncio.TimeoutError) as error:
+            log.info("no new link to %s: %r", self._name(), error)
             self._problem = silent
             if _is_refused(error):
                 raise debugger_gone(self._name()) from error
-            raise debugger_silent(self._name(), error) from error
+            raise silent from error
 
     def close(self, problem: EaglerayError | None = None) -> None:
         """Ends the link; what waits for an answer gets `problem`."""

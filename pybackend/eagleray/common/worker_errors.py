@@ -88,13 +88,11 @@ def debugger_gone(worker: str, is_running: bool = False) -> EaglerayError:
     )
 
 
-def debugger_silent(worker: str, cause: EaglerayError | None = None) -> EaglerayError:
-    """`cause`: why no new connection to the debugger was possible."""
+def debugger_silent(worker: str) -> EaglerayError:
     return EaglerayError(
         "debugger-silent",
         f"The debugger of {printable(worker)} doesn't answer; the worker may still be paused.",
         "Eagleray keeps it in its list and tries to connect again; `eagleray paused` shows it.",
-        "" if cause is None else f"{cause.code}: {cause.message}",
     )
 
 
