@@ -80,8 +80,9 @@ class _Multiples:
             odd = [point]
             while len(odd) < 2 ** (_BITS - 1):
                 odd.append(_sum(odd[-1], double))
-            row = [_prepared(_negative(one)) for one in reversed(odd)]
-            self._rows.append(row + [_prepared(one) for one in odd])
+            row = [_prepared(one) for one in odd]
+            negative = [(plus, minus, z, _P - t) for minus, plus, z, t in reversed(row)]
+            self._rows.append(negative + row)
             for _ in range(_BITS):
                 point = _doubled(point)
 
