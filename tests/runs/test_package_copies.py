@@ -95,6 +95,15 @@ def test_copy_that_is_taken_into_use_while_it_is_removed_stays(
     assert left(tmp_path) == {path.name} and (path / "site" / "sitecustomize.py").exists()
 
 
+def test_folder_without_room_is_an_error_and_keeps_nothing(tmp_path: Path) -> None:
+    def fill(made: Path) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    with pytest.raises(OSError, match="no room"):
+        deliver(tmp_path, "_eagleray_run_1", fill)
+    assert left(tmp_path) == set()
+
+
 def test_copies_are_delivered_and_removed_at_once(tmp_path: Path) -> None:
     """Every delivered copy is there as a whole, however many others remove what they take for old."""
     over = threading.Event()
