@@ -16,7 +16,7 @@ LINE = 64
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(outputs, "_punch", lambda fd, length: False)
-    monkeypatch.setattr(outputs, "LOOK_S", 0.0)
+    monkeypatch.setattr(outputs, "_PAUSE_S", 0.0)
     return tmp_path / "output.log"
 
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from eagleray.features.runs import output as outputs
 from eagleray.features.runs import output_pieces
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.output_pieces import Piece, next_piece
@@ -198,3 +199,27 @@ async def test_a_long_output_is_read_with_little_memory(tmp_path: Path) -> None:
     os.truncate(log, 2**36)
     piece = await next_piece(log, 0, lambda: False, 0)
     assert piece.text == "" and piece.next >= 2**36 - output_pieces.TAIL
+
+
+async def test_what_was_moved_away_from_the_log_is_shown_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file system can't give the beginning of a file back to the disk."""
+    monkeypatch.setattr(outputs, "_punch", lambda fd, length: False)
+    log = tmp_path / "output.log"
+    output = Output(log, most=1000)
+    output.write(b"first\n")
+    first = await next_piece(log, -1, lambda: False, 0)
+    output.write(b"".join(b"line %d\n" % number for number in range(150)))
+    output.trim()
+    output.write(b"last\n")
+    output.close()
+    assert log.read_bytes() == b"last\n"
+    pieces = [first]
+    while not pieces[-1].is_over:
+        pieces.append(await next_piece(log, pieces[-1].next, lambda: True, 0))
+    text = "".join(piece.text for piece in pieces)
+    assert text.startswith("first\n") and text.endswith("line 148\nline 149\nlast\n")
+    assert sum(piece.skipped for piece in pieces) > 0
+    again = "".join(piece.text for piece in await all_of(log))
+    assert again.endswith("line 149\nlast\n") and "line 140" in again

@@ -141,7 +141,7 @@ def _forget_older(path: Path) -> None:
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
     """All that is there and then what is appended, until the run is over and everything was read."""
-    growth = _Growth(path.parent)
+    growth = Growth(path.parent)
     try:
         while not _has_begun(path):
             if is_over():
@@ -174,7 +174,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
         growth.close()
 
 
-class _Growth:
+class Growth:
     """Waits until the kernel says that a file of the folder has grown, and else ever longer, as long as none does."""
 
     def __init__(self, folder: Path) -> None:

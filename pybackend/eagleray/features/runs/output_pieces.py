@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.features.runs.output import Growth, older
 from eagleray.features.runs.terminal_text import decode
 
 PIECE = 2**18
@@ -17,13 +18,15 @@ PIECE = 2**18
 TAIL = 2**20
 BEHIND = 2**23
 WAIT_S = 20.0
-_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.05, 0.5
 _LINE = 2**16
 
 
 @frozen
 class Piece:
-    """`next` is the offset of the piece that follows; `skipped` bytes before this one were left out."""
+    """`next` is the offset of the piece that follows; `skipped` bytes before this one were left out.
+
+    Offsets count all that was printed, also what was moved away from the log or given back to the disk.
+    """
 
     text: str
     next: int
@@ -39,46 +42,58 @@ async def next_piece(
     A negative offset asks for the end of what was printed so far.
     """
     loop = asyncio.get_running_loop()
-    deadline, look_s = loop.time() + wait_s, _FIRST_LOOK_S
-    while True:
-        piece = await asyncio.to_thread(_read, path, offset, is_over)
-        if piece.text or piece.next > offset >= 0 or piece.is_over or loop.time() >= deadline:
-            return piece
-        await asyncio.sleep(look_s)
-        look_s = min(2 * look_s, _LONGEST_LOOK_S)
+    deadline = loop.time() + wait_s
+    growth = Growth(path.parent)
+    try:
+        while True:
+            piece = await asyncio.to_thread(_read, path, offset, is_over)
+            if piece.text or piece.next > offset >= 0 or piece.is_over or loop.time() >= deadline:
+                return piece
+            await growth.wait()
+    finally:
+        growth.close()
 
 
 def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
     # Asked first: what is printed before the end is read then.
     over = is_over()
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = path.open("rb", buffering=0)
     except FileNotFoundError:
         # One that never began has printed nothing.
         return Piece("", max(offset, 0), 0, over)
-    try:
-        size = os.fstat(fd).st_size
-        start = _start(fd, offset, size)
-        data = os.pread(fd, PIECE, start)
-    finally:
-        os.close(fd)
-    is_end = over and start + len(data) >= size
+    with file:
+        moved = older(path)
+        first = moved.end if moved else 0
+        end = first + os.fstat(file.fileno()).st_size
+        start = _start(offset, end)
+        if moved and start < first:
+            kept = moved.last(first - start)
+            start, data = first - len(kept), kept[:PIECE]
+        else:
+            start = first + _to_data(file.fileno(), start - first)
+            data = os.pread(file.fileno(), PIECE, start - first)
+    if start > max(offset, 0) and (line := data.find(b"\n", 0, _LINE)) >= 0:
+        # A line that was cut is left out.
+        start, data = start + line + 1, data[line + 1 :]
+    is_end = over and start + len(data) >= end
     text, used = decode(data, is_end=is_end)
-    # After a beginning that was thrown away it is read from its new beginning.
-    skipped = start - offset if 0 <= offset <= size else start
+    # After an output that was begun anew it is read from its new beginning.
+    skipped = start - offset if 0 <= offset <= end else start
     return Piece(text, start + used, skipped, is_end)
 
 
-def _start(fd: int, offset: int, size: int) -> int:
-    """1. Where the last piece ended, unless the file was written anew since.
+def _start(offset: int, end: int) -> int:
+    """1. Where the last piece ended, unless the output was begun anew since.
 
-    2. Near the end, at the beginning of a line, for a terminal that begins or is too far behind.
-    3. Never in what was given back to the disk, which would read as zeros.
+    2. Near the end, for a terminal that begins or is too far behind.
     """
-    start = offset if 0 <= offset <= size else 0
-    if size - start > (BEHIND if offset >= 0 else TAIL):
-        start = size - TAIL
-        start += os.pread(fd, _LINE, start).find(b"\n") + 1
+    start = offset if 0 <= offset <= end else 0
+    return end - TAIL if end - start > (BEHIND if offset >= 0 else TAIL) else start
+
+
+def _to_data(fd: int, start: int) -> int:
+    """Past what was given back to the disk, which would read as zeros."""
     with contextlib.suppress(OSError, AttributeError):
-        start = os.lseek(fd, start, os.SEEK_DATA)
+        return os.lseek(fd, start, os.SEEK_DATA)
     return start
