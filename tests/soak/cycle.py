@@ -119,7 +119,8 @@ async def held(window: Window, run: str, state: str) -> Json:
 
 async def attached_at_breakpoint(site: Site, run: str) -> tuple[DapClient, Json]:
     row = await held(site.window, run, "stopped")
-    attached = await attach(site.window, row["cluster"], row["worker_id"])
+    # The run knows its cluster by another address than the one that is watched through the link.
+    attached = await attach(site.window, site.address, row["worker_id"])
     client = await asyncio.to_thread(opened_editor, attached["socket"])
     assert await asyncio.to_thread(evaluated, client) == "40"
     return client, attached
