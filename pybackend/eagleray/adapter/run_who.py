@@ -44,7 +44,8 @@ class Who:
 
 def who(said: dict[str, Any]) -> Who:
     """Reads a hello; what is missing or no such value has its default."""
-    pid = said["pid"] if isinstance(said.get("pid"), int) else 0
+    known = said.get("pid")
+    pid = known if isinstance(known, int) and 0 < known < 2**32 else 0
     kind = _KINDS.get(str(said.get("kind")), "worker")
     names = (_text(said, key) for key in ("name", "class", "function"))
     held, profile = said.get("held"), said.get("profile")

@@ -20,7 +20,7 @@ class LogFailed(Exception):
 
 def is_marked(ray_version: str) -> bool:
     """Whether that version of Ray marks each chunk of a log with a byte in front."""
-    numbers = re.match(r"(\d+)\.(\d+)", ray_version)
+    numbers = re.match(r"(\d{1,9})\.(\d{1,9})", ray_version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < FIRST_UNMARKED
 
 

@@ -155,6 +155,7 @@ def paths(said: Any) -> None:
         assert (
             not (mapped and local)
             or posixpath.normpath(mapped).startswith(posixpath.normpath(local).rstrip("/"))
+            or not local.startswith("/")
             or ".." in local
         )
         places.concrete(mapping, path)

@@ -21,4 +21,4 @@ def is_newer(version: str, than: str) -> bool:
 
 def numbers(text: str) -> list[int]:
     """By which versions, and folders that bear them, are put in order."""
-    return [int(number) for number in re.findall(r"\d+", text)]
+    return [int(number) for number in re.findall(r"\d{1,18}", text)]
