@@ -58,3 +58,5 @@ async def test_a_peer_of_another_user_is_dropped_at_both_ends(
 async def test_a_path_that_is_too_long_is_said(path: Path) -> None:
     with pytest.raises(EaglerayError, match="too long"):
         await private_socket.serve(path.parent / ("x" * 120), echo)
+    with pytest.raises(EaglerayError, match="too long"):
+        private_socket.is_listened_on(path.parent / ("x" * 120))

@@ -45,6 +45,14 @@ class Eagleray:
         assert done.returncode == 0, f"eagleray {arguments}: {done.stderr}\n{done.stdout}"
         return json.loads(done.stdout)
 
+    def cluster(self, address: str) -> Row:
+        """What `eagleray clusters` says of one cluster; its exit code says whether that is connected."""
+        done = self.run("clusters", "--cluster", address, "--json")
+        assert done.stdout.startswith("["), f"{done.stderr}\n{done.stdout}"
+        row: Row = json.loads(done.stdout)[0]
+        assert (done.returncode == 0) == (row["state"] == "connected"), done.stdout
+        return row
+
     def refusal(self, *arguments: str, **env: str) -> str:
         """What a command says that cannot be carried out."""
         done = self.run(*arguments, **env)

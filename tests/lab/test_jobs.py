@@ -28,7 +28,7 @@ def cluster(job: Job) -> str:
 
 
 def test_its_head_is_not_its_first_node(slurm_job: Job, laptop: Eagleray) -> None:
-    found = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    found = laptop.cluster(cluster(slurm_job))
     assert found["state"] == "connected"
     assert found["session"] == slurm_job.ray.session
 
@@ -91,8 +91,7 @@ def test_a_worker_in_a_job(slurm_job: Job, laptop: Eagleray) -> None:
 
 def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop: Eagleray) -> None:
     sessions = {
-        laptop.json("clusters", "--cluster", one)[0]["session"]
-        for one in (cluster(slurm_job), "ssh://login/node-1:8265")
+        laptop.cluster(one)["session"] for one in (cluster(slurm_job), "ssh://login/node-1:8265")
     }
     assert sessions == {slurm_job.ray.session, ray_site.session}
 
@@ -100,17 +99,17 @@ def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop:
 @pytest.mark.ends_job
 def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
     """It keeps its id, and so does its cluster; this ends the job."""
-    before = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    before = laptop.cluster(cluster(slurm_job))
     slurm_job.requeue()
-    waiting = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    waiting = laptop.cluster(cluster(slurm_job))
     assert waiting["state"] == "connecting"
     slurm_job.control("update", f"jobid={slurm_job.id}", "StartTime=now")
     slurm_job.wait_ray()
-    again = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    again = laptop.cluster(cluster(slurm_job))
     assert again["state"] == "connected"
     assert again["session"] != before["session"]
     slurm_job.cancel()
-    over = laptop.json("clusters", "--cluster", cluster(slurm_job))[0]
+    over = laptop.cluster(cluster(slurm_job))
     assert (over["state"], over["id"]) == ("unreachable", before["id"])
     assert "cancelled" in f"{over['sentence']} {over['problems']}"
 

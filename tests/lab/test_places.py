@@ -51,8 +51,8 @@ def program(site: Site, host: str, user: str, text: str, *words: str) -> Iterato
 
 def sentence(eagleray: Eagleray, cluster: str) -> str:
     """What `eagleray clusters` says of it."""
-    rows = eagleray.json("clusters", "--cluster", cluster)
-    return f"{rows[0]['sentence']} {rows[0]['problems']}"
+    row = eagleray.cluster(cluster)
+    return f"{row['sentence']} {row['problems']}"
 
 
 def test_on_the_nodes_own_address_only(ray_site: LabRay, laptop: Eagleray) -> None:

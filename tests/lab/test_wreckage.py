@@ -66,6 +66,6 @@ async def test_a_head_that_is_restarted(
 def test_out_of_time(short_job: Job, laptop: Eagleray) -> None:
     """Begun before all others, since SLURM counts in minutes."""
     short_job.wait_state("TIMEOUT", "")
-    over = laptop.json("clusters", "--cluster", f"ssh://login/slurm://{short_job.id}")[0]
+    over = laptop.cluster(f"ssh://login/slurm://{short_job.id}")
     assert over["state"] == "unreachable"
     assert "time" in f"{over['sentence']} {over['problems']}"

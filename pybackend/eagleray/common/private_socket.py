@@ -102,7 +102,8 @@ def remove_stale(folder: Path, pattern: str, younger_than_s: float = 0.0) -> Non
 
 
 def is_listened_on(path: Path) -> bool:
-    """Whether a process accepts connections there; one whose queue is full does, too."""
+    """Whether a process accepts connections there; one whose queue is full does, too.  Raises `unsafe-folder`."""
+    _check_length(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
