@@ -78,7 +78,7 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
 ) -> None:
     """As after the end of its Ray: node-9 is of the job, of which node-1 knows nothing."""
     there, report = f"/tmp/ray/logs/eagleray/{RUN}", content(4, 9_000_000)
-    site.run_as(node, "alice", ["mkdir", "-p", there])
+    site.run_as(node, "alice", ["mkdir", "-p", "-m", "700", there])
     outside = site.path(node, there)
     put(outside, "a name;with $(all).nsys-rep", report, node_id=node)
     (outside / "p.worker.json").write_bytes(status("ended", node_id=node, folder=there))

@@ -117,6 +117,18 @@ async def test_in_the_editor_nothing_starts_until_the_user_decides(
     assert runs[other]["command"] == f"{sys.executable} train.py"
 
 
+async def test_missing_program_is_reported_before_missing_ray(
+    own_home: Path, python: Path, folder: Path
+) -> None:
+    asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
+    async with sidecar() as panel:
+        await panel.initialize(discovery="off")
+        made = (await panel.result("eagleray/runs/prepare", asked))["plan"]
+        (folder / "train.py").unlink()
+        refused = await panel.ask("eagleray/runs/start", {"plan": made})
+    assert refused["error"]["data"]["code"] == "no-program"
+
+
 def test_the_python_of_a_cluster_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, if it can be run here."""
 

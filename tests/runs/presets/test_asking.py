@@ -27,7 +27,7 @@ async def nothing(asked: str) -> str:
 def handlers(tmp_path: Path) -> Handlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
     runs = Runs(Records(tmp_path / "home" / "runs"), None)
-    return Handlers(runs, Preparing(nothing, nothing, nothing), presets)
+    return Handlers(runs, Preparing(nothing, nothing, nothing), presets, list)
 
 
 @pytest.fixture
@@ -97,8 +97,9 @@ def test_the_command_shows_table_and_difference(
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert lines[0].startswith("bash verl_quoted.sh ++trainer.total_training_steps=5 ")
-    assert lines[1] == "Debug run of verl 0.7.0"
-    assert lines[2].startswith("could not find  NCCL_TIMEOUT")
+    assert lines[1] == "failures stop (--post-mortem)"
+    assert lines[2] == "Debug run of verl 0.7.0"
+    assert lines[3].startswith("could not find  NCCL_TIMEOUT")
     assert "will apply      Few steps: 5" in out
     assert "\n+    \"++trainer.experiment_name='x y'\"\n" in out
     assert not list((command.parent / "home").glob("runs/*"))

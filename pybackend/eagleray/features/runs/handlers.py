@@ -17,6 +17,7 @@ from eagleray.features.runs import plan as plans
 from eagleray.features.runs.output_pieces import next_piece
 from eagleray.features.runs.output_tail import tail_of
 from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
+from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked, Preparing
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.presets.debug_runs import DebugRuns
@@ -118,7 +119,7 @@ class Handlers:
     async def start(self, asked: messages.Start) -> messages.RunRef:
         plan = plan_of(asked.plan)
         if not asked.anyway:
-            await self._preparing.require_ray(plan)
+            await self._require_ray(plan)
         return messages.RunRef(await self._runs.start(plan, confirmed=asked.confirmed))
 
     async def stop(self, asked: messages.Stop) -> None:
@@ -128,12 +129,16 @@ class Handlers:
         lines = None if asked.breakpoints is None else _breakpoints(asked.breakpoints)
         if not asked.anyway:
             plan = self._runs.find(asked.id).plan()
-            chosen = with_python(plan, asked.python) if asked.python else plan
-            await self._preparing.require_ray(chosen)
+            await self._require_ray(with_python(plan, asked.python) if asked.python else plan)
         again = await self._runs.restart(
             asked.id, lines, confirmed=asked.confirmed, python=asked.python
         )
         return messages.RunRef(again)
+
+    async def _require_ray(self, plan: RunPlan) -> None:
+        """Asks nobody about the Python of a program that can't start anyway."""
+        await check(plan)
+        await self._preparing.require_ray(plan)
 
     async def pythons(self) -> messages.Pythons:
         return messages.Pythons(await asyncio.to_thread(self._cluster_pythons))
