@@ -16,8 +16,10 @@ const ARRIVAL_MS = 8000;
 
 /** Hears what passes between the editor and the adapter; owned by the feature. */
 export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
-  /** Sessions that stand, or have just begun, by their ids. */
+  /** Sessions that are stopped, were so a moment ago, or have just begun, by their ids. */
   private readonly stands = new Set<string>();
+  /** Sessions that have resumed, until they stop again or have been running for a moment. */
+  private readonly resumed = new Map<string, NodeJS.Timeout>();
   private readonly attached = new Map<string, string>();
   private readonly left = new vscode.EventEmitter<Leaving>();
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -50,10 +52,17 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
       hasArrived ||= move !== "";
       isOver ||= move === "ends";
       if (move === "stops") {
+        clearTimeout(this.resumed.get(id));
+        this.resumed.delete(id);
         this.stands.add(id);
-      } else if (move === "goes on") {
-        this.stands.delete(id);
-        this.later(GRACE_MS);
+      } else if (move === "goes on" && !this.resumed.has(id)) {
+        this.resumed.set(
+          id,
+          this.later(GRACE_MS, () => {
+            this.resumed.delete(id);
+            this.stands.delete(id);
+          }),
+        );
       }
     };
     return {
@@ -98,7 +107,7 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
   }
 
   /** Says after a while that nobody stands anywhere, where that is still so. */
-  private later(ms: number, first: () => unknown = () => undefined): void {
+  private later(ms: number, first: () => unknown = () => undefined): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.timers.delete(timer);
       first();
@@ -107,5 +116,6 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
       }
     }, ms);
     this.timers.add(timer);
+    return timer;
   }
 }
