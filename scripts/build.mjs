@@ -19,6 +19,8 @@ const common = {
   minify: production,
   sourcemap: production ? false : "inline",
   legalComments: "none",
+  // An escape takes twice the room of the quotation mark or dot that it stands for.
+  charset: "utf8",
 };
 
 // What is imported by `import()` stands in a file of its own, which is read at its first use: an editor in which nobody

@@ -57,6 +57,7 @@ async def test_the_file_of_a_container_is_the_one_here(
         mapping = SourceMapping(adapters, short_home)
         decision = await mapping.resolve(CLUSTER, "w1", path, [])
         assert (decision.how, decision.local) == ("mounts", f"{code}/train.py")
+        await mapping.look([(CLUSTER, path)])
         assert mapping.local(CLUSTER, path) == f"{code}/train.py"
         assert await mapping.compare(CLUSTER, "w1", path, decision.local) == "same"
     finally:

@@ -86,7 +86,7 @@ async def test_a_worker_that_nobody_asked_for_is_not_taken(workers: Registry) ->
 async def test_a_worker_that_does_not_answer_holds_up_no_ignore(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "IGNORE_S", 0.05)
+    monkeypatch.setattr(registry, "IGNORE_S", 0.5)
     async with FakeDebugger() as silent, FakeDebugger() as other:
         await workers.attach(silent.params("w1"))
         await workers.attach(other.params("w2"))

@@ -36,7 +36,8 @@ class Tracing:
     def __init__(self) -> None:
         self.asked: list[bool] = []
         self.trace_this_thread = self.asked.append
-        self.port = 0
+        self.is_listening = self.children = False
+        self.forget = lambda: None
 
 
 @pytest.fixture
