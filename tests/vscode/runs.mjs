@@ -251,6 +251,9 @@ await browserRun(
 
     await test("the output of a run that ended with 0 stays, and is shown again", async () => {
       await openFile("evaluation.py");
+      // The file is drawn before its breakpoint; a command whose effect is there already isn't called.
+      const hasBreakpoint = async () => (await window.breakpointLines()).length > 0;
+      await until(hasBreakpoint, "the breakpoint of evaluation.py is shown");
       await window.command(
         "Remove All Breakpoints",
         async () => (await window.breakpointLines()).length === 0,
