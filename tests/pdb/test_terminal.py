@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pty
 import select
@@ -84,6 +86,8 @@ class Session:
         assert self.program.stdout is not None
         self.program.stdout.close()
         os.close(self.terminal)
+        with contextlib.suppress(ChildProcessError):  # `code` has waited for it
+            os.waitpid(self.pid, 0)
 
 
 @pytest.fixture
@@ -192,6 +196,36 @@ def test_a_worker_that_ends_while_a_line_is_typed(session: Session) -> None:
     assert session.code() == ENDED
 
 
+@pytest.fixture
+def kept_signals() -> Iterator[None]:
+    """The terminal sets handlers of its own for as long as its process lives."""
+    numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    signal.set_wakeup_fd(-1)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class ClosedTerminal(io.StringIO):
+    """Hangs up when the last words are written to it."""
+
+    def write(self, text: str) -> int:
+        if text.startswith("last words"):
+            signal.raise_signal(signal.SIGHUP)
+        return len(text)
+
+
+@pytest.mark.usefixtures("kept_signals")
+def test_a_terminal_that_closes_as_pdb_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, pdb = socket.socketpair()
+    pdb.sendall(b"last words")
+    pdb.close()
+    monkeypatch.setattr(sys, "stdout", ClosedTerminal())
+    with ours:
+        assert pdb_terminal.Terminal(ours).run() == ENDED
+
+
 @contextmanager
 def _listening() -> Iterator[socket.socket]:
     with socket.socket() as listening:
@@ -204,6 +238,7 @@ def test_a_closed_port_is_refused() -> None:
         assert pdb_terminal.main([f"127.0.0.1:{closed.getsockname()[1]}"]) == REFUSED
 
 
+@pytest.mark.usefixtures("kept_signals")
 def test_a_pdb_that_somebody_else_has_says_nothing() -> None:
     with _listening() as taken:
         taken.listen(1)

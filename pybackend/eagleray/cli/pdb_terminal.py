@@ -79,7 +79,7 @@ class Terminal:
         # What pdb says, None at its end, an interrupt: of queues only this one takes what a signal brings.
         self._said: queue.SimpleQueue[str | KeyboardInterrupt | None] = queue.SimpleQueue()
         self._typing = False
-        self._over = False
+        self._closed_by_pdb = threading.Event()
         self._has_breaks = False
         self._last = ""
 
@@ -116,7 +116,7 @@ class Terminal:
             if line is None:
                 self._leave()
                 return ENDED
-            if not self._over:
+            if not self._closed_by_pdb.is_set():
                 self._send(line)
         return WENT_ON if self._last in _FOLLOWED else ENDED
 
@@ -125,7 +125,7 @@ class Terminal:
         with contextlib.suppress(OSError):
             while data := self._connection.recv(65536):
                 self._said.put(decoder.decode(data))
-        self._over = True
+        self._closed_by_pdb.set()
         self._said.put(None)
         if self._typing:
             os.kill(os.getpid(), signal.SIGUSR1)
@@ -181,7 +181,7 @@ class Terminal:
         """A signal that comes while a line is typed is raised here; pdb may have gone just before."""
         try:
             self._typing = True
-            return "" if self._over else input(prompt)
+            return "" if self._closed_by_pdb.is_set() else input(prompt)
         finally:
             self._typing = False
 
@@ -208,8 +208,8 @@ class Terminal:
         if not quiet:
             self._show("The worker runs on.\n")
         self._say_continue()
-        while self._said.get() is not None:
-            pass
+        # Not by the end in the queue: it may have been taken just before the terminal was closed.
+        self._closed_by_pdb.wait()
 
     def _say_continue(self) -> None:
         if self._has_breaks:
