@@ -82,7 +82,9 @@ async function runSuite(suite) {
     results = merged(suite, results, again.results);
   }
   total.passed += results.passed.length;
-  total.failed.push(...results.failed.map((name) => `${suite.name}: ${name}`));
+  for (const name of results.failed) {
+    total.failed.push(`${suite.name}: ${name}${reason(results.reasons[name])}`);
+  }
   total.skipped.push(...results.skipped.map((name) => `${suite.name}: ${name}`));
   if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${lastLines(output)}`);
   if (results.failed.length > 0 && suite.lane === "first") stopped = suite.name;
@@ -102,8 +104,13 @@ function merged(suite, first, second) {
   const mended = first.failed.filter((name) => !second.failed.includes(name));
   if (!second.crashed) total.second.push(...mended.map((name) => `${suite.name}: ${name}`));
   return secondTry(suite, first).lastFailed
-    ? { ...first, passed: [...first.passed, ...second.passed], failed: second.failed }
+    ? { ...second, passed: [...first.passed, ...second.passed], skipped: first.skipped }
     : second;
+}
+
+/** The closing lines may be all that a reader gets to see of a long log. */
+function reason(text = "") {
+  return text && `\n    ${text.slice(0, 300)}`;
 }
 
 async function attempt(suite, which = { nth: 1 }) {
@@ -124,7 +131,7 @@ async function attempt(suite, which = { nth: 1 }) {
     return { results, output };
   }
   const why = timedOut ? `ran past ${suite.minutes} minutes` : `ended with ${code}`;
-  const before = results ?? { passed: [], failed: [], skipped: [] };
+  const before = results ?? { passed: [], failed: [], skipped: [], reasons: {} };
   return { results: { ...before, failed: [...before.failed, why], crashed: true }, output };
 }
 
@@ -155,7 +162,7 @@ async function endLeftovers() {
   await processes.end();
 }
 
-/** What failed stands before the logs and after them, for a reader to whom a long log came cut. */
+/** Failures are printed before the logs and after them, since a long log may be cut. */
 function close() {
   const failed = total.failed.map((line) => `FAILED: ${line}`);
   for (const line of failed) console.log(line);

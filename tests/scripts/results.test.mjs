@@ -35,11 +35,20 @@ test("what pytest wrote", () => {
     passed: ["tests.a.test_a test_one"],
     failed: ["tests.a.test_a test_two[<b> & c]", "tests.a.test_a test_four"],
     skipped: ["tests.a.test_a test_three: no fork"],
+    reasons: {
+      "tests.a.test_a test_two[<b> & c]": "no",
+      "tests.a.test_a test_four": "setup",
+    },
   });
 });
 
 test("what node:test wrote", () => {
-  assert.deepEqual(junit(NODE), { passed: ["adds"], failed: ["divides"], skipped: [] });
+  assert.deepEqual(junit(NODE), {
+    passed: ["adds"],
+    failed: ["divides"],
+    skipped: [],
+    reasons: { divides: "no" },
+  });
 });
 
 test("a suite that wrote nothing has no results", () => {
@@ -54,7 +63,13 @@ test("what a script printed: the last closing line, and the names of what failed
     passed: ["test 1"],
     failed: ["two"],
     skipped: ["three: no fork"],
+    reasons: { two: "at x" },
   });
+});
+
+test("a failure without a reason does not take the next line for one", () => {
+  const output = "  not ok one\n  not ok two\n0 passed, 2 failed\n";
+  assert.deepEqual(readClosingLine(output).reasons, { one: "", two: "" });
 });
 
 test("of a long output the end is shown, with how much is left out", () => {
