@@ -99,13 +99,13 @@ test("a file below the folder can be run as a module, another cannot", () => {
   assert.deepEqual(kinds("/w/train.sh"), ["", "script", "sbatch"]);
 });
 
-test("the review has the answers, and what could not be found", () => {
+test("the review has the answers, and what was not changed", () => {
   const lines = reviewLines(shortened());
   assert.deepEqual(
     lines.map((line) => line.label),
-    ["Start", "Change…", "Save as Preset…", "Cancel", "Could not find", "no trackers"],
+    ["Start", "Change…", "Save as Preset…", "Cancel", "Not changed", "no trackers"],
   );
-  assert.equal(lines[0]?.description, "verl 0.5 · 1 could not find, 1 will apply");
+  assert.equal(lines[0]?.description, "verl 0.5 · 1 not changed · 1 will apply");
   assert.deepEqual(
     lines.map((line) => line.answer ?? ""),
     ["start", "back", "save", "cancel", "", ""],
@@ -118,7 +118,7 @@ test("both texts begin with each wish and what becomes of it, and differ below",
   assert.equal(after, head + shortened().after);
   assert.match(head, /# verl 0\.5; nothing has been started/);
   assert.match(head, /# will apply +few steps +trainer\.total_training_steps$/m);
-  assert.match(head, /# could not find +no trackers +no logger is named$/m);
+  assert.match(head, /# not changed +no trackers +no logger is named$/m);
 });
 
 test("the review says that no framework was recognised, and what else is to be known", () => {

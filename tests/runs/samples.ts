@@ -116,7 +116,7 @@ export function shortened(): Proposal {
     presets: [preset],
     changes: [
       { asked: "few steps", outcome: "will apply", where: "trainer.total_training_steps", why: "" },
-      { asked: "no trackers", outcome: "could not find", where: "", why: "no logger is named" },
+      { asked: "no trackers", outcome: "not changed", where: "", why: "no logger is named" },
     ],
     questions: [
       { id: "steps", text: "Steps", detail: "How many", choices: [], value: "2" },

@@ -41,10 +41,10 @@ export interface Pythons {
   readonly paths: readonly string[];
 }
 
-/** What a preset asked for, and what became of it, in words. */
+/** A request of a preset and its outcome, as text. */
 export interface Change {
   readonly asked: string;
-  readonly outcome: "will apply" | "could not find" | "already so" | "not sure";
+  readonly outcome: "unknown version" | "no framework" | "not changed" | "no such option" | "set, effect not verified" | "will apply" | "already so";
   readonly where: string;
   readonly why: string;
 }

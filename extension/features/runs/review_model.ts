@@ -23,17 +23,24 @@ export interface ReviewLine {
   readonly answer?: ReviewAnswer;
 }
 
+/** In the order in which they are shown. */
 const OUTCOMES: readonly (readonly [Change["outcome"], string, string])[] = [
-  ["could not find", "Could not find", "circle-slash"],
-  ["not sure", "Not sure", "question"],
+  ["unknown version", "Unknown version", "circle-slash"],
+  ["no framework", "No framework", "circle-slash"],
+  ["not changed", "Not changed", "circle-slash"],
+  ["no such option", "No such option", "circle-slash"],
+  ["set, effect not verified", "Set, effect not verified", "question"],
   ["will apply", "Will apply", "check"],
   ["already so", "Already so", "circle-large-outline"],
 ];
 
+/** Outcomes that the list of answers counts and doesn't name. */
+const EXPECTED: ReadonlySet<Change["outcome"]> = new Set(["will apply", "already so"]);
+
 /** The list above the texts covers their first lines, which say nothing else. */
 const COVERED = ["", "", "", "", "", "", "", ""];
 const ASKED_WIDTH = 48;
-const OUTCOME_WIDTH = 16;
+const OUTCOME_WIDTH = 26;
 
 /** Both texts with the same head, which lists every wish. */
 export function reviewTexts(proposal: Proposal): {
@@ -68,7 +75,7 @@ export function reviewLines(proposal: Proposal): ReviewLine[] {
       ...line(plain(message, 300), "", plain(next_step, 300)),
       icon: "warning",
     })),
-    ...OUTCOMES.slice(0, 2).flatMap(([outcome, title, icon]) =>
+    ...OUTCOMES.filter(([outcome]) => !EXPECTED.has(outcome)).flatMap(([outcome, title, icon]) =>
       section(changes, outcome, title, icon),
     ),
   ];
@@ -78,13 +85,13 @@ function known({ framework, framework_version: version }: Proposal): string {
   return framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
 }
 
-/** "7 will apply, 1 could not find". */
+/** "1 not changed · 7 will apply". */
 function tally(changes: readonly Change[]): string {
   const numbers = OUTCOMES.map(([outcome, title]) => {
     const number = changes.filter((change) => change.outcome === outcome).length;
     return number === 0 ? "" : `${number} ${title.toLowerCase()}`;
   }).filter((text) => text !== "");
-  return numbers.length === 0 ? count(0, "change") : numbers.join(", ");
+  return numbers.length === 0 ? count(0, "change") : numbers.join(" · ");
 }
 
 function section(

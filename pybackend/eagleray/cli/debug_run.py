@@ -6,17 +6,14 @@ import difflib
 
 from eagleray.cli import printing
 from eagleray.common.errors import printable
-from eagleray.features.runs.presets.proposal import Proposal
-
-# What could not be done comes first: it is what one has to know.
-_ORDER = ("could not find", "not sure", "will apply", "already so")
+from eagleray.features.runs.presets.proposal import OUTCOMES, Proposal
 
 
 def print_proposal(made: Proposal) -> None:
     """The table, then the difference; nothing where nothing was asked for."""
     if made.title:
         print(printable(made.title, 200))
-    rows = sorted(made.changes, key=lambda change: _ORDER.index(change.outcome))
+    rows = sorted(made.changes, key=lambda change: OUTCOMES.index(change.outcome))
     if rows:
         printing.print_table(
             [

@@ -27,6 +27,7 @@ from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
+from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT
 from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.seen import is_elsewhere, seen
 from eagleray.features.runs.terminal_text import TerminalOutput
@@ -57,9 +58,9 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
             print(line)
         print_proposal(made)
         return 0
-    missing = [one for one in made.changes if one.outcome == "could not find"]
-    for change in missing:
-        _say(printable(f"{change.asked}: {change.why or 'could not find it'}", 400))
+    for change in made.changes:
+        if change.outcome in WITHOUT_EFFECT:
+            _say(printable(f"{change.asked}: {change.why or change.outcome}", 400))
     question = confirm_text(plan)
     confirmed = bool(question) and (asked.yes or await _confirmed(question))
     run_id = await parts.runs.start(plan, confirmed=confirmed)

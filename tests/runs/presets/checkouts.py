@@ -66,8 +66,7 @@ def read(plan: RunPlan, python: str = "python3") -> Facts:
 def proposed(plan: RunPlan, **answers: str) -> Proposal:
     """With these answers only: what would be proposed by itself is asked for by `debug_run`."""
     off = {question.id: "off" for question in propose(plan, read(plan), {}).questions}
-    missed = {"timeouts": "off"}
-    return propose(plan, read(plan), {**missed, **off, **answers})
+    return propose(plan, read(plan), {**off, **answers})
 
 
 def debug_run(plan: RunPlan, **answers: str) -> Proposal:

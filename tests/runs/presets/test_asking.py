@@ -54,7 +54,7 @@ async def test_the_form_and_the_plan(handlers: Handlers, folder: Path) -> None:
     assert said.plan.preset == "verl" and said.plan.post_mortem
     assert plan_of(said.plan).command[:2] == ("bash", "verl_quoted.sh")
     assert said.before != said.after
-    assert {one.outcome for one in said.changes} == {"will apply", "could not find"}
+    assert {one.outcome for one in said.changes} == {"will apply", "no such option"}
 
 
 async def test_a_copy_travels_with_the_plan(handlers: Handlers, folder: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_command_shows_table_and_difference(
     assert lines[0].startswith("bash verl_quoted.sh ++trainer.total_training_steps=5 ")
     assert lines[1] == "failures stop (--post-mortem)"
     assert lines[2] == "Debug run of verl 0.7.0"
-    assert lines[3].startswith("could not find  NCCL_TIMEOUT")
+    assert lines[3].startswith("no such option  NCCL_TIMEOUT")
     assert "will apply      Few steps: 5" in out
     assert "\n+    \"++trainer.experiment_name='x y'\"\n" in out
     assert not list((command.parent / "home").glob("runs/*"))

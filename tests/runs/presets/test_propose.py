@@ -123,7 +123,7 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
     assert made.changes[0].why.startswith("It is 1.5.0; what is known was read from 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.8.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
-    assert [one.outcome for one in asked.changes] == ["could not find", "not sure"]
+    assert [one.outcome for one in asked.changes] == ["unknown version", "set, effect not verified"]
     assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
 
 
@@ -138,22 +138,34 @@ def test_an_unknown_framework(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import ray\n")
     made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"))
     assert [(one.asked, one.outcome) for one in made.changes] == [
-        ("Debug run", "could not find"),
+        ("Debug run", "no framework"),
         ("Break on Failure", "will apply"),
     ]
     assert [one.id for one in made.questions] == ["hang_details", "post_mortem"]
     assert made.plan.post_mortem and made.plan.overrides == ()
 
 
-def test_what_a_framework_has_not_is_said(tmp_path: Path) -> None:
+def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "nemo_rl", "0.6.0")
-    made = debug_run(plan_of(folder, "uv", "run", "run_grpo.py", kind="program"))
-    missed = [(one.asked, one.why) for one in made.changes if one.outcome == "could not find"]
-    assert missed == [
+    plan = plan_of(folder, "uv", "run", "run_grpo.py", kind="program")
+    assert {one.outcome for one in debug_run(plan).changes} == {"will apply"}
+    made = debug_run(plan, timeouts="60")
+    missing = [(one.asked, one.why) for one in made.changes if one.outcome == "no such option"]
+    assert missing == [
         (
             "Longer time-outs of collectives",
             "NeMo RL sets no time-out of its own, and no key or variable lengthens that of torch.",
         )
+    ]
+
+
+def test_an_option_for_a_program_without_a_framework_is_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import ray\n")
+    made = debug_run(plan_of(tmp_path, "python3", "train.py", kind="program"), steps="2")
+    assert [(one.asked, one.outcome) for one in made.changes] == [
+        ("Debug run", "no framework"),
+        ("Few steps", "not changed"),
+        ("Break on Failure", "will apply"),
     ]
 
 
@@ -166,7 +178,7 @@ def test_a_program_in_a_quoted_text(tmp_path: Path) -> None:
         no_resume="on",
         no_trackers="on",
     )
-    assert {one.outcome for one in made.changes} == {"could not find"}
+    assert {one.outcome for one in made.changes} == {"not changed"}
     assert made.changes[0].why == "The program stands in a quoted text (line 3)."
     assert made.plan.copy_text == "" and made.plan.overrides == ()
 
@@ -175,7 +187,7 @@ def test_a_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf.sh")
     (change,) = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on").changes
-    assert change.outcome == "could not find"
+    assert change.outcome == "not changed"
     assert change.where == "--ckpt.load_enable (line 5 of openrlhf.sh)"
 
 
@@ -256,8 +268,8 @@ def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
             section = "grpo" if table.sections else ""
             recognised = Recognised(table, Version(table.versions.last, ""), section)
             forced = Facts(found.launch, recognised, stamp="s")
-            off = {one.id: "off" for one in propose(plan, forced, {"timeouts": "off"}).questions}
-            made = propose(plan, forced, {"timeouts": "off", **off, name: values[offer.kind]})
+            off = {one.id: "off" for one in propose(plan, forced, {}).questions}
+            made = propose(plan, forced, {**off, name: values[offer.kind]})
             keys = [entry.key for entry in offer.entries if not entry.present_only]
             words = " ".join(made.plan.overrides)
             assert all(key.replace("{section}", section) in words for key in keys)

@@ -35,7 +35,7 @@ WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
         VERL,
         "program",
         "http://c:1",
-        "could not find",
+        "not changed",
         "TORCH_NCCL_TRACE_BUFFER_SIZE",
     ),
     (
@@ -66,7 +66,7 @@ WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
     ),
     (
         *("rlinf", "0.4.0", ("python3", "train.py"), "program", "http://c:1"),
-        *("could not find", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+        *("not changed", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
     ),
     (
         "openrlhf",
@@ -74,7 +74,7 @@ WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [
         OPENRLHF,
         "program",
         "http://c:1",
-        "could not find",
+        "not changed",
         "TORCH_NCCL_TRACE_BUFFER_SIZE",
     ),
 ]
@@ -98,7 +98,7 @@ def test_the_way_of_a_variable(
     (change,) = [one for one in made.changes if "TRACE_BUFFER" in one.where]
     assert (change.outcome, change.where.startswith(where)) == (outcome, True), change
     assert ("TORCH_NCCL_TRACE_BUFFER_SIZE" in made.plan.env) == ("environment" in where)
-    assert (outcome == "could not find") == (change.why.startswith("A variable of the shell"))
+    assert (outcome == "not changed") == (change.why.startswith("A variable of the shell"))
 
 
 def test_only_some_variables_are_handed_on_by_openrlhf(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "0.4.1")
     made = proposed(plan_of(folder, *VERL, kind="program"), hang_details="on")
     assert "NCCL_DEBUG" not in made.plan.env and "TORCH_DISTRIBUTED_DEBUG" in made.plan.env
-    assert made.changes[0].outcome == "could not find"
+    assert made.changes[0].outcome == "not changed"
     assert made.changes[0].why == "verl and the Archer fork sets it itself for its workers."
 
 
@@ -144,5 +144,5 @@ def test_areal_without_a_place_for_variables(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "areal", "1.0.4")
     (folder / "c.yaml").write_text("actor:\n  backend: x\n")
     made = proposed(plan_of(folder, *AREAL, kind="program"), hang_details="on")
-    assert {one.outcome for one in made.changes} == {"could not find"}
+    assert {one.outcome for one in made.changes} == {"not changed"}
     assert made.plan.overrides == () and made.plan.env == {}

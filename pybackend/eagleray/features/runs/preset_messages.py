@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from attrs import frozen
+
+from eagleray.features.runs.presets.proposal import Outcome
 
 
 @frozen
 class Change:
-    """What a preset asked for, and what became of it, in words."""
+    """A request of a preset and its outcome, as text."""
 
     asked: str
-    outcome: Literal["will apply", "could not find", "already so", "not sure"]
+    outcome: Outcome
     where: str
     why: str
 

@@ -60,22 +60,14 @@ def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     known = {name: value for name, value in answers.items() if name in ANSWERS}
     asked = {one.id: one.value.strip() for one in questions(facts, known)}
-    # An answer to what this framework does not offer is kept, so that it can be said.
+    # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
     asked |= {name: value.strip() for name, value in known.items() if name not in asked}
-    # What is proposed everywhere else is missed here, which is said.
-    asked |= {name: ON for name in _missed(facts) if name not in known}
     wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
     offers = facts.recognised.table.offers if facts.recognised else {}
     for name, value in wanted.items():
         if name in offers:
             _check(offers[name], value)
     return wanted
-
-
-def _missed(facts: Facts) -> list[str]:
-    said = facts.recognised
-    absent = said.table.absent if said and said.known else {}
-    return [option.name for option in OPTIONS if option.default and option.name in absent]
 
 
 def _check(offer: Offer, value: str) -> None:

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from eagleray.features.runs.plan import RunPlan
 
-Outcome = Literal["will apply", "not sure", "could not find", "already so"]
+Outcome = Literal[
+    "unknown version",
+    "no framework",
+    "not changed",
+    "no such option",
+    "set, effect not verified",
+    "will apply",
+    "already so",
+]
+# In the order in which they are shown: what the user has to know comes first.
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+# The outcomes of a request that changes nothing in the run.
+WITHOUT_EFFECT: frozenset[Outcome] = frozenset(
+    {"unknown version", "no framework", "not changed", "no such option"}
+)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What was asked for and what became of it.  "not sure": it is set, but the table was read from other versions."""
+    """A request and its outcome.
+
+    "will apply": its effect was verified in the source of this version.  "set, effect not verified": the key is set,
+    its effect in this version was not verified.  "already so": nothing has to change.  "not changed": it could not be
+    set, and `why` says what to do.  "no such option": the framework does not have it; only for what was asked for.
+    "unknown version" and "no framework" are about the whole run.
+    """
 
     asked: str
     outcome: Outcome

@@ -6,7 +6,6 @@ Words are put behind those of the person, since of two that set one key the last
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from attrs import evolve
 
@@ -17,7 +16,7 @@ from eagleray.features.runs.presets.form import checked, questions
 from eagleray.features.runs.presets.options import POST_MORTEM
 from eagleray.features.runs.presets.own import Preset
 from eagleray.features.runs.presets.placing import Place, place_for, placed
-from eagleray.features.runs.presets.proposal import Change, Proposal
+from eagleray.features.runs.presets.proposal import Change, Outcome, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.submitting import Edit, with_variables
 from eagleray.features.runs.presets.table import variables
@@ -104,22 +103,23 @@ def _change(wish: Wish, place: Place, facts: Facts) -> Change:
     if wish.env and not wish.words:
         return Change(wish.asked, _outcome(facts), f"{what} (environment)", wish.why)
     if place.kind == "nowhere":
-        return Change(wish.asked, "could not find", what, place.why)
+        return Change(wish.asked, "not changed", what, place.why)
     return Change(wish.asked, _outcome(facts), f"{what} ({place.where})", wish.why)
 
 
-def _outcome(facts: Facts) -> Literal["will apply", "not sure"]:
-    return "not sure" if facts.recognised and not facts.recognised.known else "will apply"
+def _outcome(facts: Facts) -> Outcome:
+    unknown = facts.recognised and not facts.recognised.known
+    return "set, effect not verified" if unknown else "will apply"
 
 
 def _about_framework(known: Recognised | None, preset: Preset) -> tuple[Change, ...]:
     if known is None:
-        why = "No framework was recognised, so that nothing is known that would shorten the run."
-        return (Change("Debug run", "could not find", "", why),)
+        why = "No framework was recognised, so the debug run doesn't shorten this program."
+        return (Change("Debug run", "no framework", "", why),)
     found = _about_version(known)
     if preset.framework not in ("", known.table.framework, known.table.title):
         why = f"It was made for {preset.framework}; this is {known.table.title}."
-        return (*found, Change(f"Your preset {preset.name}", "not sure", "", why))
+        return (*found, Change(f"Your preset {preset.name}", "set, effect not verified", "", why))
     return found
 
 
@@ -136,7 +136,7 @@ def _about_version(known: Recognised) -> tuple[Change, ...]:
         f"{what}; what is known was read from {table.versions}, so that nothing is proposed."
         " Answer a question, or say --set steps=2, to ask for it anyway."
     )
-    return (Change(f"Which {table.title} this is", "could not find", known.version.where, why),)
+    return (Change(f"Which {table.title} this is", "unknown version", known.version.where, why),)
 
 
 def _post_mortem(plan: RunPlan) -> Change:
@@ -154,5 +154,5 @@ def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
         said = facts.script.assigned(name) if facts.script else None
         if said or name in plan.env:
             where = f"line {said.line} of {facts.script_word}" if said else "environment"
-            found.append(Change(f"{name}, which you set", "could not find", where, why))
+            found.append(Change(f"{name}, which you set", "no such option", where, why))
     return found

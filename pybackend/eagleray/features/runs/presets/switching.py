@@ -38,9 +38,9 @@ def with_switch(made: Proposal, facts: Facts) -> Proposal:
         return _as_it_is(made, values)
     wishes = _wishes(switch, values, plan, facts, known.version.text)
     after, changes = put(plan, facts, wishes)
-    if any(change.outcome == "could not find" for change in changes):
+    if any(change.outcome == "not changed" for change in changes):
         # Half of a switch is refused by the framework, or does nothing.
-        reasons = [one.why for one in changes if one.outcome == "could not find"]
+        reasons = [one.why for one in changes if one.outcome == "not changed"]
         return _as_it_is(made, f"{known.table.title} cannot be told: {reasons[0]}")
     return replace(made, plan=after, after=effective(after), changes=(*made.changes, *changes))
 

@@ -46,9 +46,12 @@ def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[W
             yield variable_wish(f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts)
     elif option and known and name in known.table.offers:
         yield from _of_offer(known.table.offers[name], option.text, value, plan, facts)
+    elif option and known:
+        why = known.table.absent[name] + "."
+        yield Wish(option.text, change=Change(option.text, "no such option", "", why))
     elif option:
-        why = known.table.absent[name] + "." if known else "The framework was not recognised."
-        yield Wish(option.text, change=Change(option.text, "could not find", "", why))
+        why = "No framework was recognised. Set it in your program."
+        yield Wish(option.text, change=Change(option.text, "not changed", "", why))
 
 
 def variable_wish(asked: str, name: str, value: str, plan: RunPlan, facts: Facts) -> Wish:
@@ -57,7 +60,7 @@ def variable_wish(asked: str, name: str, value: str, plan: RunPlan, facts: Facts
         return Wish(asked, change=Change(asked, "already so", f"{name}={value}"))
     way = carried(name, value, plan, facts)
     if not (way.words or way.env or way.job):
-        return Wish(asked, change=Change(asked, "could not find", name, way.why))
+        return Wish(asked, change=Change(asked, "not changed", name, way.why))
     return Wish(asked, words=way.words, env=way.env, job=way.job, why=way.why)
 
 
@@ -104,13 +107,13 @@ def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
     """A word that is to be taken out of the line."""
     word = next((one for one in _line(plan, facts) if one.text == flag), None)
     if facts.launch is None:
-        change = Change(asked, "could not find", flag, nothing_found(facts.script))
+        change = Change(asked, "not changed", flag, nothing_found(facts.script))
         return Wish(asked, change=change)
     if word is None:
         return _already(asked, flag, "The line does not have it.")
     if word.span is None:
         why = f"{flag} has no opposite; take it out where it stands."
-        return Wish(asked, change=Change(asked, "could not find", _at(facts, word), why))
+        return Wish(asked, change=Change(asked, "not changed", _at(facts, word), why))
     return Wish(asked, edit=Edit(word, ""))
 
 
