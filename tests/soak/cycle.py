@@ -192,7 +192,7 @@ async def paused_program(site: Site, action: str) -> None:
         row = await site.window.until(
             "paused worker",
             f"{WORKERS}/changed",
-            lambda said: next((w for g in said["groups"] for w in g["workers"]), None),
+            paused_worker,
         )
         attached = await attach(site.window, row["cluster"], row["worker_id"])
         client = await asyncio.to_thread(opened_editor, attached["socket"])
@@ -204,6 +204,12 @@ async def paused_program(site: Site, action: str) -> None:
         assert await asyncio.to_thread(program.wait, LIMIT_S) == 0, program.output()
     finally:
         await asyncio.to_thread(end_program, program)
+
+
+def paused_worker(said: Json) -> Json | None:
+    """Processes of a run that has just ended may be listed for a moment, in another state."""
+    workers = [worker for group in said["groups"] for worker in group["workers"]]
+    return next((worker for worker in workers if worker["state"] == "paused"), None)
 
 
 def end_program(program: Program) -> None:
