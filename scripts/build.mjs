@@ -19,7 +19,7 @@ const common = {
   minify: production,
   sourcemap: production ? false : "inline",
   legalComments: "none",
-  // An escape takes twice the room of the quotation mark or dot that it stands for.
+  // UTF-8 is shorter than the escapes of typographic quotation marks and dots.
   charset: "utf8",
 };
 
@@ -64,7 +64,7 @@ function readAtOnce(outputs) {
 /** The first file, with all that is read at once; each piece in it is an export for the others. */
 async function asFirst(texts, atOnce) {
   const shared = atOnce.filter((name) => name !== FIRST);
-  const lines = shared.map((name) => `export * as ${idOf(name)} from "./${name}";`);
+  const lines = shared.map((name) => `export * as ${idOf(name, atOnce)} from "./${name}";`);
   const memory = {
     name: "pieces in memory",
     setup: ({ onResolve, onLoad }) => {
@@ -89,20 +89,28 @@ async function asFirst(texts, atOnce) {
   return outputFiles[0].text;
 }
 
+/** A piece as CommonJS, which takes from the first file what they share. */
 async function asLater(name, text, atOnce) {
-  const { code } = await transform(text, {
+  // The first file has run these before anything reads this one.
+  const needed = text.replaceAll(/import ?"\.\/([\w.-]+)";/g, (line, other) =>
+    atOnce.includes(other) ? "" : line,
+  );
+  const { code } = await transform(needed, {
     ...common,
     sourcefile: name,
     format: "cjs",
+    // For Node.js esbuild adds a list of the names, which only its ES modules read.
+    platform: "neutral",
     supported: { "dynamic-import": false },
   });
   return code.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
-    atOnce.includes(other) ? `require("./${FIRST}").${idOf(other)}` : call,
+    atOnce.includes(other) ? `require("./${FIRST}").${idOf(other, atOnce)}` : call,
   );
 }
 
-function idOf(name) {
-  return name.replaceAll(/\W/g, "_");
+/** The export of the first file that is this piece; short, since it stands in every file that needs the piece. */
+function idOf(name, atOnce) {
+  return `_${atOnce.indexOf(name)}`;
 }
 
 /** Pieces are named after their contents, so those of an earlier build would stay. */
@@ -122,6 +130,13 @@ const extension = await context({
   bundle: true,
   splitting: true,
   external: ["vscode"],
+  alias: {
+    // `require()` would get the UMD build, which wraps the same code in more text.
+    "vscode-languageserver-types": resolve(
+      root,
+      "node_modules/vscode-languageserver-types/lib/esm/main.js",
+    ),
+  },
   format: "esm",
   logLevel: "info",
   plugins: [pieces],
