@@ -68,6 +68,17 @@ def test_what_cannot_start_leaves_no_run_behind(
     assert listed() == []
 
 
+@pytest.mark.parametrize("program", ["bash missing.sh", "sbatch missing.sub", "./missing.sh"])
+def test_dry_run_of_missing_script_fails(
+    own_home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.chdir(folder)
+    done = ask(os.environ, "run", "--preset", "debug", "--dry-run", "--", *program.split())
+    assert done.returncode != 0 and done.stdout == ""
+    assert "missing.s" in done.stderr and "not found" in done.stderr
+    assert "Check its name" in done.stderr
+
+
 async def test_a_folder_that_is_gone_is_named(own_home: Path, folder: Path) -> None:
     plan = RunPlan("command", ("ls",), str(folder / "gone"), "ls")
     with pytest.raises(EaglerayError, match="gone: no such folder"):

@@ -24,7 +24,7 @@ from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.keeper import KEEPS_RUNNING
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
-from eagleray.features.runs.preflight import check
+from eagleray.features.runs.preflight import check, check_files
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT
@@ -43,9 +43,10 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
 
     With a `profile` its workers stop nowhere.
     """
-    made = parts.debug_runs.proposal(
-        await _plan(parts, asked, profile), asked.preset or NONE, dict(asked.answers)
-    )
+    planned = await _plan(parts, asked, profile)
+    if asked.dry_run:
+        await asyncio.to_thread(check_files, planned, needs_program=False)
+    made = parts.debug_runs.proposal(planned, asked.preset or NONE, dict(asked.answers))
     plan = made.plan
     if not asked.dry_run:
         # Before any question, and before anything is recorded.

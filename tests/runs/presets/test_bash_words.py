@@ -30,6 +30,10 @@ CASES: list[tuple[str, list[list[str]]]] = [
     ('a "unclosed', [["a", '"unclosed']]),
     ("a $(unclosed", [["a", "$(unclosed"]]),
     ("", []),
+    ("a b \\", [["a", "b"]]),
+    ("a b\\", [["a", "b"]]),
+    ("a b \\\n\\", [["a", "b"]]),
+    ("\\", []),
 ]
 
 

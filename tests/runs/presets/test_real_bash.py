@@ -131,6 +131,18 @@ def test_only_the_training_line_of_a_copy_changes(tmp_path: Path) -> None:
     assert then[-1]["argv"][-2:] == ["++trainer.nnodes=1", "++trainer.n_gpus_per_node=2"]
 
 
+@pytest.mark.parametrize("end", [" \\", "\\", " \\\n", " \\\n\\"])
+def test_copy_of_script_that_ends_in_backslash_adds_no_other_argument(
+    tmp_path: Path, end: str
+) -> None:
+    folder = checkout(tmp_path, "verl", "0.7.0")
+    (folder / "run.sh").write_text(f"python3 -m verl.trainer.main_ppo \\\n  a=1{end}")
+    plan = plan_of(folder, "bash", "run.sh")
+    assert added(plan, proposed(plan, steps="2").plan, folder) == [
+        "++trainer.total_training_steps=2"
+    ]
+
+
 def test_a_flag_is_taken_out_and_options_are_put_behind(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf_submit.sh")

@@ -34,18 +34,23 @@ async def check(plan: RunPlan) -> None:
     5. The interpreter does not find the module.
     """
     # A file server may take its time.
-    await asyncio.to_thread(_check_files, plan)
+    await asyncio.to_thread(check_files, plan)
     target = target_of(plan)
     if target is not None and target.kind == "module":
         await _check_module(plan, target.name)
 
 
-def _check_files(plan: RunPlan) -> None:
+def check_files(plan: RunPlan, *, needs_program: bool = True) -> None:
+    """Raises if the folder, the program or the script of `plan` is missing.
+
+    A dry run needs no program on the PATH: `sbatch` may exist on the login node only.
+    """
     if not Path(plan.cwd).is_dir():
         raise folder_not_found(plan.cwd)
     if plan.kind == "job" or (plan.kind == "sbatch" and plan.cluster):
         return
-    _check_program(plan)
+    if needs_program or "/" in plan.argv[0]:
+        _check_program(plan)
     target = target_of(plan)
     script = target.name if target and target.kind == "file" else script_at(plan.kind, plan.argv)
     # A copy is run in place of a script that needs changes.

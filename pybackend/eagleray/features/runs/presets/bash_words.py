@@ -71,6 +71,8 @@ class _Reader:
             self.at += 1
         elif text.startswith("\\\n", at):
             self.at += 2
+        elif _ends_script(text, at):
+            self.at += 1
         elif text[at] == "#":
             self.at = _end_of_line(text, at)
         elif redirection and not (text[at] == "&" and redirection[0] == "&"):
@@ -151,7 +153,7 @@ def end_of_word(text: str, at: int) -> int:
         sign = text[at]
         if sign == "(" and text[at - 1 : at] == "=":
             at = _end_of_group(text, at, _Group(")", 1))
-        elif sign in " \t\r\n;&|()<>":
+        elif sign in " \t\r\n;&|()<>" or _ends_script(text, at):
             return at
         else:
             at = end_of_piece(text, at)
@@ -214,6 +216,11 @@ def _end_of_group(text: str, at: int, group: _Group) -> int:
         else:
             at = _end_of_single(text, at)
     return min(at, len(text))
+
+
+def _ends_script(text: str, at: int) -> bool:
+    """Whether this is a continued line after which nothing comes: bash drops such a backslash."""
+    return text[at] == "\\" and at + 1 == len(text)
 
 
 def _end_of_line(text: str, at: int) -> int:
