@@ -37,6 +37,8 @@ NAMES = names_of("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
         (["policy-[0-3]"], "policy-[0-3]"),
         (["policy-[!0-3]", "policy-?"], "policy-?"),
         (["POLICY*"], ""),
+        (["vllm_generation_worker,dtensor_policy_worker"], "dtensor_policy_worker"),
+        (["vllm_generation_worker"], ""),
     ],
 )
 def test_who_is_meant(patterns: list[str], expected: str) -> None:

@@ -68,7 +68,22 @@ def test_the_end_of_an_actors_own_name_is_no_name() -> None:
         (["*Policy*"], "m", "PolicyWorker", "p-0", "*Policy*"),
         ([" x , *Policy*"], "m", "PolicyWorker", "", "*Policy*"),
         (["", " , "], "m", "PolicyWorker", "", ""),
-        (["policy*"], "m", "PolicyWorker", "", ""),
+        (["POLICY*"], "m", "PolicyWorker", "", ""),
+        (["policy_worker"], "m", "PolicyWorker", "", "policy_worker"),
+        (
+            ["dtensor_policy_worker_v2"],
+            "m",
+            "DTensorPolicyWorkerV2",
+            "",
+            "dtensor_policy_worker_v2",
+        ),
+        (
+            ["sglang_generation_worker"],
+            "m",
+            "SGLangGenerationWorker",
+            "",
+            "sglang_generation_worker",
+        ),
         # The first pattern counts, whichever name it fits.
         (["p-*", "*Policy*"], "m", "PolicyWorker", "p-0", "p-*"),
         (["m.*,Policy*"], "m", "PolicyWorker", "", "m.*"),

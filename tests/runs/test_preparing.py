@@ -69,6 +69,11 @@ NARROW = [
     ("sbatch --nodes=2 inner.sub", "sbatch --nodes=2 inner.sub"),
     ("sbatch --export=ALL inner.sub", ""),
     ("srun --export=PYTHONPATH,EAGLERAY_RUN python x --export=NONE", ""),
+    ('X="ALL,A=$A"\nX="${X},${MORE}"\nsrun --export="$X" bash -c x', ""),
+    ("srun --export=$FROM_OUTSIDE python x", ""),
+    ("srun --export=PATH,$MORE python x", ""),
+    ("X=PATH,HOME\nsrun --export=$X python x", "srun --export=$X python x"),
+    ("srun --export=PATH,A=$A python x", "srun --export=PATH,A=$A python x"),
     ("# srun --export=NONE\npython --export=NONE", ""),
 ]
 

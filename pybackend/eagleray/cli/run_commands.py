@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT
 from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.seen import is_elsewhere, seen
+from eagleray.features.runs.presets.training_variable import with_training_line
 from eagleray.features.runs.terminal_text import TerminalOutput
 from eagleray.features.runs.words import command_text, confirm_text
 from eagleray.sidecar.parts import Parts
@@ -98,7 +100,7 @@ async def runs(parts: Parts, asked: argparse.Namespace) -> int:
 
 async def _plan(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
     cwd = Path.cwd()
-    return await parts.preparing.plan(
+    plan = await parts.preparing.plan(
         Asked(
             path="",
             args=asked.program,
@@ -109,6 +111,7 @@ async def _plan(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | 
             **(_stops(asked, cwd) if profile is None else {}),
         )
     )
+    return await asyncio.to_thread(with_training_line, plan, os.environ)
 
 
 def _stops(asked: argparse.Namespace, cwd: Path) -> dict[str, Any]:

@@ -35,3 +35,11 @@ def presets_not_kept(path: str, why: str) -> EaglerayError:
         f"Your presets cannot be kept in {printable(path, 300)}: {printable(why)}.",
         "Check the folder, or set EAGLERAY_HOME to another one.",
     )
+
+
+def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
+    return EaglerayError(
+        "unmatched-workers",
+        f"“{printable(pattern, 80)}” matches no class of your {printable(framework, 80)}.",
+        "Check the pattern, unless it is the name of an actor or of a class of your own.",
+    )

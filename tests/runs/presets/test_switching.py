@@ -112,6 +112,22 @@ def test_otherwise_it_is_the_general_way(
     assert why in the_reason(proposed(tmp_path, argv, framework, version, profile))
 
 
+@pytest.mark.parametrize("preset", [NONE, "debug"])
+def test_diff_of_a_copied_script_shows_only_the_added_options(tmp_path: Path, preset: str) -> None:
+    folder = checkout(tmp_path, "rlinf", "0.4.0")
+    (folder / "train_embodied_agent.py").write_text("import rlinf\n")
+    lines = [
+        "#!/bin/bash",
+        *(f"# line {i}" for i in range(9)),
+        "python train_embodied_agent.py a=1",
+    ]
+    (folder / "run.sh").write_text("\n".join([*lines, 'echo "$1"', ""]))
+    plan = RunPlan("script", ("bash", "run.sh"), str(folder), "r", profile=steps("ActorGroup"))
+    made = DebugRuns(OwnPresets(tmp_path / "p"), lambda: NOW).proposal(plan, preset, {})
+    assert "cluster.profiling.steps" in made.plan.copy_text
+    assert all(line in made.before for line in lines)
+
+
 def test_who_records_always_gets_nothing_of_a_switch(tmp_path: Path) -> None:
     made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", ProfilePlan(("*",)))
     assert (made.plan.env, made.changes) == ({}, ())

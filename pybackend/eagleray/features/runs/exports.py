@@ -1,4 +1,4 @@
-"""Commands in a script that hand only some variables on to a job of SLURM, so that nothing of a run reaches it."""
+"""Finds the `sbatch` and `srun` commands of a script that export only some variables, without those of a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from eagleray.features.runs.kinds import script_at
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.bash_words import commands_of
+from eagleray.features.runs.presets.script import read_script
 from eagleray.features.runs.sbatch_words import script_index
 
 # A script that is larger is none.
 _LARGEST = 2**20
 _OF_SCRIPT = re.compile(r"^#SBATCH\s.*?--export[=\s]+(\S+)", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)\}?")
+_HANDS_ON_OURS = frozenset({"ALL", "EAGLERAY_RUN"})
 
 
 def narrowing(plan: RunPlan) -> str:
@@ -30,7 +33,7 @@ def narrowing(plan: RunPlan) -> str:
         # It may stand behind `exec`, variables or a wrapper of its own.
         starts = (at for at, word in enumerate(words) if Path(word).name in ("sbatch", "srun"))
         words = words[next(starts, len(words)) :]
-        if not all(_hands_on_ours(names) for names in _exported(words, cwd)):
+        if any(_is_narrow(names, text) for names in _exported(words, cwd)):
             return " ".join(words)
     return ""
 
@@ -53,8 +56,21 @@ def _exported(words: Sequence[str], cwd: Path) -> Iterator[str]:
     yield from said[-1:]
 
 
-def _hands_on_ours(names: str) -> bool:
-    return not {"ALL", "EAGLERAY_RUN"}.isdisjoint(names.split(","))
+def _is_narrow(names: str, script: str) -> bool:
+    """Whether `names` is a list without ours; each value that the script gives to a variable of it counts."""
+    if not _HANDS_ON_OURS.isdisjoint(names.split(",")):
+        return False
+    unknown = [name for name in names.split(",") if re.search(r"[$`]", name.partition("=")[0])]
+    if not unknown:
+        return True
+    variable = _VARIABLE.fullmatch(names)
+    if variable is None:
+        return False
+    values = [
+        one.value.text for one in read_script(script).assignments if one.name == variable["name"]
+    ]
+    # A variable that refers to itself or to another one may hold anything.
+    return bool(values) and all("$" not in value and _is_narrow(value, "") for value in values)
 
 
 def _text(file: Path) -> str:

@@ -20,6 +20,7 @@ from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.presets.copying import with_own_place
+from eagleray.features.runs.presets.worker_classes import unmatched
 from eagleray.features.runs.program_python import RayCheck
 from eagleray.in_cluster.run.patterns import patterns_of
 
@@ -106,7 +107,7 @@ class Preparing:
         # It reads scripts, which may lie far away.
         if command := await asyncio.to_thread(narrowing, plan):
             found.append(narrow_export(command))
-        return found
+        return [*found, *await asyncio.to_thread(unmatched, plan)]
 
     async def require_ray(self, plan: RunPlan) -> None:
         """Raises `no-ray`; a program that needs none can be started all the same."""

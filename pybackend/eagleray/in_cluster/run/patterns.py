@@ -1,7 +1,8 @@
-"""Patterns as people write them, and the names of a class or function that they are held against."""
+"""Patterns of workers as the user writes them, and the names of a class or function that they are matched with."""
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 TYPE_CHECKING = False
@@ -15,11 +16,19 @@ def patterns_of(said: Iterable[Any]) -> list[str]:
     return [one for text in said for part in str(text).split(",") if (one := part.strip())]
 
 
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
 def names_of(module: str, qualified: str, actor: str = "") -> list[str]:
-    """The names by which a class or function can be meant: its own, with its module if that is known, the actor's."""
+    """The names that a pattern can match: the class or function, with its module if known, in snake case, the actor.
+
+    Snake case is how frameworks write their classes in settings: `dtensor_policy_worker` is NeMo RL's
+    DTensorPolicyWorker.
+    """
     own = [qualified.rpartition(".")[2], qualified]
     with_module = [f"{module}.{name}" for name in own] if module else []
-    return [name for name in [*own, *with_module, actor] if name]
+    snake_case = _WORD_BOUNDARY.sub("_", own[0]).lower()
+    return [name for name in [*own, *with_module, snake_case, actor] if name]
 
 
 def first_fit(patterns: Iterable[str], names: Iterable[str]) -> tuple[str, str]:

@@ -54,7 +54,7 @@ class DebugRuns:
         if made.plan.profile is None or made.plan.profile.when != "steps":
             return made
         facts = reading.facts(made.plan, python or plan.argv[0], self._now())
-        return with_switch(made, facts)
+        return with_switch(made, facts, plan)
 
     def _by_preset(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str

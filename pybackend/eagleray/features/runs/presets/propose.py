@@ -6,6 +6,7 @@ Words are put behind those of the person, since of two that set one key the last
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from attrs import evolve
 
@@ -18,7 +19,7 @@ from eagleray.features.runs.presets.own import Preset
 from eagleray.features.runs.presets.placing import Place, place_for, placed
 from eagleray.features.runs.presets.proposal import Change, Outcome, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
-from eagleray.features.runs.presets.submitting import Edit, with_variables
+from eagleray.features.runs.presets.submitting import Edit, for_submission, submits, with_variables
 from eagleray.features.runs.presets.table import variables
 from eagleray.features.runs.presets.wishes import Wish, variable_wish, wishes_for
 
@@ -75,6 +76,8 @@ def _title(known: Recognised | None) -> str:
 
 def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
     """Everything at its place; where there is none for words, nothing of them is put anywhere."""
+    if submits(facts.launch):
+        wishes = [replace(wish, words=for_submission(wish.words)) for wish in wishes]
     words = [word for wish in wishes for word in wish.words]
     edits = [wish.edit for wish in wishes if wish.edit]
     for_job = dict(pair for wish in wishes for pair in wish.job)

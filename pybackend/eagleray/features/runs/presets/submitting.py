@@ -1,15 +1,18 @@
-"""`ray job submit` in a training line: its --runtime-env-json, which is the only way of a variable to such a job."""
+"""`ray job submit` in a training line: the variables of the job's runtime_env, and arguments that reach its program."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from eagleray.features.runs.presets.launch import Launch, Said
 
 _OPTION = "--runtime-env-json"
+_FILE = "--runtime-env"
+_SINGLE_QUOTED = re.compile(r"""(?P<key>[^'"=]+=)'(?P<text>[^'"\\$`]*)'""")
 # A program that names one of the variables in its own ray.init would else be refused.
 _MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
 
@@ -27,9 +30,21 @@ def submits(launch: Launch | None) -> bool:
     return _submit(launch) is not None
 
 
+def for_submission(words: Sequence[str]) -> tuple[str, ...]:
+    """Hydra overrides whose quotes survive the shell of the job.
+
+    Before ray-project/ray#63797 `ray job submit` joins its arguments by `list2cmdline`, which protects double quotes
+    and no single ones.
+    """
+    return tuple(_SINGLE_QUOTED.sub(r'\g<key>"\g<text>"', word) for word in words)
+
+
 def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
-    """The word that carries the variables `env` too, or why there is none."""
-    words = launch.all_words
+    """The edit that adds the variables `env` to the job's runtime_env, or why there is none."""
+    words = launch.all_words[: len(launch.all_words) - len(launch.words)]
+    if file := _runtime_env_file(words):
+        names = ", ".join(sorted(env))
+        return f"The job has {_FILE} {file}, and Ray takes no {_OPTION} beside it. Add {names} to env_vars there."
     at = next((i for i, word in enumerate(words) if word.text.startswith(_OPTION)), None)
     if at is None:
         submit = _submit(launch)
@@ -45,6 +60,16 @@ def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     if not merged:
         return f"The {_OPTION} of `ray job submit` is not written out."
     return Edit(word, _quoted((_OPTION + "=" if joined else "") + merged))
+
+
+def _runtime_env_file(words: Sequence[Said]) -> str:
+    """The value of `--runtime-env`, as written if it is not known."""
+    for i, word in enumerate(words):
+        if word.text.startswith(_FILE + "="):
+            return word.text.partition("=")[2]
+        if word.text == _FILE:
+            return words[i + 1].text if i + 1 < len(words) else "FILE"
+    return ""
 
 
 def _submit(launch: Launch | None) -> Said | None:

@@ -19,8 +19,8 @@ ASKED = "Steps to record"
 _WILD = set("*?[")
 
 
-def with_switch(made: Proposal, facts: Facts) -> Proposal:
-    """The proposal with the switch of its framework.
+def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
+    """The proposal with the switch of its framework; `original` is the plan without any preset.
 
     1. No framework, one without a switch, or a version that was not read: the program's own calls of
        cudaProfilerApi say what is recorded.  2. No steps were named, or workers as this framework does not know
@@ -42,7 +42,12 @@ def with_switch(made: Proposal, facts: Facts) -> Proposal:
         # Half of a switch is refused by the framework, or does nothing.
         reasons = [one.why for one in changes if one.outcome == "not changed"]
         return _as_it_is(made, f"{known.table.title} cannot be told: {reasons[0]}")
-    return replace(made, plan=after, after=effective(after), changes=(*made.changes, *changes))
+    before = made.before
+    if after.copy_text and not plan.copy_text and facts.script:
+        # Otherwise every line of the copied script would be an added one.
+        before = effective(original, facts.script.text)
+    changes = [*made.changes, *changes]
+    return replace(made, plan=after, before=before, after=effective(after), changes=tuple(changes))
 
 
 def _as_it_is(made: Proposal, why: str) -> Proposal:
