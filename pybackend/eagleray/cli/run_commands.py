@@ -29,9 +29,9 @@ from eagleray.features.runs.preflight import check, check_files
 from eagleray.features.runs.preparing import Asked
 from eagleray.features.runs.presets.debug_runs import NONE
 from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT
+from eagleray.features.runs.presets.training_variable import with_training_line
 from eagleray.features.runs.records import Listed, Record, read
 from eagleray.features.runs.seen import is_elsewhere, seen
-from eagleray.features.runs.presets.training_variable import with_training_line
 from eagleray.features.runs.terminal_text import TerminalOutput
 from eagleray.features.runs.words import command_text, confirm_text
 from eagleray.sidecar.parts import Parts
