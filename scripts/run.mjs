@@ -6,6 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const TIME_TO_END_MS = 45_000;
 
 const running = new Set();
+let ending = false;
 
 /** Ends every process group that was started here; each has at most `graceMs` to end by itself. */
 export async function endAll(graceMs = TIME_TO_END_MS) {
@@ -31,7 +32,10 @@ export function endWithChildren() {
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ]) {
-    process.once(signal, () => void endAll().finally(() => process.exit(code)));
+    process.once(signal, () => {
+      ending = true;
+      void endAll().finally(() => process.exit(code));
+    });
   }
 }
 
@@ -41,6 +45,8 @@ export function endWithChildren() {
  */
 export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}) {
   return new Promise((resolve, reject) => {
+    // The process is about to exit: what waits for this command must not start the next one.
+    if (ending) return;
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
