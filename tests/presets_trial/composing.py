@@ -1,0 +1,75 @@
+"""Composes the configuration of a training line as its framework does, without importing the framework or torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from tests.presets_trial import hydra_configs, parsers, structured
+from tests.presets_trial.sandbox import Call
+
+OK, FAILED, BROKEN_BEFORE, NOT_TRIED = "ok", "failed", "fails without the preset too", "not tried"
+
+
+@dataclass(frozen=True)
+class Composed:
+    verdict: str
+    reason: str = ""
+
+
+class NotComposable(Exception):
+    """The configuration of this call can't be found without running it."""
+
+
+def compose_call(framework: str, call: Call, words: Sequence[str], checkout: Path) -> Composed:
+    """Composes what `call` says; if that fails, the same without `words`, to tell whose fault it is."""
+    arguments = list(call.arguments)
+    with _environment(call.env):
+        try:
+            problem = _problem(framework, arguments, call.cwd, words, checkout)
+        except NotComposable:
+            return Composed(NOT_TRIED, "")
+        if not problem:
+            return Composed(OK)
+        without = _without(arguments, words)
+        if _problem(framework, without, call.cwd, (), checkout):
+            return Composed(BROKEN_BEFORE)
+        return Composed(FAILED, problem)
+
+
+def _problem(
+    framework: str, arguments: list[str], cwd: str, words: Sequence[str], checkout: Path
+) -> str:
+    """What is wrong with the arguments; "" for nothing."""
+    try:
+        if framework == "openrlhf":
+            return parsers.problem(arguments, checkout)
+        if framework == "nemo_rl":
+            return hydra_configs.yaml_problem(arguments, Path(cwd), checkout)
+        if framework == "areal":
+            return hydra_configs.yaml_problem(arguments, Path(cwd), checkout) or structured.problem(
+                arguments, words, Path(cwd), checkout
+            )
+        return hydra_configs.problem(arguments, Path(cwd), checkout)
+    except LookupError as error:
+        raise NotComposable(str(error)) from error
+
+
+def _without(arguments: Sequence[str], words: Sequence[str]) -> list[str]:
+    if words and tuple(arguments[-len(words) :]) == tuple(words):
+        return list(arguments[: -len(words)])
+    return [word for word in arguments if word not in words]
+
+
+@contextlib.contextmanager
+def _environment(env: Mapping[str, str]) -> Iterator[None]:
+    """Configurations read the environment by `${oc.env:…}`."""
+    kept = {
+        name: value for name, value in env.items() if name not in ("PATH", "HOME", "PYTHONPATH")
+    }
+    with mock.patch.dict(os.environ, kept):
+        yield

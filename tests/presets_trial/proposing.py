@@ -1,0 +1,136 @@
+"""The debug run proposed for one command line, in this process, with the words that it adds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import re
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from unittest import mock
+
+from eagleray.cli.debug_run import print_proposal
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.preparing import Asked, Preparing
+from eagleray.features.runs.presets import placing, propose, reading
+from eagleray.features.runs.presets.debug_runs import DEBUG, DebugRuns
+from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.own import OwnPresets
+from eagleray.features.runs.presets.placing import Place
+from eagleray.features.runs.presets.recognise import imports_of
+from eagleray.features.runs.presets.submitting import Edit
+from eagleray.features.runs.presets.table import tables
+
+from tests.presets_trial.commands import SCRIPTS, CommandLine
+
+COLUMNS = 100
+_NOW = datetime(2026, 11, 22, 18, 30, tzinfo=timezone.utc)
+_NO_PRESETS = Path("/nonexistent/presets")
+_OTHER_SCRIPT = re.compile(
+    r"\b(?:bash|sh|sbatch|source|\.)\s+\S*(?:" + "|".join(SCRIPTS) + r")\b|\./\S+\.sh\b"
+)
+
+
+@dataclass
+class Proposed:
+    """What was proposed; `cause` is why no framework was recognised, `failure` a traceback."""
+
+    plan: RunPlan
+    framework: str = ""
+    version: str = ""
+    cause: str = ""
+    target: str = ""
+    words: tuple[str, ...] = ()
+    removed: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    wide_rows: int = 0
+    failure: str = ""
+
+
+def proposed(line: CommandLine, checkout: Path) -> Proposed:
+    """The debug run with nothing answered, as `eagleray run --preset debug --dry-run` shows it."""
+    plan = _plan(line, checkout)
+    words: list[str] = []
+    removed: list[str] = []
+    try:
+        facts = reading.facts(plan, plan.argv[0], _NOW)
+        with _recorded(words, removed):
+            made = DebugRuns(OwnPresets(_NO_PRESETS), lambda: _NOW).proposal(plan, DEBUG, {})
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            print_proposal(made)
+    except EaglerayError as error:
+        return Proposed(plan, cause=f"refused: {error.code}")
+    except Exception:
+        return Proposed(plan, failure=traceback.format_exc())
+    return Proposed(
+        plan=made.plan,
+        framework=facts.recognised.table.framework if facts.recognised else "",
+        version=made.framework_version,
+        cause=cause(facts),
+        target=facts.launch.target if facts.launch else "",
+        words=tuple(words),
+        removed=len(removed),
+        outcomes=dict(Counter(change.outcome for change in made.changes)),
+        wide_rows=_wide_rows(shown.getvalue()),
+    )
+
+
+def _plan(line: CommandLine, checkout: Path) -> RunPlan:
+    async def unavailable(_: str) -> str:
+        return ""
+
+    asked = Asked(path="", args=list(line.words), cwd=str(checkout), env=dict(line.env))
+    return asyncio.run(Preparing(unavailable, unavailable, unavailable).plan(asked))
+
+
+@contextlib.contextmanager
+def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
+    """Collects the words that the proposal adds to the training line, and those that it removes."""
+    placed = placing.placed
+
+    def recording(
+        plan: RunPlan, facts: Facts, place: Place, added: Sequence[str], edits: Sequence[Edit]
+    ) -> RunPlan:
+        if place.kind != "nowhere":
+            words.extend(added)
+            removed.extend(edit.word.text for edit in edits if not edit.text)
+        return placed(plan, facts, place, added, edits)
+
+    with mock.patch.object(propose, "placed", recording):
+        yield
+
+
+def cause(facts: Facts) -> str:
+    """Why no framework was recognised; "" if one was."""
+    if facts.recognised:
+        return "" if facts.recognised.known else "version not read"
+    launch, script = facts.launch, facts.script
+    if launch is None:
+        text = script.text if script else ""
+        if _OTHER_SCRIPT.search(text):
+            return "starts another script"
+        return "in a quoted text" if script and script.hidden else "no Python line"
+    packages = {name for table in tables() for name in (table.package, *table.imports) if name}
+    if launch.module:
+        imported = frozenset({launch.target.partition(".")[0]})
+    else:
+        imported = _imports(launch.target, facts, Path.cwd())
+    return "program of a framework" if imported & packages else "other program"
+
+
+def _imports(target: str, facts: Facts, cwd: Path) -> frozenset[str]:
+    near = reading._near(target, [cwd])
+    return imports_of(reading._text(near)) if near else frozenset()
+
+
+def _wide_rows(text: str) -> int:
+    """The rows above the diff, whose lines are the script's own, that are wider than a terminal."""
+    rows, _, _ = text.partition("\n--- ")
+    return sum(len(row) > COLUMNS for row in rows.splitlines())

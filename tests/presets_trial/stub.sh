@@ -1,0 +1,27 @@
+#!/usr/bin/bash
+# Stands for a program in the sandbox: records its arguments and environment as NUL-separated fields, and ends.
+name=${STUB_NAME:-${0##*/}}
+unset STUB_NAME
+{ printf '%s\0' "$name" "$PWD" "$#" "$@"; env -0; } >"/record/calls/$EPOCHREALTIME-$BASHPID"
+case $name in
+  sleep)
+    # A script that waits for a cluster would wait for ever.
+    printf . >>/record/sleeps
+    [ "$(wc -c </record/sleeps)" -gt 40 ] && kill -KILL -1
+    ;;
+  nvidia-smi) for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: stub"; done ;;
+  git) [ "$1" = rev-parse ] && echo "$TRIAL_CHECKOUT" ;;
+  python*) [ "$1" = -c ] && [[ $2 == *npu* ]] && exit 1 ;;
+  scontrol | hostname) echo node1 ;;
+  srun)
+    for ((at = 1; at <= $#; at++)); do
+      case ${!at} in bash | sh | python | python3 | uv | env) exec "${@:at}" ;; esac
+    done
+    ;;
+  sbatch)
+    for ((at = 1; at <= $#; at++)); do
+      case ${!at} in *.sh | *.sbatch | *.slurm | *.sub) [ -f "${!at}" ] && exec bash "${@:at}" ;; esac
+    done
+    ;;
+esac
+exit 0
