@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter import registry
+from eagleray.adapter import dap, registry
 from eagleray.adapter.protocol import AttachResult, IgnoreParams, WorkerKey
 from eagleray.adapter.registry import Registry
 from eagleray.common import private_socket
@@ -129,3 +129,32 @@ async def test_held_seconds_count_from_when_nobody_looks(workers: Registry) -> N
         clock.move(61.0)
         assert workers.states()[0].held_s == 61.0
         await workers.release(KEY)
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+async def test_a_worker_that_ends_while_its_socket_opens_leaves_no_socket(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch, is_restored: bool
+) -> None:
+    serve = private_socket.serve
+    async with FakeDebugger() as debugger:
+
+        async def serve_until_the_end(
+            path: Path, client: private_socket.Client
+        ) -> private_socket.Served:
+            served = await serve(path, client)
+            debugger.send(dap.event("exited", {"exitCode": 1}))
+            while workers.states():
+                await asyncio.sleep(0)
+            return served
+
+        if is_restored:
+            socket = Path((await workers.attach(debugger.params())).socket)
+            socket.unlink()
+            monkeypatch.setattr(private_socket, "serve", serve_until_the_end)
+            await workers.restore(socket.parent)
+        else:
+            monkeypatch.setattr(private_socket, "serve", serve_until_the_end)
+            with pytest.raises(EaglerayError) as caught:
+                await workers.attach(debugger.params())
+            assert caught.value.code == "debugger-gone"
+    assert list(workers._folder.iterdir()) == []

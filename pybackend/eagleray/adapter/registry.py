@@ -29,7 +29,7 @@ from eagleray.common import private_socket, tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
-from eagleray.common.worker_errors import unknown_worker, worker_taken
+from eagleray.common.worker_errors import debugger_gone, unknown_worker, worker_taken
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -162,9 +162,9 @@ class Registry:
             if served is None or (served.path == path and served.is_reachable()):
                 continue
             served.stop()
-            held.served = await private_socket.serve(path, self._serve(held))
-            held.worker.socket_path = str(path)
-            self.listeners.tell(key)
+            if await self._listen(key, held, path):
+                held.worker.socket_path = str(path)
+                self.listeners.tell(key)
 
     def is_reachable(self) -> bool:
         """Whether the sockets of all workers are still where editors look for them."""
@@ -195,7 +195,8 @@ class Registry:
         try:
             await self._wait_for_rest((worker.params.host, worker.params.port))
             await worker.attach()
-            held.served = await private_socket.serve(Path(worker.socket_path), self._serve(held))
+            if not await self._listen(key, held, Path(worker.socket_path)):
+                raise debugger_gone(worker.params.name)
         except BaseException:
             if self._held.get(key) is held:
                 del self._held[key]
@@ -204,6 +205,15 @@ class Registry:
         finally:
             held.attaching = None
             self.listeners.tell(key)
+
+    async def _listen(self, key: WorkerKey, held: Held, path: Path) -> bool:
+        """Serves editors at `path`; False, without a socket, if the worker has ended meanwhile."""
+        served = await private_socket.serve(path, self._serve(held))
+        if self._held.get(key) is not held:
+            served.stop()
+            return False
+        held.served = served
+        return True
 
     async def _wait_for_rest(self, address: tuple[str, int]) -> None:
         rested = self._clock.now() - self._left.pop(address, -PORT_REST_S)
