@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from eagleray import __version__
+from eagleray.adapter.reachability import AdapterLock
 from eagleray.clients.adapter import Adapters
 
 from tests.adapter.harness import LIMIT, ROOT, AdapterProcess, ControlClient, Program, until
@@ -118,3 +121,16 @@ def test_a_lost_lock_file_lets_no_second_adapter_take_the_socket(short_home: Pat
     assert first.control.call("hello")["pid"] == first.process.pid
     second.end()
     first.end()
+
+
+def test_a_lock_that_the_file_system_refuses_leaves_no_descriptor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(fd: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(OSError, match="No locks"):
+        AdapterLock().take(tmp_path / "adapter.sock")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -37,6 +37,9 @@ class AdapterLock:
         except BlockingIOError:
             os.close(fd)
             return False
+        except OSError:
+            os.close(fd)
+            raise
         self.release()
         self._fd = fd
         return True
