@@ -39,11 +39,13 @@ class JobNodes:
         Without `max_age_s` a job is asked as its schedule says; with 0, after a click, now.
         """
         now = self._clock.now()
-        found: dict[str, list[NodeAnswer]] = {}
+        has_asked = False
 
         async def ask(before: Any) -> Any:
+            nonlocal has_asked
+            has_asked = True
             known = before if isinstance(before, dict) else {}
-            due = [job for job in jobs if _answers(known, job, now - _age(job, max_age_s)) is None]
+            due = _due(known, jobs, now, max_age_s)
             wanted = dict.fromkeys(node for job in due for node in nodes[job.id])
             asked = await self._slurm.ask_nodes(ssh, list(wanted)) if wanted else []
             by_node = {one.node: _converter.unstructure(one) for one in asked}
@@ -61,15 +63,20 @@ class JobNodes:
         key = f"{_FORMAT} {ssh}"
         last = self._answers.peek(key)
         value = last.value if last and isinstance(last.value, dict) else {}
-        if any(_answers(value, job, now - _age(job, max_age_s)) is None for job in jobs):
-            failed = last is not None and last.error is not None and max_age_s is None
+        failed = last is not None and last.error is not None and max_age_s is None
+        while not has_asked and _due(value, jobs, now, max_age_s):
+            # Another window may have asked meanwhile, about other jobs: then it is our turn next.
             answer = await self._answers.get(key, RETRY_S if failed else 0.0, ask)
             if answer.error is not None:
                 raise answer.error
-            value = answer.value
-        for job in jobs:
-            found[job.id] = _answers(value, job, float("-inf")) or []
-        return found
+            value, failed = answer.value, False
+        return {job.id: _answers(value, job, float("-inf")) or [] for job in jobs}
+
+
+def _due(
+    value: Mapping[str, Any], jobs: Sequence[SlurmJob], now: float, max_age_s: float | None
+) -> list[SlurmJob]:
+    return [job for job in jobs if _answers(value, job, now - _age(job, max_age_s)) is None]
 
 
 def _age(job: SlurmJob, max_age_s: float | None) -> float:
