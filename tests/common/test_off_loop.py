@@ -76,3 +76,28 @@ async def test_a_remembered_value_is_never_waited_for_again(
 def test_without_a_loop_a_remembered_value_is_read_once() -> None:
     remembered = Remembered(lambda: object())
     assert remembered.value() is remembered.value()
+
+
+async def test_a_read_that_began_before_a_change_does_not_undo_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "FRESH_S", -1.0)
+    may_go = threading.Event()
+    may_go.set()
+
+    def call() -> str:
+        may_go.wait()
+        return "old"
+
+    remembered = Remembered(call)
+    assert remembered.value() == "old"
+    may_go.clear()
+    assert remembered.value() == "old"
+    reading = remembered._running
+    assert reading is not None
+    remembered.put("new")
+    monkeypatch.setattr(module, "FRESH_S", 3600.0)
+    may_go.set()
+    await reading
+    await asyncio.sleep(0)
+    assert remembered.value() == "new"

@@ -74,13 +74,18 @@ class Remembered(Generic[T]):
     def put(self, value: T) -> None:
         """The value as it was just read or written."""
         self._known, self._at = [value], time.monotonic()
+        # One that began earlier may not have seen it.
+        self._running = None
 
     def _may_start(self) -> bool:
         running = self._running
-        is_over = running is None or running.done() or running.get_loop().is_closed()
+        is_over = running is None or running.get_loop().is_closed()
         return is_over and asyncio._get_running_loop() is not None
 
     def _keep(self, running: asyncio.Future[T]) -> None:
+        if running is not self._running:
+            return
+        self._running = None
         if not running.cancelled() and running.exception() is None:
             self.put(running.result())
 
