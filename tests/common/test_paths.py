@@ -160,3 +160,11 @@ def test_our_own_folder_with_an_open_mode_is_refused(
     (folder / f"eagleray-{os.getuid()}").mkdir(mode=0o755)
     with pytest.raises(EaglerayError, match="other users can enter it"):
         paths.run_folder()
+
+
+def test_a_missing_tmp_is_an_error_of_the_catalogue(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "_TMP", folder / "missing")
+    with pytest.raises(EaglerayError, match="can't be made"):
+        paths.run_folder()

@@ -204,3 +204,17 @@ def test_a_sleep_is_seen_once() -> None:
     # The clock was set back.
     wall = 1000.0
     assert not watch.has_slept()
+
+
+def test_another_user_cannot_take_the_folder_of_control_sockets(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(short))
+    monkeypatch.delenv("EAGLERAY_HOME", raising=False)
+    monkeypatch.setattr(paths, "_TMP", short)
+    taken = short / f"eagleray-{os.getuid()}"
+    taken.mkdir()
+    os.chown(taken, 65534, 65534)
+    folder = ssh_paths.control_folder(short / ("x" * 80))
+    assert (folder.parent, folder.stat().st_uid) == (short, os.getuid())
+    assert folder != taken

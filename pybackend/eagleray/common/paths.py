@@ -94,10 +94,10 @@ def run_folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and _is_private(Path(runtime)) and not is_network_folder(Path(runtime)):
         return private_folder(Path(runtime) / "eagleray")
-    return _folder_in_tmp()
+    return folder_in_tmp()
 
 
-def _folder_in_tmp() -> Path:
+def folder_in_tmp() -> Path:
     """The folder of our sockets below /tmp, where any user can make a folder with any name first.
 
     1. The folder that the home names for this machine, while it is still private: processes that share a
@@ -113,9 +113,16 @@ def _folder_in_tmp() -> Path:
     try:
         return private_folder(usual)
     except EaglerayError:
-        if usual.lstat().st_uid == os.getuid():
+        if not _is_of_another_user(usual):
             raise
     return _new_named_by(record)
+
+
+def _is_of_another_user(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid != os.getuid()
+    except OSError:
+        return False
 
 
 def _named_by(record: Path) -> Path | None:

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
-from eagleray.common.paths import LONGEST_SOCKET_PATH, private_folder, run_folder
+from eagleray.common.paths import (
+    LONGEST_SOCKET_PATH,
+    folder_in_tmp,
+    private_folder,
+    run_folder,
+)
 
 _PREFIX = "m-"
 _LONGEST_NAME = len("m-4194304-99999")
@@ -29,7 +34,7 @@ def control_folder(folder: Path) -> Path:
     fits = len(os.fsencode(folder)) + 1 + _LONGEST_NAME <= _LONGEST_PATH
     if fits and _PLAIN.fullmatch(str(folder)):
         return folder
-    return private_folder(Path("/tmp") / f"eagleray-{os.getuid()}")  # noqa: S108 (checked by private_folder)
+    return folder_in_tmp()
 
 
 def remade(folder: Path) -> Path:
