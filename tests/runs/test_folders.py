@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,6 +19,7 @@ from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.runs import plan as plans
+from eagleray.features.runs import records as module
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Records
@@ -160,3 +162,17 @@ def test_the_zip_is_the_same_every_time_and_has_the_site_at_its_root() -> None:
     names = zipfile.ZipFile(BytesIO(archive)).namelist()
     assert "sitecustomize.py" in names
     assert f"{package().name}/site/sitecustomize.py" in names
+
+
+def test_a_run_that_another_window_removes_meanwhile_is_not_torn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Records(tmp_path)
+    record = records.create(PLAN, ended(1.0))
+
+    def removed(file: Path) -> object:
+        shutil.rmtree(record.folder)
+        raise FileNotFoundError(file)
+
+    monkeypatch.setattr(module, "_read", removed)
+    assert records.torn(0.0) == []

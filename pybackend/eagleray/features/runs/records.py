@@ -191,9 +191,9 @@ class Records:
                 _read(record.folder / "plan.json")
                 _read(record.folder / "state.json")
             except (OSError, ValueError):
-                # A folder with another name isn't ours.
-                heard = record.folder.stat().st_mtime
-                if _ID.fullmatch(record.id) and time.time() - heard > silent_s:
+                # A folder with another name isn't ours, and another window may just have removed this one.
+                heard = _changed_at(record.folder)
+                if _ID.fullmatch(record.id) and heard and time.time() - heard > silent_s:
                     found.append(record)
         return found
 
@@ -226,3 +226,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
     replace_text(path, json.dumps(value))
+
+
+def _changed_at(folder: Path) -> float:
+    """0.0 for one that is gone."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
