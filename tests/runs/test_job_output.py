@@ -15,7 +15,7 @@ from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.starters import job_output
 from eagleray.features.runs.starters.job_output import JobOutput
-from eagleray.in_cluster.follow_files import DOUBTS, STALE_S, Followed
+from eagleray.in_cluster.follow_files import DOUBTS, PIECE, STALE_S, Followed
 
 from tests.ray_cluster import wait_for
 
@@ -201,3 +201,12 @@ def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
     path.write_bytes(b"other text, appended to")
     file.restarted = True
     assert news(file, 1) == [[("D", b", appended to")]]
+
+
+async def test_a_frame_that_no_follower_sends_is_refused() -> None:
+    """A changed host must not fill the memory of the supervisor."""
+    said = asyncio.StreamReader()
+    said.feed_data(b"D 0 %d\n" % (PIECE + 1))
+    said.feed_eof()
+    with pytest.raises(ValueError, match="too long"):
+        await anext(job_output._frames(said))

@@ -17,7 +17,7 @@ from eagleray.common.retry import Backoff
 from eagleray.common.run_errors import output_not_read
 from eagleray.common.waiting import is_set_within
 from eagleray.features.runs.output import Output
-from eagleray.in_cluster.follow_files import TAIL
+from eagleray.in_cluster.follow_files import PIECE, TAIL
 from eagleray.routes.commands import end
 
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)
@@ -186,6 +186,8 @@ async def _frames(stdout: asyncio.StreamReader) -> AsyncIterator[tuple[str, int,
     """Until the last one; raises IncompleteReadError where it ends before, ValueError for what is no frame."""
     while True:
         kind, number, length = (await stdout.readuntil(b"\n")).split()
+        if int(length) > PIECE:
+            raise ValueError("the frame is too long")
         piece = await stdout.readexactly(int(length))
         yield kind.decode(), int(number), piece
         if kind == b"E":
