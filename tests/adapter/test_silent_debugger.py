@@ -142,3 +142,17 @@ def test_a_real_debugger_that_falls_silent(
     assert (control.worker() or {})["state"] == "stopped"
     assert worker.output() == ""
     client.close()
+
+
+async def test_a_release_that_is_cancelled_leaves_no_task(workers: Registry) -> None:
+    async with FakeDebugger("disconnect") as silent:
+        await workers.attach(silent.params())
+        link = workers._held[KEY].worker.debugger.link
+        assert link is not None
+        before = asyncio.all_tasks()
+        waiting = asyncio.create_task(debugger._first_of(asyncio.Future(), link.ended))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == before

@@ -181,8 +181,10 @@ async def _first_of(answer: asyncio.Future[Message], event: asyncio.Event) -> No
     """Waits for one of them, or until the time limit."""
     waiting = tasks.shared(event.wait(), "first of two")
     either: list[asyncio.Future[Any]] = [answer, waiting]
-    await asyncio.wait(either, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
+    try:
+        await asyncio.wait(either, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
 
 
 def _succeeded(answer: asyncio.Future[Any]) -> bool:
