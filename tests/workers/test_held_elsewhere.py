@@ -60,7 +60,7 @@ async def test_a_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path:
     with subprocess.Popen(["true"]) as ended:
         pass
     kept = {f"login2-1.0-{os.getppid()}.json", f"login3-1.0-{ended.pid}.json", "login2-2.0-1.json"}
-    for name in {*kept, f"login2-1.0-{ended.pid}.json"}:
+    for name in {*kept, f"login2-1.0-{ended.pid}.json", f"login2-1.0-{'9' * 30}.json"}:
         (tmp_path / name).touch()
     running = asyncio.create_task(HeldRecord(tmp_path, "login2", "1.0", list).run())
     await until(lambda: {path.name for path in tmp_path.iterdir()} == kept)
