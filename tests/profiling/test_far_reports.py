@@ -275,6 +275,21 @@ def test_which_folders_of_nodes_are_asked_for() -> None:
     assert left.of(asked, served=["n2"]) == left.of(asked, served=["n2"])
 
 
+def test_a_node_that_has_left_is_rarely_asked_while_nobody_waits() -> None:
+    now = 0.0
+    left = LeftNodes(
+        RUN, Commands(Login()), lambda of, host: [RouteSpec(ssh=of)], "login", lambda: now
+    )
+    lost = ProfiledWorker("k", "w", 7, "p", "node-1", "ended", node_id="n1", folder=LOGS)
+    looks = []
+    for second in range(3600):
+        now = float(second)
+        if left.of([lost], served=[], at_once=False):
+            looks.append(second)
+    assert looks[0] == 0 and len(looks) <= 14
+    assert left.of([lost], served=[])
+
+
 @pytest.mark.usefixtures("at_once")
 async def test_what_a_node_has_is_had_after_its_ray(tmp_path: Path) -> None:
     """The list of another process says which worker wrote where, and its cluster is gone."""

@@ -16,7 +16,8 @@ def test_an_hour_without_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """A look over ssh is a process on the login node; there were 1800 an hour."""
     looks: list[float] = []
 
-    async def once(self: Rounds) -> None:
+    async def once(self: Rounds, *, at_once: bool) -> None:
+        assert not at_once
         looks.append(asyncio.get_running_loop().time())
 
     monkeypatch.setattr(Rounds, "once", once)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Sequence
 
 from eagleray.clients.commands import Commands
 from eagleray.clients.far_files import FarFiles
 from eagleray.clients.node_commands import on_node
 from eagleray.common.errors import EaglerayError
+from eagleray.common.poll_schedule import LEFT_NODE
 from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling.far_folder import FarFolder
 from eagleray.routes.spec import RouteSpec
 
 log = logging.getLogger(__name__)
 
+# Cluster, host and folder.
+_Key = tuple[str, str, str]
+
 
 class LeftNodes:
     """Belongs to who gathers; `cluster` is where the workers were, "" while that is not known.
 
-    `routes` says for a cluster and a host where commands are run that reach it.
+    `routes` says for a cluster and a host where commands are run that reach it; `clock` counts seconds.
     """
 
     def __init__(
@@ -28,21 +33,40 @@ class LeftNodes:
         commands: Commands,
         routes: Callable[[str, str], list[RouteSpec]],
         cluster: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cluster = cluster
         self._run = run
         self._commands = commands
         self._routes = routes
-        self._folders: dict[tuple[str, str, str], list[FarFolder]] = {}
+        self._clock = clock
+        self._folders: dict[_Key, list[FarFolder]] = {}
+        self._first_missed: dict[_Key, float] = {}
+        self._due: dict[_Key, float] = {}
 
-    def of(self, workers: Sequence[ProfiledWorker], served: Collection[str]) -> list[FarFolder]:
-        """The folders of workers on other nodes than the `served`, each once by each way."""
+    def of(
+        self, workers: Sequence[ProfiledWorker], served: Collection[str], *, at_once: bool = True
+    ) -> list[FarFolder]:
+        """The folders of workers on other nodes than the `served`, each once by each way.
+
+        Unless `at_once`, because somebody waits for them, a node is left out until its next look is due.
+        """
         keys = dict.fromkeys(
             (self.cluster, worker.node, worker.folder)
             for worker in workers
             if worker.node_id not in served and self._is_ours(worker.folder)
         )
-        return [folder for key in keys for folder in self._by(*key)]
+        asked = [key for key in keys if self._is_due(key) or at_once]
+        return [folder for key in asked for folder in self._by(*key)]
+
+    def _is_due(self, key: _Key) -> bool:
+        """Whether to look now; if so, the next look comes after the interval of the schedule."""
+        now = self._clock()
+        if now < self._due.get(key, now):
+            return False
+        age = now - self._first_missed.setdefault(key, now)
+        self._due[key] = now + LEFT_NODE.delay_s(age)
+        return True
 
     def _is_ours(self, folder: str) -> bool:
         """Whether it can be that of this run below the logs of a Ray; the far end looks whose it is."""

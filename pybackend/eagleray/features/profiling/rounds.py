@@ -47,11 +47,14 @@ class Rounds:
         self.look = self.answered = Look(workers)
         self.error: EaglerayError | None = None
 
-    async def once(self) -> None:
-        """Raises nothing; what went wrong is `error`, so that nobody takes a failed round for one that found nothing."""
+    async def once(self, *, at_once: bool = True) -> None:
+        """Raises nothing; what went wrong is `error`, so that nobody takes a failed round for one that found nothing.
+
+        Unless `at_once`, because somebody waits for the reports, nodes that have left are only looked at now and then.
+        """
         async with self._one_at_a_time:
             try:
-                failures = await self._look_and_fetch()
+                failures = await self._look_and_fetch(at_once)
             except EaglerayError as error:
                 self._failed(error)
             except Exception as error:
@@ -102,12 +105,12 @@ class Rounds:
             log.warning("%s", error)
         self.error = error
 
-    async def _look_and_fetch(self) -> list[EaglerayError]:
+    async def _look_and_fetch(self, at_once: bool) -> list[EaglerayError]:
         """Why some of it didn't come."""
         if not self._holds:
             self._holding.enter_context(self._gathering.held())
             self._holds = True
-        places = await self._sources.now(self._home(), self._waited_for())
+        places = await self._sources.now(self._home(), self._waited_for(), at_once=at_once)
         look = self.answered = await self._looking.look(places)
         # A node that does not answer, or has gone, has not lost its workers by that.
         self.look = joined(self.look, look)

@@ -17,8 +17,8 @@ from eagleray.features.profiling.rounds import Home, Rounds
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.profiling.waiting import until
 
-# A look asks every node, some of them by a command over ssh or a step of the job: it takes no more than a tenth of the
-# time, and waits for a tenth of the time in which nothing has changed.
+# A look asks every node, or a login node by a command over ssh: it takes no more than a tenth of the time, and waits
+# for a tenth of the time in which nothing has changed.
 LOOK_S = 2.0
 LONGEST_S = 30.0
 _SHARE = 10
@@ -75,7 +75,7 @@ class RunReports:
         before, changed_at = self.seen, loop.time()
         while True:
             began = loop.time()
-            await self._rounds.once()
+            await self._rounds.once(at_once=False)
             if (now := self.seen) != before:
                 before, changed_at = now, loop.time()
             rest_s = min((loop.time() - changed_at) / _SHARE, LONGEST_S)

@@ -57,11 +57,22 @@ class SourcesOfRun:
         self._ports: dict[str, int] = {}
 
     async def now(
-        self, home: tuple[str, Dashboard] | None, workers: Sequence[ProfiledWorker] = ()
+        self,
+        home: tuple[str, Dashboard] | None,
+        workers: Sequence[ProfiledWorker] = (),
+        *,
+        at_once: bool = True,
     ) -> Sequence[Source]:
-        """All that is reached now, also on nodes of `workers` that have left; `home` is the cluster, if one is known."""
+        """All places that can be reached, also nodes of `workers` that have left; `home` is the cluster, if known.
+
+        Unless `at_once`, nodes that have left are only looked at now and then.
+        """
+
+        def left(served: Collection[str] = ()) -> list[FarFolder]:
+            return self._left.of(workers, served, at_once=at_once) if self._left else []
+
         if home is None:
-            return [*self._folders, *self._left_by(workers)]
+            return [*self._folders, *left()]
         cluster, dashboard = home
         if self._left is not None:
             self._left.cluster = cluster
@@ -70,13 +81,13 @@ class SourcesOfRun:
         except EaglerayError as error:
             # The cluster has ended, or its link is lost; what is in folders can be had.
             log.info("%s", error)
-            return [*self._folders, *self._left_by(workers), Gone(error)]
+            return [*self._folders, *left(), Gone(error)]
         for node in nodes:
             if node.alive and node.node_id not in self._nodes:
                 self._nodes[node.node_id] = self._node(cluster, dashboard, node.node_id, node.ip)
             elif not node.alive:
                 self._nodes.pop(node.node_id, None)
-        return [*self._folders, *self._nodes.values(), *self._left_by(workers, self._nodes)]
+        return [*self._folders, *self._nodes.values(), *left(self._nodes)]
 
     def ports(self, known: Mapping[str, int]) -> None:
         """Where agents listen, by the ids of their nodes, as our code on these nodes says."""
@@ -100,12 +111,6 @@ class SourcesOfRun:
     def _folders(self) -> list[Source]:
         """What is there without any cluster."""
         return [self._folder, *([self._far] if self._far else [])]
-
-    def _left_by(
-        self, workers: Sequence[ProfiledWorker], served: Collection[str] = ()
-    ) -> list[FarFolder]:
-        """What is had of workers on nodes that no Ray serves."""
-        return self._left.of(workers, served) if self._left is not None else []
 
     def _node(self, cluster: str, dashboard: Dashboard, node_id: str, ip: str) -> Node:
         def agent() -> RayAgent | None:
