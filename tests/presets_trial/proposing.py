@@ -25,7 +25,7 @@ from eagleray.features.runs.presets.own import OwnPresets
 from eagleray.features.runs.presets.placing import Place
 from eagleray.features.runs.presets.recognise import imports_of
 from eagleray.features.runs.presets.submitting import Edit
-from eagleray.features.runs.presets.table import tables
+from eagleray.features.runs.presets.table_file import tables
 
 from tests.presets_trial.commands import SCRIPTS, CommandLine
 

@@ -14,7 +14,7 @@ from tests.runs.presets.checkouts import checkout, debug_run, plan_of, with_scri
 GOLDEN = Path(__file__).parent / "golden"
 SCRIPTS = [
     ("archer.sh", "verl", "0.4.1", {"hang_details": "on"}),
-    ("verl_quoted.sh", "verl", "0.7.0", {"hang_details": "on", "replay": "/data/my rollouts"}),
+    ("verl_quoted.sh", "verl", "0.7.1", {"hang_details": "on", "replay": "/data/my rollouts"}),
     ("verl_plain.sh", "verl", "0.7.0", {"gpus": "2"}),
     ("verl_engine.sh", "verl", "2.0.0", {"steps": "2"}),
     ("rlinf.sh", "rlinf", "0.4.0", {"timeouts": "600"}),

@@ -12,7 +12,7 @@ from eagleray.features.runs.presets.own import Preset
 from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.propose import propose
 from eagleray.features.runs.presets.recognise import Recognised, Version
-from eagleray.features.runs.presets.table import tables
+from eagleray.features.runs.presets.table_file import tables
 
 from tests.runs.presets.checkouts import (
     AREAL,
@@ -115,13 +115,13 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "1.5.0")
     made = debug_run(plan_of(folder, *VERL, kind="program"))
     assert {one.id: one.value for one in made.questions if one.id != "post_mortem"} == {
-        **dict.fromkeys(("steps", "name", "gpus", "timeouts", "replay"), ""),
+        **dict.fromkeys(("steps", "name", "gpus", "replay"), ""),
         **dict.fromkeys(("no_resume", "no_checkpoint", "no_validation"), "off"),
         **dict.fromkeys(("no_trackers", "hang_details"), "off"),
     }
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
     assert made.changes[0].why.startswith("It is 1.5.0; what is known was read from 0.6.0 to")
-    assert "Written for verl 0.6.0 to 0.8.0.dev; yours is 1.5.0." in made.questions[0].detail
+    assert "Written for verl 0.6.0 to 0.10.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
     assert [one.outcome for one in asked.changes] == ["unknown version", "set, effect not verified"]
     assert asked.plan.overrides == ("++trainer.total_training_steps=2",)
@@ -191,10 +191,12 @@ def test_a_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
     assert change.where == "--ckpt.load_enable (line 5 of openrlhf.sh)"
 
 
-def test_the_number_of_prompts_follows_the_batch(tmp_path: Path) -> None:
+def test_steps_of_openrlhf_become_prompts_of_whole_batches(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.11.0")
     with_script(folder, "openrlhf.sh")
-    assert debug_run(plan_of(folder, "bash", "openrlhf.sh")).questions[0].value == "256"
+    made = debug_run(plan_of(folder, "bash", "openrlhf.sh"), steps="3")
+    assert "--data.max_samples 384" in made.changes[1].where
+    assert made.changes[1].outcome == "will apply"
 
 
 def test_a_variable_that_acts_on_nothing_is_pointed_out(tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_a_variable_that_acts_on_nothing_is_pointed_out(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_answers(tmp_path: Path, answers: dict[str, str], why: str) -> None:
-    folder = folder_of(tmp_path, "verl", "0.7.0")
+    folder = folder_of(tmp_path, "verl", "0.7.1")
     with pytest.raises(EaglerayError, match=why):
         proposed(plan_of(folder, *VERL, kind="program"), **answers)
 
@@ -270,7 +272,8 @@ def test_every_option_of_every_table_can_be_asked_for(tmp_path: Path) -> None:
             forced = Facts(found.launch, recognised, stamp="s")
             off = {one.id: "off" for one in propose(plan, forced, {}).questions}
             made = propose(plan, forced, {**off, name: values[offer.kind]})
-            keys = [entry.key for entry in offer.entries if not entry.present_only]
+            entries = [one for one in offer.entries if not (one.present_only or one.when)]
+            keys = [entry.key for entry in entries if entry.check(table.versions.last)]
             words = " ".join(made.plan.overrides)
             assert all(key.replace("{section}", section) in words for key in keys)
             asked += 1

@@ -16,17 +16,17 @@ RUNS = [
         "verl",
         "0.7.0",
         ("python3", "-m", "verl.trainer.main_ppo", "a=b"),
-        "0.6.0 to 0.8.0.dev",
+        "0.6.0 to 0.10.0.dev",
         True,
     ),
-    ("verl", "0.8.0.dev", ("python", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.8.0.dev", True),
-    ("verl", "0.4.1", ("python3", "-m", "dapo.main_dapo"), "0.4.0 to 0.5.0", True),
-    ("verl", "0.9.0", ("python3", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.8.0.dev", False),
-    ("verl", "", ("python3", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.8.0.dev", False),
-    ("nemo_rl", "0.6.0", ("uv", "run", "run_grpo.py", "x=1"), "0.4.0 to 0.7.0", True),
-    ("nemo_rl", "0.3.0", ("uv", "run", "run_grpo.py", "x=1"), "0.4.0 to 0.7.0", False),
-    ("areal", "1.0.4", ("python3", "areal_grpo.py", "--config", "c.yaml"), "1.0.0 to 1.0.4", True),
-    ("areal", "1.0.5", ("python3", "areal_grpo.py", "--config", "c.yaml"), "1.0.0 to 1.0.4", False),
+    ("verl", "0.8.0.dev", ("python", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.10.0.dev", True),
+    ("verl", "0.4.1", ("python3", "-m", "dapo.main_dapo"), "0.4.0.dev to 0.5.0", True),
+    ("verl", "0.11.0", ("python3", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.10.0.dev", False),
+    ("verl", "", ("python3", "-m", "verl.trainer.main_ppo"), "0.6.0 to 0.10.0.dev", False),
+    ("nemo_rl", "0.6.0", ("uv", "run", "run_grpo.py", "x=1"), "0.4.0 to 0.8.0.dev", True),
+    ("nemo_rl", "0.3.0", ("uv", "run", "run_grpo.py", "x=1"), "0.4.0 to 0.8.0.dev", False),
+    ("areal", "1.0.4", ("python3", "areal_grpo.py", "--config", "c.yaml"), "1.0.0 to 2.0.0", True),
+    ("areal", "2.0.1", ("python3", "areal_grpo.py", "--config", "c.yaml"), "1.0.0 to 2.0.0", False),
     ("rlinf", "0.4.0", ("python3", "train.py"), "0.2.0 to 0.4.0", True),
     (
         "openrlhf",
@@ -35,7 +35,13 @@ RUNS = [
         "0.10.2 to 0.11.0",
         True,
     ),
-    ("openrlhf", "0.9.1", ("python3", "-m", "openrlhf.cli.train_ppo_ray"), "0.8.0 to 0.10.1", True),
+    (
+        "openrlhf",
+        "0.9.1",
+        ("python3", "-m", "openrlhf.cli.train_ppo_ray"),
+        "0.8.0 to 0.10.1.post2",
+        True,
+    ),
 ]
 
 
@@ -107,9 +113,9 @@ def test_an_installed_package_says_its_version(tmp_path: Path) -> None:
     assert found is not None
     assert (found.version.text, found.known) == ("0.6.1", True)
     # What lies in the folder that the program runs in is what Python imports.
-    checkout(work, "verl", "0.9.9")
+    checkout(work, "verl", "0.10.9")
     found = read(plan, python).recognised
-    assert found is not None and (found.version.text, found.known) == ("0.9.9", False)
+    assert found is not None and (found.version.text, found.known) == ("0.10.9", False)
 
 
 def test_nothing_of_the_checkout_is_executed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from eagleray.features.runs.presets.options import NAMES
-from eagleray.features.runs.presets.table import TableError, table_of, tables, variables
+from eagleray.features.runs.presets.table_file import TableError, table_of, tables, variables
 from eagleray.features.runs.presets.versions import order_of
 
 FOLDER = resources.files("eagleray.features.runs.presets") / "tables"
@@ -18,13 +18,15 @@ FRAMEWORKS = [table for table in tables() if table.package]
 
 
 @pytest.mark.parametrize("table", FRAMEWORKS, ids=lambda one: f"{one.framework} {one.versions}")
-def test_each_entry_says_where_it_was_read(table: Any) -> None:
+def test_each_entry_names_the_lines_that_were_read(table: Any) -> None:
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+", table.repository)
     for offer in table.offers.values():
-        for entry in (*offer.entries, *offer.environment):
-            assert re.fullmatch(r"[\w.-]+/[\w.-]+", entry.source.repository)
-            assert re.fullmatch(r"[0-9a-f]{40}", entry.source.commit)
-            assert re.search(r"\.(py|yaml|sh)$", entry.source.file)
+        for entry in offer.all_entries:
+            for check in entry.checked:
+                assert re.fullmatch(r"[0-9a-f]{40}", check.commit)
+                assert all(re.search(r"\.(py|yaml):\d+$", at) for at in (check.exists, *check.acts))
     assert table.versions.holds(table.versions.first) and table.versions.holds(table.versions.last)
+    assert table.was_read(table.versions.first) and table.was_read(table.versions.last)
     assert set(table.offers) | set(table.absent) == NAMES
 
 
@@ -68,18 +70,29 @@ def with_option(**changes: Any) -> dict[str, Any]:
     return {**said(), "options": options}
 
 
+def with_entry(**changes: Any) -> dict[str, Any]:
+    return with_option(set=[{"key": "a", "value": "{value}", **changes}])
+
+
 @pytest.mark.parametrize(
     "broken",
     [
-        said(format=2),
+        said(format=1),
         without("steps"),
-        said(absent={"steps": "it is offered too"}),
-        said(source={"repository": "a/b", "commit": "main", "version": "1"}),
+        said(absent={"steps": [{"why": "it is offered, too"}]}),
+        said(read=[{"version": "0.6.0", "commit": "main"}]),
+        said(read=list(reversed(said()["read"]))),
         with_option(set=[]),
         with_option(kind="tick"),
-        with_option(set=[{"key": "a", "value": "1", "source": "a.py"}]),
-        with_option(set=[{"key": "a", "value": "{value}", "source": ""}]),
-        said(workers={"way": "override", "why": "", "source": "a.py", "key": "env"}),
+        with_option(set=[{"key": "a", "value": "1", "checked": [{"exists": "a.py:1"}]}]),
+        with_entry(checked=[]),
+        with_entry(checked=[{"exists": "a.py"}]),
+        with_entry(checked=[{"exists": "a.py:1", "acts": "line 2 of b.py"}]),
+        # Two checks for one version.
+        with_entry(checked=[{"exists": "a.py:1"}, {"from": "0.7.1", "exists": "a.py:2"}]),
+        # Neither offered nor absent in the versions before.
+        with_entry(checked=[{"from": "0.7.1", "exists": "a.py:2"}]),
+        said(workers={"way": "override", "why": "", "checked": [], "key": "env"}),
     ],
 )
 def test_a_broken_table_is_refused(broken: dict[str, Any]) -> None:
@@ -98,5 +111,5 @@ def test_the_readme_names_the_versions_that_were_read() -> None:
     said = {name.partition(",")[0].strip(): ranges.split(", ") for name, ranges in rows}
     read: dict[str, list[str]] = {}
     for table in sorted(FRAMEWORKS, key=lambda one: order_of(one.versions.first) or ((), 0, 0)):
-        read.setdefault(table.title.partition(" and ")[0], []).append(str(table.versions))
+        read.setdefault(table.title, []).append(str(table.versions))
     assert said == read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.runs.presets.versions import Range, at_least, order_of
+from eagleray.features.runs.presets.versions import Range, order_of
 
 RISING = ["0.6.0.dev", "0.6.0a1", "0.6.0rc1", "0.6", "0.6.0.post1", "0.6.1", "0.8.0.dev", "1.0"]
 
@@ -40,11 +40,3 @@ def test_only_what_was_read_is_known(version: str, holds: bool) -> None:
 def test_a_table_without_a_range_knows_no_version() -> None:
     assert not Range("", "").holds("1.0")
     assert not Range("", "").holds("")
-
-
-@pytest.mark.parametrize(
-    ("version", "since", "said"),
-    [("0.5.0", "0.6.0", False), ("0.6.0", "0.6.0", True), ("", "0.6.0", True), ("0.1", "", True)],
-)
-def test_a_key_that_came_later(version: str, since: str, said: bool) -> None:
-    assert at_least(version, since) is said

@@ -114,7 +114,7 @@ def test_a_variable_that_the_framework_itself_sets(tmp_path: Path) -> None:
     made = proposed(plan_of(folder, *VERL, kind="program"), hang_details="on")
     assert "NCCL_DEBUG" not in made.plan.env and "TORCH_DISTRIBUTED_DEBUG" in made.plan.env
     assert made.changes[0].outcome == "not changed"
-    assert made.changes[0].why == "verl and the Archer fork sets it itself for its workers."
+    assert made.changes[0].why == "verl sets it itself for its workers."
 
 
 def test_the_time_out_of_rlinf_is_handed_on_by_its_prefix(tmp_path: Path) -> None:

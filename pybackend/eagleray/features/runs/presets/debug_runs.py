@@ -18,7 +18,8 @@ from eagleray.features.runs.presets.own import OwnPresets, Preset
 from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.propose import propose, unchanged
 from eagleray.features.runs.presets.switching import with_switch
-from eagleray.features.runs.presets.table import Table, tables
+from eagleray.features.runs.presets.table import Table
+from eagleray.features.runs.presets.table_file import tables
 
 NONE, DEBUG = "none", "debug"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eagleray.common.preset_errors import bad_answer
+from eagleray.features.runs.presets.conditions import Line, verdict
 from eagleray.features.runs.presets.facts import Facts
-from eagleray.features.runs.presets.launch import value_of
 from eagleray.features.runs.presets.options import (
     ANSWERS,
     HANG_DETAILS,
@@ -28,9 +28,9 @@ def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
     """
     said = facts.recognised
     asked = [
-        _question(option, said.table.offers[option.name], said, facts, answers)
+        _question(option, offer, said, facts, answers)
         for option in OPTIONS
-        if said is not None and option.name in said.table.offers
+        if said is not None and (offer := said.table.offer(option.name, said.version.text))
     ]
     common = [
         Question(
@@ -56,6 +56,11 @@ def fresh(facts: Facts) -> str:
     return f"debug-{facts.stamp}"
 
 
+def program_of(facts: Facts) -> str:
+    """The name of the program that the training line starts."""
+    return facts.launch.target.rpartition("/")[2] if facts.launch else ""
+
+
 def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
     """The answers that ask for something, by the names of their options; raises what is wrong with one."""
     known = {name: value for name, value in answers.items() if name in ANSWERS}
@@ -63,10 +68,10 @@ def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
     # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
     asked |= {name: value.strip() for name, value in known.items() if name not in asked}
     wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
-    offers = facts.recognised.table.offers if facts.recognised else {}
+    recognised = facts.recognised
     for name, value in wanted.items():
-        if name in offers:
-            _check(offers[name], value)
+        if recognised and (offer := recognised.table.offer(name, recognised.version.text)):
+            _check(offer, value)
     return wanted
 
 
@@ -85,7 +90,8 @@ def _question(
     option: Option, offer: Offer, said: Recognised, facts: Facts, answers: Mapping[str, str]
 ) -> Question:
     nothing = OFF if offer.kind == "tick" else ""
-    proposed = _proposed(offer, facts) if option.default and said.known else nothing
+    proposes = option.default and said.known and _can_act(offer, said, facts)
+    proposed = offer.value.replace("{fresh}", fresh(facts)) if proposes else nothing
     doubt = "" if said.known else _doubt(said)
     return Question(
         id=option.name,
@@ -101,10 +107,13 @@ def _doubt(said: Recognised) -> str:
     return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
 
 
-def _proposed(offer: Offer, facts: Facts) -> str:
-    if offer.times and facts.launch and facts.recognised:
-        key, by = offer.times
-        found = value_of(facts.launch.words, key, facts.recognised.table.syntax)
-        if found and found[1] and found[1].isdecimal():
-            return str(int(found[1]) * by)
-    return offer.value.replace("{fresh}", fresh(facts))
+def _can_act(offer: Offer, said: Recognised, facts: Facts) -> bool:
+    """Whether one of the offer's entries acts in this line."""
+    version = said.table.nearest(said.version.text)
+    words = facts.launch.words if facts.launch else ()
+    line = Line(words, program_of(facts), facts.config, said.table.syntax)
+    return any(
+        verdict(entry, line).result != "fails"
+        for entry in offer.all_entries
+        if entry.check(version)
+    )

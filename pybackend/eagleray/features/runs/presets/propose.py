@@ -20,7 +20,7 @@ from eagleray.features.runs.presets.placing import Place, place_for, placed
 from eagleray.features.runs.presets.proposal import Change, Outcome, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.submitting import Edit, for_submission, submits, with_variables
-from eagleray.features.runs.presets.table import variables
+from eagleray.features.runs.presets.table_file import variables
 from eagleray.features.runs.presets.wishes import Wish, variable_wish, wishes_for
 
 
@@ -104,15 +104,15 @@ def _change(wish: Wish, place: Place, facts: Facts) -> Change:
     if wish.edit:
         what = f"without {wish.edit.word.text}"
     if wish.env and not wish.words:
-        return Change(wish.asked, _outcome(facts), f"{what} (environment)", wish.why)
+        return Change(wish.asked, _outcome(wish, facts), f"{what} (environment)", wish.why)
     if place.kind == "nowhere":
         return Change(wish.asked, "not changed", what, place.why)
-    return Change(wish.asked, _outcome(facts), f"{what} ({place.where})", wish.why)
+    return Change(wish.asked, _outcome(wish, facts), f"{what} ({place.where})", wish.why)
 
 
-def _outcome(facts: Facts) -> Outcome:
-    unknown = facts.recognised and not facts.recognised.known
-    return "set, effect not verified" if unknown else "will apply"
+def _outcome(wish: Wish, facts: Facts) -> Outcome:
+    read = facts.recognised is None or facts.recognised.verified
+    return "will apply" if read and wish.verified else "set, effect not verified"
 
 
 def _about_framework(known: Recognised | None, preset: Preset) -> tuple[Change, ...]:

@@ -18,7 +18,8 @@ from eagleray.features.runs.presets.recognise import (
     version_in,
 )
 from eagleray.features.runs.presets.script import Script, read_script
-from eagleray.features.runs.presets.table import Table, tables
+from eagleray.features.runs.presets.table import Table
+from eagleray.features.runs.presets.table_file import tables
 
 # Scripts, programs and configurations are small; what is larger is none.
 _LARGEST = 2**18
@@ -114,11 +115,21 @@ def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python
                 continue
             for path, pattern in table.version_files:
                 if version := version_in(_text(root / path), pattern):
-                    return Version(version, str(root / path))
+                    return Version(_release(found, package, root, version), str(root / path))
         for metadata in _metadata(table.distribution, python):
             if version := metadata_version(_text(metadata)):
                 return Version(version, str(metadata.parent))
     return Version("", "")
+
+
+def _release(found: Sequence[Table], package: str, root: Path, version: str) -> str:
+    """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
+    releases = [one for table in found if table.package == package for one in table.releases]
+    for release in releases:
+        text = _text(root / release.path) if release.says == version else ""
+        if re.search(release.pattern, text, re.MULTILINE):
+            return release.version
+    return version
 
 
 def _metadata(distribution: str, python: str) -> Iterator[Path]:

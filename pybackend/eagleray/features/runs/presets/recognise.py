@@ -14,9 +14,11 @@ from fnmatch import fnmatchcase
 
 from eagleray.features.runs.presets.launch import Launch
 from eagleray.features.runs.presets.table import Table
-from eagleray.features.runs.presets.versions import order_of
+from eagleray.features.runs.presets.versions import Order, order_of
 
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+(?P<package>[A-Za-z_]\w*)", re.MULTILINE)
+# Older than every version.
+_NONE: Order = ((), 0, 0)
 _RUN_MODULE = re.compile(r"-m\s+(?P<module>[A-Za-z_][\w.]*)")
 
 
@@ -43,6 +45,11 @@ class Recognised:
     def known(self) -> bool:
         return self.table.versions.holds(self.version.text)
 
+    @property
+    def verified(self) -> bool:
+        """Whether the table was read from exactly this version."""
+        return self.table.was_read(self.version.text)
+
 
 def imports_of(program: str) -> frozenset[str]:
     """The packages that the text of a program imports."""
@@ -68,7 +75,7 @@ def candidates(
 def chosen(
     found: Sequence[Table], versions: Mapping[str, Version], program: str
 ) -> Recognised | None:
-    """The table that was read from the version at hand, else the newest one; None without any.
+    """The table that was read from the version at hand, else the nearest one; None without any.
 
     `versions` are those found, by the package's name; `program` is the name of what is run.
     """
@@ -79,8 +86,16 @@ def chosen(
     ]
     if not fitting:
         return None
-    newest = max(fitting, key=lambda one: order_of(one.table.versions.last) or ((), 0, 0))
-    return next((one for one in fitting if one.known), newest)
+    oldest_first = sorted(fitting, key=lambda one: order_of(one.table.versions.first) or _NONE)
+    if known := next((one for one in fitting if one.known), None):
+        return known
+    version = order_of(oldest_first[-1].version.text)
+    older = [
+        one
+        for one in oldest_first
+        if not version or (order_of(one.table.versions.first) or _NONE) <= version
+    ]
+    return older[-1] if older else oldest_first[0]
 
 
 def section_of(table: Table, program: str) -> str | None:

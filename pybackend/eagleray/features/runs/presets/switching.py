@@ -11,8 +11,8 @@ from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.override_words import hydra_text, hydra_word
 from eagleray.features.runs.presets.proposal import Change, Proposal
 from eagleray.features.runs.presets.propose import put
+from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.table import Switch
-from eagleray.features.runs.presets.versions import at_least
 from eagleray.features.runs.presets.wishes import Wish, variable_wish
 
 ASKED = "Steps to record"
@@ -31,12 +31,12 @@ def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
     profile = plan.profile
     assert profile is not None
     switch = known.table.profile if known and known.known else None
-    if known is None or switch is None or not at_least(known.version.text, switch.since):
+    if known is None or switch is None or not switch.exists_in(_nearest(known)):
         return _as_it_is(made, "No framework with a switch of its own was recognised.")
     values = _values(profile, switch, plan, known.table.framework)
     if isinstance(values, str):
         return _as_it_is(made, values)
-    wishes = _wishes(switch, values, plan, facts, known.version.text)
+    wishes = _wishes(switch, values, plan, facts, _nearest(known))
     after, changes = put(plan, facts, wishes)
     if any(change.outcome == "not changed" for change in changes):
         # Half of a switch is refused by the framework, or does nothing.
@@ -48,6 +48,10 @@ def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
         before = effective(original, facts.script.text)
     changes = [*made.changes, *changes]
     return replace(made, plan=after, before=before, after=effective(after), changes=tuple(changes))
+
+
+def _nearest(known: Recognised) -> str:
+    return known.table.nearest(known.version.text)
 
 
 def _as_it_is(made: Proposal, why: str) -> Proposal:
@@ -90,15 +94,14 @@ def _wishes(
 ) -> list[Wish]:
     found = []
     for entry in switch.entries:
-        found.append(
-            Wish(
-                ASKED, words=(hydra_word(entry.key, _filled(entry.value, values)),), why=switch.why
-            )
-        )
+        if check := entry.check(version):
+            word = hydra_word(entry.key, _filled(entry.value, values))
+            found.append(Wish(ASKED, words=(word,), why=switch.why, verified=bool(check.acts)))
     for entry in switch.environment:
-        exact = _filled(entry.value, values)
-        if exact and at_least(version, entry.since):
-            found.append(variable_wish(ASKED, entry.key, exact, plan, facts))
+        exact, check = _filled(entry.value, values), entry.check(version)
+        if exact and check:
+            wish = variable_wish(ASKED, entry.key, exact, plan, facts)
+            found.append(replace(wish, verified=bool(check.acts)))
     return found
 
 

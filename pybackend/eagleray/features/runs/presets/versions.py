@@ -38,9 +38,3 @@ class Range:
 
     def __str__(self) -> str:
         return f"{self.first} to {self.last}" if self.first else ""
-
-
-def at_least(version: str, since: str) -> bool:
-    """Whether `version` is `since` or newer; an unknown version counts as newer, "" as the first one."""
-    order, bound = order_of(version), order_of(since)
-    return not order or not bound or order >= bound

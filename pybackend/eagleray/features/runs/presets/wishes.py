@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eagleray.common.redact import HIDDEN, is_secret, redact_text
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.conditions import Line, multiplied, verdict
 from eagleray.features.runs.presets.facts import Facts
-from eagleray.features.runs.presets.form import fresh
+from eagleray.features.runs.presets.form import fresh, program_of
 from eagleray.features.runs.presets.launch import Said, value_of
 from eagleray.features.runs.presets.options import HANG_DETAILS, OPTIONS
 from eagleray.features.runs.presets.override_words import argparse_words, hydra_text, hydra_word
@@ -16,8 +17,8 @@ from eagleray.features.runs.presets.placing import nothing_found
 from eagleray.features.runs.presets.proposal import Change
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.submitting import Edit
-from eagleray.features.runs.presets.table import Entry, Offer, variables
-from eagleray.features.runs.presets.versions import at_least
+from eagleray.features.runs.presets.table import Check, Entry, Offer
+from eagleray.features.runs.presets.table_file import variables
 from eagleray.features.runs.presets.workers_environment import carried
 
 
@@ -25,7 +26,7 @@ from eagleray.features.runs.presets.workers_environment import carried
 class Wish:
     """`words` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of a word.
 
-    `change` is set where nothing has to be put anywhere any more.
+    `change` is set where nothing has to be put anywhere any more.  `verified` says that its effect was.
     """
 
     asked: str
@@ -35,6 +36,7 @@ class Wish:
     edit: Edit | None = None
     change: Change | None = None
     why: str = ""
+    verified: bool = True
 
 
 def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
@@ -44,10 +46,10 @@ def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[W
     if name == HANG_DETAILS.name:
         for one in variables().acting:
             yield variable_wish(f"{HANG_DETAILS.text}: {one.why}", one.name, one.value, plan, facts)
-    elif option and known and name in known.table.offers:
-        yield from _of_offer(known.table.offers[name], option.text, value, plan, facts)
+    elif option and known and (offer := known.table.offer(name, known.version.text)):
+        yield from _of_offer(offer, option.text, value, plan, facts)
     elif option and known:
-        why = known.table.absent[name] + "."
+        why = known.table.absence(name, known.version.text) + "."
         yield Wish(option.text, change=Change(option.text, "no such option", "", why))
     elif option:
         why = "No framework was recognised. Set it in your program."
@@ -70,14 +72,41 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
         asked = f"{asked}: {value}"
     known = facts.recognised
     assert known is not None
+    version = known.table.nearest(known.version.text)
     for entry in offer.entries:
-        if at_least(known.version.text, entry.since):
-            yield _of_entry(asked, entry, value, plan, facts, known)
+        if check := entry.check(version):
+            yield from _where_it_acts(asked, entry, check, value, plan, facts, known)
     for entry in offer.environment:
-        exact = entry.value.replace("{value}", value)
-        yield variable_wish(asked, entry.key, exact, plan, facts)
+        if check := entry.check(version):
+            exact = entry.value.replace("{value}", value)
+            wish = variable_wish(asked, entry.key, exact, plan, facts)
+            yield replace(wish, verified=bool(check.acts))
     for flag in offer.flags:
-        yield _without(asked, flag, plan, facts)
+        if check := flag.check(version):
+            yield replace(_without(asked, flag.key, plan, facts), verified=bool(check.acts))
+
+
+def _where_it_acts(
+    asked: str,
+    entry: Entry,
+    check: Check,
+    answer: str,
+    plan: RunPlan,
+    facts: Facts,
+    known: Recognised,
+) -> Iterator[Wish]:
+    """The entry, unless the line's other keys keep it from acting."""
+    line = Line(_line(plan, facts), program_of(facts), facts.config, known.table.syntax)
+    found = verdict(entry, line)
+    if found.result == "fails":
+        if found.why:
+            change = Change(asked, "not changed", entry.key, found.why)
+            yield Wish(asked, change=change)
+        return
+    value, assumed = multiplied(entry, answer, line)
+    wish = _of_entry(asked, entry, value, plan, facts, known)
+    why = " ".join(part for part in (wish.why, found.why, assumed) if part)
+    yield replace(wish, why=why, verified=bool(check.acts) and not (found.why or assumed))
 
 
 def _of_entry(

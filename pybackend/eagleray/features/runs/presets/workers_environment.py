@@ -9,7 +9,8 @@ from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.override_words import hydra_quoted, hydra_word
 from eagleray.features.runs.presets.submitting import submits, with_variables
-from eagleray.features.runs.presets.table import Workers, tables
+from eagleray.features.runs.presets.table import Workers
+from eagleray.features.runs.presets.table_file import tables
 
 
 @dataclass(frozen=True)
@@ -80,19 +81,34 @@ def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -
 
 def has_key(text: str, key: str) -> bool:
     """Whether a YAML file in block style has the key `key`, whose names are joined by dots."""
-    lines, indent = text.splitlines(), -1
+    return value_in(text, key) is not None
+
+
+def value_in(text: str, key: str) -> str | None:
+    """The text behind the key `key` of a YAML file in block style; None if the file doesn't have it."""
+    lines, value = text.splitlines(), ""
     for name in key.split("."):
+        indent = _indent_of(next((line for line in lines if _has_key(line)), ""))
         for number, line in enumerate(lines):
-            found = re.match(rf"(?P<indent> *){re.escape(name)}:", line)
-            if found and (indent < 0) == (found["indent"] == ""):
-                lines, indent = _block(lines[number + 1 :]), len(found["indent"])
+            found = re.match(rf" {{{indent}}}{re.escape(name)}:(?P<value>.*)", line)
+            if found:
+                lines = _block(lines[number + 1 :], indent)
+                value = found["value"].partition(" #")[0].strip()
                 break
         else:
-            return False
-    return True
+            return None
+    return value
 
 
-def _block(lines: list[str]) -> list[str]:
-    """The lines that are indented below the one in front of them."""
-    end = next((i for i, line in enumerate(lines) if line and line[0] not in " #"), len(lines))
-    return lines[:end]
+def _has_key(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _block(lines: list[str], indent: int) -> list[str]:
+    """The lines that are indented deeper than `indent`, up to the first one that isn't."""
+    ends = (i for i, line in enumerate(lines) if _has_key(line) and _indent_of(line) <= indent)
+    return lines[: next(ends, len(lines))]
