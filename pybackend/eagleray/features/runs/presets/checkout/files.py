@@ -1,0 +1,107 @@
+"""Bounded reading of the files of a checkout: texts, modules, and paths that begin with an unknown variable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Source and configuration files are small; a larger one is data.
+_LARGEST = 2**18
+# Composing the largest configuration of the frameworks that were read takes about 60 files.
+_MOST_FILES = 400
+_ABOVE = 8
+_VARIABLE = re.compile(r"[\"']?\$(?:\{[^}]*\}|\w+|\([^()]*\))[\"']?")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Where a key is defined; `file` is relative to the folder that it was found from."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Files:
+    """The files below `folders` and the folders above them; `installed` are the folders of installed packages.
+
+    Reads at most a fixed number of files, so that no checkout takes long.
+    """
+
+    def __init__(self, folders: Iterable[Path], installed: Iterable[Path] = ()) -> None:
+        self.near = tuple(dict.fromkeys(folders))
+        self._installed = tuple(installed)
+        self.roots = (*_with_parents(self.near), *self._installed)
+        self._texts: dict[Path, str] = {}
+
+    def text(self, file: Path) -> str:
+        """The text of a file, "" if it can't be read, is too large or isn't UTF-8."""
+        if file not in self._texts:
+            if len(self._texts) >= _MOST_FILES:
+                return ""
+            self._texts[file] = text_of(file)
+        return self._texts[file]
+
+    def module(self, name: str) -> Path | None:
+        """The file of a module."""
+        path = Path(*name.split("."))
+        tried = (
+            root / one
+            for root in self.roots
+            for one in (path.with_suffix(".py"), path / "__init__.py")
+        )
+        return next((file for file in tried if file.is_file()), None)
+
+    def package(self, name: str) -> Path | None:
+        """The folder of a package."""
+        path = Path(*name.split("."))
+        return next((root / path for root in self.roots if (root / path).is_dir()), None)
+
+    def located(self, written: str, base: Path) -> Path | None:
+        """The existing file or folder that `written` means.
+
+        1. Relative to `base`.  2. Relative to the roots.  3. Without a leading variable, likewise.
+        """
+        known = _VARIABLE.split(written)[-1].strip("\"'")
+        rest = known.lstrip("/") if known != written else written
+        if not rest:
+            return None
+        folders = (base, *_with_parents([base]), *self.roots)
+        return next((folder / rest for folder in folders if (folder / rest).exists()), None)
+
+    def shown(self, file: Path) -> str:
+        """The path of `file` as shown to the user."""
+        for folder in self._installed:
+            if file.is_relative_to(folder):
+                return f"site-packages/{file.relative_to(folder)}"
+        above = [*self.near, *(near.parent for near in self.near)]
+        root = next((one for one in above if file.is_relative_to(one)), None)
+        return str(file.relative_to(root)) if root else str(file)
+
+
+def text_of(file: Path) -> str:
+    """The text of a file, "" if it can't be read, is too large or isn't UTF-8."""
+    try:
+        if not file.is_file() or file.stat().st_size > _LARGEST:
+            return ""
+        return file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError, ValueError):
+        return ""
+
+
+def installed_folders(python: str) -> tuple[Path, ...]:
+    """The folders of packages installed for the interpreter at the path `python`."""
+    if "/" not in python:
+        return ()
+    return tuple(sorted(Path(python).parent.parent.glob("lib/python3*/site-packages")))
+
+
+def _with_parents(folders: Iterable[Path]) -> Iterator[Path]:
+    """The folders and those above them, each once."""
+    return iter(
+        dict.fromkeys(one for folder in folders for one in [folder, *folder.parents][:_ABOVE])
+    )
