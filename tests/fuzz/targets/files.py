@@ -17,10 +17,10 @@ from eagleray.features.runs.gates import in_folder, joined_in
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.presets import own
 from eagleray.features.runs.presets.bash_words import commands_of
+from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.runs.presets.recognise import imports_of, metadata_version
 from eagleray.features.runs.presets.script import read_script
 from eagleray.features.runs.presets.submitting import with_variables
-from eagleray.features.runs.presets.workers_environment import has_key
 from eagleray.features.runs.records import Record, read
 from eagleray.features.source_mapping.kept import KeptMappings
 from eagleray.in_cluster.run import settings
@@ -201,7 +201,18 @@ def script(text: str) -> None:
         with_variables(found.launch, {"A": "1"})
     imports_of(text)
     metadata_version(text)
-    has_key(text, "A")
+
+
+def configuration(text: str) -> None:
+    """Every key of a YAML file is on a line of it."""
+    lines = max(len(text.splitlines()), 1)
+    nodes = [read_yaml(text)]
+    for _ in range(2000):
+        if not nodes:
+            break
+        node = nodes.pop()
+        assert 0 < node.line <= lines
+        nodes += (node.children or {}).values()
 
 
 def sbatch(text: str) -> None:
@@ -270,6 +281,30 @@ TARGETS = [
             "&&",
             "||",
             "$'",
+        ),
+    ),
+    Target(
+        "configurations",
+        "text",
+        configuration,
+        ["a: &x {b: [1, {c: d}]}\ne:\n  - f: 'g'\n    h: |\n      i\n  - *x\n<<: *x\n"],
+        (),
+        (
+            ": ",
+            "- ",
+            "\n  ",
+            "{",
+            "}",
+            "[",
+            "]",
+            "&x ",
+            "*x",
+            "<<: ",
+            "|\n",
+            "'",
+            '"',
+            " #",
+            "---\n",
         ),
     ),
     Target(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.workers_environment import has_key
+from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
 
 from tests.runs.presets.checkouts import checkout, plan_of, read, with_script
 
@@ -164,5 +164,5 @@ rollout:
         ("rollout.backend", False),
     ],
 )
-def test_a_key_of_a_configuration(key: str, has: bool) -> None:
-    assert has_key(YAML, key) is has
+def test_key_of_a_configuration_is_found(key: str, has: bool) -> None:
+    assert (read_yaml(YAML).at(key) is not None) is has

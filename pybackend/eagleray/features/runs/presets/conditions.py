@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from re import fullmatch
 from typing import Literal
 
+from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.runs.presets.launch import Said, value_of
 from eagleray.features.runs.presets.table import Condition, Entry, Syntax
-from eagleray.features.runs.presets.workers_environment import value_in
 
 PROGRAM = "{program}"
 
@@ -68,5 +68,5 @@ def _value(condition: Condition, line: Line) -> str | None:
     found = value_of(line.words, condition.key, syntax)
     if found is not None:
         return found[1]
-    in_config = value_in(line.config, condition.key) if condition.in_config else None
-    return condition.default if in_config is None else in_config
+    in_config = read_yaml(line.config).at(condition.key) if condition.in_config else None
+    return condition.default if in_config is None else in_config.value

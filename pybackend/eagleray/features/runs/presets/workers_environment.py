@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.override_words import hydra_quoted, hydra_word
 from eagleray.features.runs.presets.submitting import submits, with_variables
@@ -65,7 +65,7 @@ def _hands_on(workers: Workers, name: str) -> bool:
 
 
 def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
-    if workers.needs and not has_key(facts.config, workers.needs):
+    if workers.needs and not read_yaml(facts.config).at(workers.needs):
         return Carried(why=f"The configuration has no {workers.needs}, which it would stand in.")
     word = hydra_word(workers.key.format(name=name), hydra_quoted(value))
     return Carried(words=(word,), why=workers.why + ".")
@@ -77,38 +77,3 @@ def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -
         return Carried(why=f"Line {said.line} of {facts.script_word} sets it after us.")
     # A submission hands every variable of the plan on by its name, whatever else it exports.
     return Carried(env=((name, value),), why=why)
-
-
-def has_key(text: str, key: str) -> bool:
-    """Whether a YAML file in block style has the key `key`, whose names are joined by dots."""
-    return value_in(text, key) is not None
-
-
-def value_in(text: str, key: str) -> str | None:
-    """The text behind the key `key` of a YAML file in block style; None if the file doesn't have it."""
-    lines, value = text.splitlines(), ""
-    for name in key.split("."):
-        indent = _indent_of(next((line for line in lines if _has_key(line)), ""))
-        for number, line in enumerate(lines):
-            found = re.match(rf" {{{indent}}}{re.escape(name)}:(?P<value>.*)", line)
-            if found:
-                lines = _block(lines[number + 1 :], indent)
-                value = found["value"].partition(" #")[0].strip()
-                break
-        else:
-            return None
-    return value
-
-
-def _has_key(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
-
-
-def _indent_of(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _block(lines: list[str], indent: int) -> list[str]:
-    """The lines that are indented deeper than `indent`, up to the first one that isn't."""
-    ends = (i for i, line in enumerate(lines) if _has_key(line) and _indent_of(line) <= indent)
-    return lines[: next(ends, len(lines))]

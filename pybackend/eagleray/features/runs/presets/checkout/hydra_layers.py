@@ -32,9 +32,7 @@ _OPTIONS = {
 }
 
 
-def hydra_layers(
-    program: Path, main: HydraMain, words: Sequence[str], files: Files
-) -> list[Layer]:
+def hydra_layers(program: Path, main: HydraMain, words: Sequence[str], files: Files) -> list[Layer]:
     """The layers of the configuration that `program` composes with these words; none if it isn't found."""
     given = _given(words)
     folder = files.located(given.get("path") or main.config_path or ".", program.parent)
@@ -56,6 +54,7 @@ class _Composer:
     program: Path
     folders: list[Path]
     choices: dict[str, str]
+    chosen: dict[str, str] = field(default_factory=dict)
     layers: list[Layer] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
@@ -118,17 +117,19 @@ class _Composer:
 
     def _chosen(self, group: str, place: tuple[str, ...], option: Node) -> list[str]:
         """The options of a group: those of the command or of a parent, else those of the entry."""
-        names = (f"{group}@{'.'.join(place)}", group)
+        names = [f"{group}@{'.'.join(place)}"]
+        if place == _package(group):
+            names.append(group)
         self.used.update(names)
         said = next((self.choices[name] for name in names if name in self.choices), "")
         written = [said] if said else [one.value for one in option.items()]
         found = [self._interpolated(one) for one in written]
         if len(found) == 1:
-            self.choices.setdefault(group, found[0])
+            self.chosen[group] = found[0]
         return [one for one in found if one not in ("", "null")]
 
     def _interpolated(self, written: str) -> str:
-        return _CHOICE.sub(lambda one: self.choices.get(one[1], one[0]), written)
+        return _CHOICE.sub(lambda one: self.chosen.get(one[1], one[0]), written)
 
     def _file(self, path: str) -> Path | None:
         name = path.removesuffix(".yaml") + ".yaml"

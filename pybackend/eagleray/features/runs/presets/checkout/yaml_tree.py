@@ -27,6 +27,13 @@ class Node:
     def child(self, key: str) -> Node | None:
         return self.children.get(key) if self.children is not None else None
 
+    def at(self, key: str) -> Node | None:
+        """The value at a key whose names are joined by dots."""
+        node: Node | None = self
+        for name in key.split("."):
+            node = node.child(name) if node else None
+        return node
+
     def items(self) -> list[Node]:
         """The elements of a list; a scalar counts as a list of itself."""
         if self.children is None:
@@ -189,17 +196,24 @@ class _Flow:
             if self.tokens[self.at][0] == ",":
                 self.at += 1
             elif node.is_list:
-                node.children[str(len(node.children))] = self.value(depth + 1)
+                node.children[str(len(node.children))] = self._element(depth + 1)
             else:
                 key, at = self._take()
                 node.children[unquoted(key)] = self._after_colon(at, depth)
         self.at += 1
         return node
 
+    def _element(self, depth: int) -> Node:
+        """An element of a list, which may be a single `key: value`."""
+        found = self.value(depth)
+        if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
+            return Node(found.line, children={found.value: self._after_colon(found.line, depth)})
+        return found
+
     def _after_colon(self, line: int, depth: int) -> Node:
         if self.at < len(self.tokens) and self.tokens[self.at][0] == ":":
             self.at += 1
-            if self.at < len(self.tokens) and self.tokens[self.at][0] not in (",", "}"):
+            if self.at < len(self.tokens) and self.tokens[self.at][0] not in (",", "}", "]"):
                 found = self.value(depth + 1)
                 return Node(line, found.value, found.children, found.is_list)
         return Node(line)
