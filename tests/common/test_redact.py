@@ -33,10 +33,18 @@ HIDDEN = [
     ("Cookie: a=b; c=d", "Cookie: …"),
     ("wandb login 0123abcd", "wandb login …"),
     ("curl -u me:pw http://h", "curl -u me:… http://h"),
+    ("HF_TOKEN=${HF_TOKEN:-secret}/x y", "HF_TOKEN=… y"),
+    ("A_TOKEN=${A:-${B:-x}} y", "A_TOKEN=${A:-…} y"),
+    (
+        "export OMNI_KEY_PATH=${OMNI_KEY_PATH:-$DATA/omni.key}",
+        "export OMNI_KEY_PATH=${OMNI_KEY_PATH:-…}",
+    ),
+    ("HF_TOKEN=${A}secret", "HF_TOKEN=…"),
     ("load hf_abcdefghijklmnopqrstuvwx now", "load … now"),
 ]
 
 KEPT = [
+    "export HF_TOKEN=${HF_TOKEN}; run",
     "loss=0.5 step=3",
     "num_tokens=512 total_tokens: 1024",
     "max_tokens: 4096, prompt_tokens=12.5",

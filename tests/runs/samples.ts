@@ -92,6 +92,7 @@ export function proposal(changes: Partial<Proposal> = {}): Proposal {
     questions: [],
     framework: "",
     framework_version: "",
+    text: [],
     presets: [],
     problems: [],
     confirm: "",
@@ -115,9 +116,22 @@ export function shortened(): Proposal {
     framework_version: "0.5",
     presets: [preset],
     changes: [
-      { asked: "few steps", outcome: "will apply", where: "trainer.total_training_steps", why: "" },
-      { asked: "no trackers", outcome: "not changed", where: "", why: "no logger is named" },
+      {
+        asked: "few steps",
+        outcome: "will apply",
+        where: "trainer.total_training_steps",
+        why: "",
+        setting: "trainer.total_training_steps = 2",
+      },
+      {
+        asked: "no trackers",
+        outcome: "not changed",
+        where: "",
+        why: "no logger is named",
+        setting: "",
+      },
     ],
+    text: ["It will stop after 2 steps.", "", "Will apply", "  few steps   total = 2"],
     questions: [
       { id: "steps", text: "Steps", detail: "How many", choices: [], value: "2" },
       { id: "save", text: "No checkpoint", detail: "", choices: ["on", "off"], value: "on" },

@@ -47,6 +47,7 @@ export interface Change {
   readonly outcome: "unknown version" | "no framework" | "not changed" | "no such option" | "set, effect not verified" | "will apply" | "already so";
   readonly where: string;
   readonly why: string;
+  readonly setting: string;
 }
 
 /** Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed. */
@@ -214,7 +215,11 @@ export interface Problem {
   readonly next_step: string;
 }
 
-/** `before`, `after`: the command without and with the preset; `confirm`: what is asked first. */
+/**
+ * `before`, `after`: the command without and with the preset; `confirm`: what is asked first.
+ *
+ * `text` are the lines that `eagleray run --dry-run` prints above the difference.
+ */
 export interface Proposal {
   readonly plan: Plan;
   readonly title: string;
@@ -224,6 +229,7 @@ export interface Proposal {
   readonly questions: readonly PresetQuestion[];
   readonly framework: string;
   readonly framework_version: string;
+  readonly text: readonly string[];
   readonly presets: readonly PresetRow[];
   readonly problems: readonly Problem[];
   readonly confirm: string;

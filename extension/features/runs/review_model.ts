@@ -27,10 +27,10 @@ export interface ReviewLine {
 const OUTCOMES: readonly (readonly [Change["outcome"], string, string])[] = [
   ["unknown version", "Unknown version", "circle-slash"],
   ["no framework", "No framework", "circle-slash"],
+  ["will apply", "Will apply", "check"],
+  ["set, effect not verified", "Set, effect not verified", "question"],
   ["not changed", "Not changed", "circle-slash"],
   ["no such option", "No such option", "circle-slash"],
-  ["set, effect not verified", "Set, effect not verified", "question"],
-  ["will apply", "Will apply", "check"],
   ["already so", "Already so", "circle-large-outline"],
 ];
 
@@ -39,28 +39,28 @@ const EXPECTED: ReadonlySet<Change["outcome"]> = new Set(["will apply", "already
 
 /** The list above the texts covers their first lines, which say nothing else. */
 const COVERED = ["", "", "", "", "", "", "", ""];
-const ASKED_WIDTH = 48;
-const OUTCOME_WIDTH = 26;
 
-/** Both texts with the same head, which lists every wish. */
+/** Both texts below the same head: the text that a dry run in a terminal prints. */
 export function reviewTexts(proposal: Proposal): {
   readonly before: string;
   readonly after: string;
 } {
-  const { before, after, changes } = proposal;
+  const { before, after, text } = proposal;
   const head = [
     ...COVERED,
     `# ${known(proposal)}; nothing has been started`,
     "",
-    `# ${"outcome".padEnd(OUTCOME_WIDTH)}${"asked".padEnd(ASKED_WIDTH)}where`,
-    ...changes.map(({ asked, outcome, where, why }) => {
-      const reason = plain(`${where} ${why}`, 300);
-      return `# ${outcome.padEnd(OUTCOME_WIDTH)}${plain(asked).padEnd(ASKED_WIDTH)} ${reason}`.trim();
-    }),
+    ...text.map(commented),
     "",
     "",
   ].join("\n");
   return { before: head + before, after: head + after };
+}
+
+/** Its columns stay below one another. */
+function commented(line: string): string {
+  const indent = line.length - line.trimStart().length;
+  return `# ${" ".repeat(indent)}${plain(line, 300)}`.trimEnd();
 }
 
 /** The answers, then what the person should know before they give one. */
@@ -105,7 +105,11 @@ function section(
     return [];
   }
   const rows = own.map((change) => ({
-    ...line(plain(change.asked, 300), plain(change.where), plain(change.why, 300)),
+    ...line(
+      plain(change.asked, 300),
+      plain(change.setting || change.where),
+      plain(change.why, 300),
+    ),
     icon,
   }));
   return [{ ...line(title, "", ""), isTitle: true }, ...rows];

@@ -1,42 +1,55 @@
-"""A debug run in words: what was asked for and what becomes of it, and what of command and environment changes."""
+"""Prints a debug run: what it does in words, and the lines of command, environment and script that change."""
 
 from __future__ import annotations
 
 import difflib
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
 
-from eagleray.cli import printing
 from eagleray.common.errors import printable
-from eagleray.features.runs.presets.proposal import OUTCOMES, Proposal
+from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.text import WIDEST, lines_of
+
+_NARROWEST = 60
+_TITLES = ("as it is", "debug run")
 
 
-def print_proposal(made: Proposal) -> None:
-    """The table, then the difference; nothing where nothing was asked for."""
-    if made.title:
-        print(printable(made.title, 200))
-    rows = sorted(made.changes, key=lambda change: OUTCOMES.index(change.outcome))
-    if rows:
-        printing.print_table(
-            [
-                [
-                    one.outcome,
-                    printable(one.asked, 80),
-                    printable(one.where, 200),
-                    printable(one.why, 400),
-                ]
-                for one in rows
-            ]
-        )
-    difference = list(
-        difflib.unified_diff(
-            made.before.splitlines(),
-            made.after.splitlines(),
-            "as it is",
-            "debug run",
-            "",
-            "",
-            2,
-            "",
-        )
-    )
-    if difference:
-        print("", *(printable(line, 2000) for line in difference), sep="\n")
+def print_proposal(made: Proposal, details: bool = False) -> None:
+    """Prints nothing if nothing was asked for."""
+    columns = _columns()
+    words, changed = lines_of(made, columns, details), list(_diff(made, columns, details))
+    for part in (words, changed):
+        if part:
+            print("", *part, sep="\n")
+    if not details and any(_is_shortened(line) for line in (*words, *changed)):
+        print("\n--details shows shortened lines and values in full.")
+
+
+def _columns() -> int:
+    """Those of the terminal, at most 100; 100 where the output goes to a file or a pipe."""
+    if not sys.stdout.isatty():
+        return WIDEST
+    return max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+
+
+def _diff(made: Proposal, columns: int, details: bool) -> Iterator[str]:
+    """Changed lines in full, wrapped; the lines around them are shortened."""
+    texts = (made.before.splitlines(), made.after.splitlines())
+    for line in difflib.unified_diff(*texts, *_TITLES, "", "", 2, ""):
+        shown = printable(line, 8000)
+        if len(shown) <= columns:
+            yield shown
+        elif line.startswith(" ") and not details:
+            yield f"{shown[: columns - 1]}…"
+        else:
+            indent = f"{shown[:1]}      "
+            yield from textwrap.wrap(
+                shown, columns, subsequent_indent=indent, break_on_hyphens=False
+            )
+
+
+def _is_shortened(line: str) -> bool:
+    """Whether a part was left out, which is not a redacted value."""
+    return "…" in line and not line.endswith(("=…", " …", "…}"))

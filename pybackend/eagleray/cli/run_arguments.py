@@ -73,6 +73,9 @@ def add_common(run: argparse.ArgumentParser) -> None:
         help="a variable of the program",
     )
     run.add_argument("--dry-run", action="store_true", help="say what would be started, only")
+    run.add_argument(
+        "--details", action="store_true", help="with --dry-run, show shortened values in full"
+    )
     run.add_argument("--detach", action="store_true", help="print the id and leave it running")
     run.add_argument("--yes", action="store_true", help="start on SLURM without asking")
 

@@ -56,10 +56,11 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
     for problem in await parts.preparing.problems(plan):
         _say(str(problem))
     if asked.dry_run:
-        print(command_text(plan))
-        for line in stop_lines(plan):
+        # The proposal lists what the preset adds.
+        print(command_text(planned))
+        for line in stop_lines(planned):
             print(line)
-        print_proposal(made)
+        print_proposal(made, asked.details)
         return 0
     for change in made.changes:
         if change.outcome in WITHOUT_EFFECT:

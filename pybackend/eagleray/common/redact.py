@@ -47,8 +47,14 @@ _NAMED = re.compile(
 # Its value, quoted or up to white space; up to the closing quote where name and value are quoted together.
 _NAMED_VALUE = re.compile(
     r""" "(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\\["'][^"'\\\n]*\\["']
-        |(?:Bearer|Basic|Token)[ ]+[^\s"',;]+|[^\s"',;)}\]]+""",
+        |(?:Bearer|Basic|Token)[ ]+[^\s"',;]+|(?:\$\{[^}\n]{0,200}\}|[^\s"',;)}\]])+""",
     re.IGNORECASE | re.VERBOSE,
+)
+# A value that the shell takes from a variable, with a default that may be the secret.
+_REFERENCE = re.compile(
+    r"\$\{(?P<name>\w+)(?:(?P<operator>:?[-=+?])(?P<default>(?:[^{}\n]|\{[^{}\n]*\})*))?\}"
+    r"(?=[\s\"';)]|$)",
+    re.MULTILINE,
 )
 _QUOTE = re.compile(r"\\?[\"']")
 _UP_TO = {quote: re.compile(rf"[^{quote}\n]+") for quote in "\"'"}
@@ -158,12 +164,22 @@ def _redact_named(text: str) -> str:
     while found := _NAMED.search(text, at):
         shown.append(text[at : found.end()])
         at = found.end()
+        if is_secret(found["name"]) and (reference := _REFERENCE.match(text, at)):
+            shown.append(_without_default(reference))
+            at = reference.end()
+            continue
         value = _value_of(found, text) if is_secret(found["name"]) else ""
         if value and is_secret(found["name"], value):
             quote = _QUOTE.match(value)
             shown.append(f"{quote[0]}{HIDDEN}{quote[0]}" if quote else HIDDEN)
             at += len(value)
     return "".join(shown) + text[at:]
+
+
+def _without_default(reference: re.Match[str]) -> str:
+    if not reference["default"]:
+        return reference[0]
+    return f"${{{reference['name']}{reference['operator']}{HIDDEN}}}"
 
 
 def _value_of(named: re.Match[str], text: str) -> str:

@@ -96,11 +96,12 @@ def test_the_command_shows_table_and_difference(
     assert main(["run", *words, "--", "bash", "verl_quoted.sh"]) == 0
     out = capsys.readouterr().out
     lines = out.splitlines()
-    assert lines[0].startswith("bash verl_quoted.sh ++trainer.total_training_steps=5 ")
-    assert lines[1] == "failures stop (--post-mortem)"
-    assert lines[2] == "Debug run of verl 0.7.0"
-    assert lines[3].startswith("no such option  NCCL_TIMEOUT")
-    assert "will apply      Few steps: 5" in out
+    assert lines[0] == "bash verl_quoted.sh"
+    assert lines[2].startswith(
+        "This debug run of verl 0.7.0 will stop after 5 steps, be named x y,"
+    )
+    assert "\nWill apply\n  Few steps                     trainer.total_training_steps = 5\n" in out
+    assert "\nNo such option\n  NCCL_TIMEOUT, which you set" in out
     assert "\n+    \"++trainer.experiment_name='x y'\"\n" in out
     assert not list((command.parent / "home").glob("runs/*"))
 

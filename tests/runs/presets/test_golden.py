@@ -1,4 +1,4 @@
-"""The difference and the table that a person sees before the first start, for a script of each shape."""
+"""The text and the diff that the user sees before the first start, for a script of each shape."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.runs.presets.text import WIDEST, lines_of
 
 from tests.runs.presets.checkouts import checkout, debug_run, plan_of, with_script
 
@@ -46,13 +47,20 @@ def test_a_script_with_the_line_ends_of_windows_shows_the_same_words(tmp_path: P
         made = debug_run(plan_of(folder, "bash", "verl_plain.sh"))
         texts.append(made.after)
     assert texts[0] == texts[1]
-    assert made.changes[0].why == "The script has the line ends of Windows."
+    assert made.changes[0].why.startswith("The script has the line ends of Windows.")
 
 
 def shown(made: Proposal, folder: Path) -> str:
-    table = [f"{one.outcome}: {one.asked} | {one.where} | {one.why}" for one in made.changes]
+    words = lines_of(made)
+    assert all(len(line) <= WIDEST for line in words)
     difference = difflib.unified_diff(
         made.before.splitlines(), made.after.splitlines(), "as it is", "debug run", "", "", 2, ""
     )
-    lines = [f"{made.title} ({made.framework} {made.framework_version})", *table, "", *difference]
+    lines = [
+        f"{made.title} ({made.framework} {made.framework_version})",
+        "",
+        *words,
+        "",
+        *difference,
+    ]
     return "\n".join(lines).replace(str(folder), "<folder>") + "\n"

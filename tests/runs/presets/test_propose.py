@@ -13,6 +13,7 @@ from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.propose import propose
 from eagleray.features.runs.presets.recognise import Recognised, Version
 from eagleray.features.runs.presets.table_file import tables
+from eagleray.features.runs.presets.text import setting_of
 
 from tests.runs.presets.checkouts import (
     AREAL,
@@ -99,8 +100,8 @@ def test_what_is_so_already_is_not_said_twice(tmp_path: Path) -> None:
         "++trainer.val_before_train=false": "will apply",
         "++trainer.test_freq=-1": "will apply",
     }
-    (replaced,) = [one.why for one in made.changes if "test_freq" in one.where]
-    assert replaced == "In place of trainer.test_freq = 5."
+    settings = [setting_of(one) for one in made.changes if one.option == "no_validation"]
+    assert settings == ["trainer.val_before_train = false", "trainer.test_freq = 5 -> -1"]
 
 
 def test_words_behind_the_script_count_as_said(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_missing_option_is_reported_only_if_it_was_asked_for(tmp_path: Path) -
     missing = [(one.asked, one.why) for one in made.changes if one.outcome == "no such option"]
     assert missing == [
         (
-            "Longer time-outs of collectives",
+            "Longer collective timeouts",
             "NeMo RL sets no time-out of its own, and no key or variable lengthens that of torch.",
         )
     ]
@@ -188,7 +189,7 @@ def test_a_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
     with_script(folder, "openrlhf.sh")
     (change,) = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on").changes
     assert change.outcome == "not changed"
-    assert change.where == "--ckpt.load_enable (line 5 of openrlhf.sh)"
+    assert change.where == "--ckpt.load_enable (line 8 of openrlhf.sh)"
 
 
 def test_steps_of_openrlhf_become_prompts_of_whole_batches(tmp_path: Path) -> None:

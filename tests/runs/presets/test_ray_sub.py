@@ -43,7 +43,7 @@ def test_command_of_the_environment_gets_the_options(
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COMMAND", LINE)
     assert main(["run", "--preset", "debug", "--dry-run", "--", "sbatch", "ray.sub"]) == 0
-    assert f"+COMMAND={LINE} ++grpo.max_num_steps=2" in capsys.readouterr().out
+    assert f" COMMAND={LINE}\n+    ++grpo.max_num_steps=2\n" in capsys.readouterr().out
 
 
 def test_command_is_only_read_where_the_script_reads_it(folder: Path) -> None:

@@ -20,8 +20,10 @@ from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked, Preparing
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
+from eagleray.features.runs.presets import proposal
 from eagleray.features.runs.presets.debug_runs import DebugRuns
 from eagleray.features.runs.presets.proposal import Question
+from eagleray.features.runs.presets.text import lines_of, setting_of
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import Listed
@@ -107,10 +109,11 @@ class Handlers:
             title=made.title or title(plan),
             before=made.before,
             after=made.after,
-            changes=[Change(**vars(one)) for one in made.changes],
+            changes=[wire_change(one) for one in made.changes],
             questions=[wire_question(one) for one in made.questions],
             framework=made.framework,
             framework_version=made.framework_version,
+            text=lines_of(made, details=True),
             presets=self._rows(asked.workspace),
             problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
             confirm=confirm_text(made.plan),
@@ -175,6 +178,10 @@ class Handlers:
 
     def _rows(self, workspace: str) -> builtins.list[PresetRow]:
         return [PresetRow(**vars(one)) for one in self._debug_runs.rows(workspace)]
+
+
+def wire_change(one: proposal.Change) -> Change:
+    return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
 
 
 def wire_question(one: Question) -> PresetQuestion:

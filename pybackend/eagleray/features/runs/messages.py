@@ -194,7 +194,10 @@ class Problem:
 
 @frozen
 class Proposal:
-    """`before`, `after`: the command without and with the preset; `confirm`: what is asked first."""
+    """`before`, `after`: the command without and with the preset; `confirm`: what is asked first.
+
+    `text` are the lines that `eagleray run --dry-run` prints above the difference.
+    """
 
     plan: Plan
     title: str
@@ -204,6 +207,7 @@ class Proposal:
     questions: list[PresetQuestion]
     framework: str
     framework_version: str
+    text: list[str]
     presets: list[PresetRow]
     problems: list[Problem]
     confirm: str

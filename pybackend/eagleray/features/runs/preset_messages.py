@@ -15,6 +15,7 @@ class Change:
     outcome: Outcome
     where: str
     why: str
+    setting: str
 
 
 @frozen

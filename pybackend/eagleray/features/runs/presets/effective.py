@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from eagleray.common.redact import HIDDEN, redact_env, redact_text, redact_words
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.copying import shell_quoted
 
+# A variable that holds a command has one option a line, as the command itself.
+_OPTION = re.compile(r" (?=--\w|\+{0,2}[\w.]+=)")
+
 
 def effective(plan: RunPlan, script: str = "") -> str:
     """The command, its environment and the script that is run: the plan's copy, else the text `script`."""
     lines = [f"# in {plan.cwd}", *_words(plan.command)]
     lines += ["", "# environment"]
-    lines += [f"{name}={value}" for name, value in sorted(redact_env(plan.env).items())]
+    for name, value in sorted(redact_env(plan.env).items()):
+        lines += _OPTION.sub("\n    ", f"{name}={value}").splitlines() or [f"{name}="]
     lines += ["", f"# Break on Failure: {'on' if plan.post_mortem else 'off'}"]
     if plan.copy_text or script:
-        what = f"a copy of {plan.copy_of}, which stays as it is" if plan.copy_text else "as it is"
-        lines += ["", f"# the script: {what}"]
+        lines += ["", "# script"]
         lines += redact_text(plan.copy_text or script).splitlines()
     return "\n".join(lines) + "\n"
 

@@ -31,13 +31,18 @@ class Change:
     "will apply": its effect was verified in the source of this version.  "set, effect not verified": the key is set,
     its effect in this version was not verified.  "already so": nothing has to change.  "not changed": it could not be
     set, and `why` says what to do.  "no such option": the framework does not have it; only for what was asked for.
-    "unknown version" and "no framework" are about the whole run.
+    "unknown version" and "no framework" are about the whole run.  `option` is the name of the answer that asked for
+    it; `key`, `value` and `place` are the setting as it is shown, "" where there is none.
     """
 
     asked: str
     outcome: Outcome
     where: str
     why: str = ""
+    option: str = ""
+    key: str = ""
+    value: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Proposal:
-    """`before` and `after` are command, environment and copied script without and with the preset, without secrets."""
+    """`before` and `after` are command, environment and copied script without and with the preset, without secrets.
+
+    `summary` says in sentences what the run does and what it leaves behind.
+    """
 
     plan: RunPlan
     title: str
@@ -63,3 +71,4 @@ class Proposal:
     questions: tuple[Question, ...]
     framework: str
     framework_version: str
+    summary: str = ""

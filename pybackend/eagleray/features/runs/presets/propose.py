@@ -5,23 +5,29 @@ Words are put behind those of the person, since of two that set one key the last
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attrs import evolve
 
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.copying import ORIGINAL
 from eagleray.features.runs.presets.effective import effective
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.form import checked, questions
-from eagleray.features.runs.presets.options import POST_MORTEM
+from eagleray.features.runs.presets.options import NAMES, POST_MORTEM
 from eagleray.features.runs.presets.own import Preset
 from eagleray.features.runs.presets.placing import Place, place_for, placed
-from eagleray.features.runs.presets.proposal import Change, Outcome, Proposal
+from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT, Change, Outcome, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
+from eagleray.features.runs.presets.shown import REMOVED, Shown, of_variable, of_words
 from eagleray.features.runs.presets.submitting import Edit, for_submission, submits, with_variables
+from eagleray.features.runs.presets.summary import summary
 from eagleray.features.runs.presets.table_file import variables
-from eagleray.features.runs.presets.wishes import Wish, variable_wish, wishes_for
+from eagleray.features.runs.presets.wishes import Wish, line_of, variable_wish, wishes_for
+
+COPIED = "The script is not changed"
+_OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."
 
 
 def propose(
@@ -38,7 +44,9 @@ def propose(
     answers = {**preset.answers, **answers}
     wanted = checked(answers, facts)
     wishes = [
-        wish for name, value in wanted.items() for wish in wishes_for(name, value, plan, facts)
+        replace(wish, option=name)
+        for name, value in wanted.items()
+        for wish in wishes_for(name, value, plan, facts)
     ]
     for name, value in preset.env.items():
         wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
@@ -50,15 +58,20 @@ def propose(
         after = evolve(after, post_mortem=True)
     known = facts.recognised
     script = facts.script.text if facts.script and after.copy_text else ""
+    asked = questions(facts, answers)
+    if known and known.known:
+        changes = list(_with_details(changes, {question.id: question.detail for question in asked}))
+    changes = [*_about_framework(known, preset), *changes, *_about_variables(plan, facts)]
     return Proposal(
         plan=after,
         title=_title(known),
         before=effective(plan, script),
         after=effective(after),
-        changes=(*_about_framework(known, preset), *changes, *_about_variables(plan, facts)),
-        questions=questions(facts, answers),
+        changes=tuple(changes),
+        questions=asked,
         framework=known.table.title if known else "",
         framework_version=known.version.text if known else "",
+        summary=summary(_name(known), facts, changes, wanted, {q.id: q.text for q in asked}),
     )
 
 
@@ -69,9 +82,11 @@ def unchanged(plan: RunPlan) -> Proposal:
 
 
 def _title(known: Recognised | None) -> str:
-    if known is None:
-        return "Debug run"
-    return f"Debug run of {known.table.title} {known.version.text or '(version unknown)'}"
+    return f"Debug run of {_name(known)}" if known else "Debug run"
+
+
+def _name(known: Recognised | None) -> str:
+    return f"{known.table.title} {known.version.text or '(version unknown)'}" if known else ""
 
 
 def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
@@ -86,19 +101,45 @@ def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, l
     place = place_for(facts, words, edits) if words or edits else Place("nowhere", "")
     env = dict(pair for wish in wishes for pair in wish.env)
     after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
-    changes = [wish.change or _change(wish, place, facts) for wish in wishes]
+    changes = [_change(wish, place, plan, facts) for wish in wishes]
     if plan.copy_text and place.kind != "copy":
-        why = "It has the line ends of Windows, which no shell reads."
-        changes.insert(
-            0, Change("The script stays as it is", "will apply", "a copy of it is run", why)
-        )
-    if place.kind == "copy":
-        copied = Change("The script stays as it is", "will apply", "a copy of it is run", place.why)
-        changes.insert(0, copied)
+        why = "It has Windows line endings, which no shell reads."
+        changes.insert(0, Change(COPIED, "will apply", "a copy of it runs", why))
+    if place.kind == "copy" and facts.launch:
+        where = f"a copy of it runs, with other options in line {facts.launch.line}"
+        why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
+        changes.insert(0, Change(COPIED, "will apply", where, why))
     return after, changes
 
 
-def _change(wish: Wish, place: Place, facts: Facts) -> Change:
+def _change(wish: Wish, place: Place, plan: RunPlan, facts: Facts) -> Change:
+    if wish.change:
+        return replace(wish.change, option=wish.option)
+    change = _placed_change(wish, place, facts)
+    return replace(change, option=wish.option, **vars(_shown(wish, plan, facts)))
+
+
+def _shown(wish: Wish, plan: RunPlan, facts: Facts) -> Shown:
+    if wish.edit:
+        return Shown(wish.edit.word.text, REMOVED, f"line {wish.edit.word.line}")
+    if wish.words:
+        syntax = facts.recognised.table.syntax if facts.recognised else "none"
+        return of_words(wish.words, line_of(plan, facts), syntax)
+    for name, value in (*wish.env, *wish.job):
+        where = "environment" if wish.env else "runtime_env of the job"
+        return of_variable(name, value, plan.env.get(name), where)
+    return Shown()
+
+
+def _with_details(changes: Iterable[Change], details: Mapping[str, str]) -> Iterator[Change]:
+    """The detail of a question is added to the first change that it leads to."""
+    left = {name: text for name, text in details.items() if text and name in NAMES}
+    for change in changes:
+        detail = "" if change.outcome in WITHOUT_EFFECT else left.pop(change.option, "")
+        yield replace(change, why=f"{change.why} {detail}".strip()) if detail else change
+
+
+def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
     pairs = [f"{name}={value}" for name, value in (*wish.env, *wish.job)]
     what = " ".join([*wish.words, *pairs])
     if wish.edit:

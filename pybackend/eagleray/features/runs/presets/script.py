@@ -116,7 +116,10 @@ class _Reader:
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
-            return [self._of_raw(one.raw, held.line) for one in array_words(held.raw)]
+            return [
+                self._of_raw(one.raw, held.line + held.raw.count("\n", 0, one.start))
+                for one in array_words(held.raw)
+            ]
         if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
             inner = commands_of(held.raw[1:-1])
             return [self._of_raw(one.raw, held.line) for c in inner[:1] for one in c.words]

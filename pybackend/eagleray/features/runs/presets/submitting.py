@@ -39,6 +39,12 @@ def for_submission(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(_SINGLE_QUOTED.sub(r'\g<key>"\g<text>"', word) for word in words)
 
 
+def returns_at_once(launch: Launch | None) -> bool:
+    """Whether the line ends when its job is submitted, before the job does."""
+    words = launch.all_words[: len(launch.all_words) - len(launch.words)] if launch else ()
+    return submits(launch) and any(word.text == "--no-wait" for word in words)
+
+
 def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
     """The edit that adds the variables `env` to the job's runtime_env, or why there is none."""
     words = launch.all_words[: len(launch.all_words) - len(launch.words)]

@@ -141,7 +141,8 @@ class Release:
 class Table:
     """One framework in a range of versions; `sections` maps names of programs to the part of the configuration.
 
-    `read` are the versions whose sources were read, the oldest first.
+    `read` are the versions whose sources were read, the oldest first.  `leaves` are a kind of files and their folder
+    that every run leaves behind, with `{name}` for the experiment.
     """
 
     framework: str
@@ -161,6 +162,7 @@ class Table:
     offers: Mapping[str, Offer]
     absent: Mapping[str, tuple[Absence, ...]]
     profile: Switch | None = None
+    leaves: tuple[tuple[str, str], ...] = ()
 
     def was_read(self, version: str) -> bool:
         """Whether the sources of exactly this version were read."""

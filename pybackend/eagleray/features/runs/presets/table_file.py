@@ -98,6 +98,7 @@ class _Reader:
                 for name, listed in value["absent"].items()
             },
             profile=self._switch(value["profile"]) if "profile" in value else None,
+            leaves=tuple((one["what"], one["where"]) for one in value.get("leaves", ())),
         )
 
     def _range(self, value: Mapping[str, str]) -> Range:

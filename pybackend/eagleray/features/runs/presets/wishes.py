@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from eagleray.common.redact import HIDDEN, is_secret, redact_text
+from eagleray.common.redact import redact_text
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.conditions import Line, multiplied, verdict
 from eagleray.features.runs.presets.facts import Facts
@@ -16,6 +16,7 @@ from eagleray.features.runs.presets.override_words import argparse_words, hydra_
 from eagleray.features.runs.presets.placing import nothing_found
 from eagleray.features.runs.presets.proposal import Change
 from eagleray.features.runs.presets.recognise import Recognised
+from eagleray.features.runs.presets.shown import NOT_SET, Shown, of_said
 from eagleray.features.runs.presets.submitting import Edit
 from eagleray.features.runs.presets.table import Check, Entry, Offer
 from eagleray.features.runs.presets.table_file import variables
@@ -37,6 +38,7 @@ class Wish:
     change: Change | None = None
     why: str = ""
     verified: bool = True
+    option: str = ""
 
 
 def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[Wish]:
@@ -59,7 +61,8 @@ def wishes_for(name: str, value: str, plan: RunPlan, facts: Facts) -> Iterator[W
 def variable_wish(asked: str, name: str, value: str, plan: RunPlan, facts: Facts) -> Wish:
     """A variable of the workers."""
     if plan.env.get(name) == value:
-        return Wish(asked, change=Change(asked, "already so", f"{name}={value}"))
+        shown = Shown(name, value, "environment")
+        return Wish(asked, change=Change(asked, "already so", f"{name}={value}", **vars(shown)))
     way = carried(name, value, plan, facts)
     if not (way.words or way.env or way.job):
         return Wish(asked, change=Change(asked, "not changed", name, way.why))
@@ -96,7 +99,7 @@ def _where_it_acts(
     known: Recognised,
 ) -> Iterator[Wish]:
     """The entry, unless the line's other keys keep it from acting."""
-    line = Line(_line(plan, facts), program_of(facts), facts.config, known.table.syntax)
+    line = Line(line_of(plan, facts), program_of(facts), facts.config, known.table.syntax)
     found = verdict(entry, line)
     if found.result == "fails":
         if found.why:
@@ -115,46 +118,46 @@ def _of_entry(
     """Whether it is so already, is set by a variable of the script, or takes words."""
     key = entry.key.replace("{section}", known.section)
     exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(facts))
-    said = value_of(_line(plan, facts), key, known.table.syntax)
+    said = value_of(line_of(plan, facts), key, known.table.syntax)
     if entry.present_only and said is None and facts.launch:
-        return _already(asked, key, "The line does not have it.")
+        return _not_set(asked, key)
     if said and said[1] is not None and _plain(said[1]) == _plain(exact):
-        return _already(asked, _at(facts, said[0]))
+        shown = of_said(key, said[1], said[0])
+        return Wish(asked, change=Change(asked, "already so", _at(facts, said[0]), **vars(shown)))
     if facts.script and entry.variable and facts.script.uses(entry.variable):
-        why = f"The script makes {key} of it."
+        why = f"The script sets {key} to it."
         return Wish(asked, env=((entry.variable, exact),), why=why)
     if known.table.syntax == "argparse":
         words = argparse_words(key, exact)
     else:
         text = "{" in entry.value and not exact.isdecimal()
         words = (hydra_word(key, hydra_text(exact) if text else exact),)
-    why = f"In place of {_shown(key, said[1])}." if said and said[1] is not None else ""
-    return Wish(asked, words=words, why=why)
+    return Wish(asked, words=words)
 
 
 def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
     """A word that is to be taken out of the line."""
-    word = next((one for one in _line(plan, facts) if one.text == flag), None)
+    word = next((one for one in line_of(plan, facts) if one.text == flag), None)
     if facts.launch is None:
         change = Change(asked, "not changed", flag, nothing_found(facts.script))
         return Wish(asked, change=change)
     if word is None:
-        return _already(asked, flag, "The line does not have it.")
+        return _not_set(asked, flag)
     if word.span is None:
         why = f"{flag} has no opposite; take it out where it stands."
         return Wish(asked, change=Change(asked, "not changed", _at(facts, word), why))
     return Wish(asked, edit=Edit(word, ""))
 
 
-def _line(plan: RunPlan, facts: Facts) -> tuple[Said, ...]:
+def line_of(plan: RunPlan, facts: Facts) -> tuple[Said, ...]:
     """The words of the training line, and those that the person puts behind the script."""
     of_line = facts.launch.words if facts.launch else ()
     behind = plan.command if facts.script else ()
     return (*of_line, *map(Said, behind))
 
 
-def _already(asked: str, where: str, why: str = "") -> Wish:
-    return Wish(asked, change=Change(asked, "already so", where, why))
+def _not_set(asked: str, key: str) -> Wish:
+    return Wish(asked, change=Change(asked, "already so", key, key=key, value=NOT_SET))
 
 
 def _at(facts: Facts, word: Said) -> str:
@@ -162,10 +165,6 @@ def _at(facts: Facts, word: Said) -> str:
     if word.line:
         return f"{shown} (line {word.line} of {facts.script_word})"
     return f"{shown} (in the command)"
-
-
-def _shown(key: str, value: str) -> str:
-    return f"{key} = {HIDDEN if is_secret(key, value) else redact_text(value)}"
 
 
 def _plain(value: str) -> str:
