@@ -27,8 +27,6 @@ def outcomes(made: Proposal) -> set[str]:
 
 # version of verl, words of the line, answers, the words that are added
 VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
-    # The Archer fork calls itself 0.4.0.dev.
-    ("0.4.0.dev", (), {"steps": "2"}, ["++trainer.total_training_steps=2"]),
     # Megatron-Core refuses a warm-up that is as long as the run.
     *[
         (
@@ -57,7 +55,11 @@ VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
     ("0.5.0", ("actor_rollout_ref.actor.strategy=megatron",), {"timeouts": "60"}, [TIMEOUT]),
     ("0.7.1", (), {"timeouts": "60"}, [TIMEOUT]),
     ("0.7.1", (MEGATRON,), {"timeouts": "60"}, [TIMEOUT, "++critic.nccl_timeout=60"]),
-    ("0.7.1", ("trainer.use_legacy_worker_impl=disable",), {"timeouts": "60"}, []),
+    ("0.7.1", (MEGATRON, "algorithm.adv_estimator=grpo"), {"timeouts": "60"}, [TIMEOUT]),
+    *[
+        ("0.7.1", (*words, "trainer.use_legacy_worker_impl=disable"), {"timeouts": "60"}, [])
+        for words in ((), (MEGATRON,))
+    ],
     ("0.8.0", (), {"timeouts": "60"}, []),
     ("0.9.0", (), {"timeouts": "60"}, []),
     # Which trainers use saved rollouts, and by which keys.
@@ -93,6 +95,13 @@ def test_verl(
 ) -> None:
     made = program(tmp_path, "verl", version, *VERL, *words, **answers)
     assert [word.replace("=/r", "='/r'") for word in made.plan.overrides] == added
+
+
+def test_archer_fork_gets_the_whole_proposal(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.4.0.dev")
+    made = debug_run(plan_of(folder, "python3", "-m", "dapo.main_dapo", kind="program"))
+    assert outcomes(made) == {"will apply"}
+    assert len(made.plan.overrides) == 7
 
 
 def test_release_that_calls_itself_a_development_version_is_recognised(tmp_path: Path) -> None:
@@ -217,6 +226,15 @@ def test_warm_up_of_nemo_rl_is_not_longer_than_the_run(
     (folder / "g.yaml").write_text(SCHEDULER.format(decay=decay))
     plan = plan_of(folder, "uv", "run", "run_grpo.py", "--config", "g.yaml", kind="program")
     assert list(proposed(plan, steps="2").plan.overrides) == added
+
+
+@pytest.mark.parametrize("name", ["distillation", "rm", "ppo"])
+def test_other_trainers_of_nemo_rl_have_their_own_section(tmp_path: Path, name: str) -> None:
+    folder = folder_of(tmp_path, "nemo_rl", "0.7.0")
+    (folder / f"run_{name}.py").write_text((folder / "run_grpo.py").read_text())
+    made = debug_run(plan_of(folder, "uv", "run", f"run_{name}.py", kind="program"))
+    assert f"++{name}.max_num_steps=2" in made.plan.overrides
+    assert outcomes(made) == {"will apply"}
 
 
 def test_main_branch_of_nemo_rl_is_recognised_by_its_files(tmp_path: Path) -> None:

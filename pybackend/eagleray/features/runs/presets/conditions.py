@@ -56,7 +56,9 @@ def multiplied(entry: Entry, answer: str, line: Line) -> tuple[str, str]:
 
 def _holds(condition: Condition, line: Line) -> bool | None:
     value = _value(condition, line)
-    return None if value is None else bool(fullmatch(condition.matches, value))
+    found = None if value is None else bool(fullmatch(condition.matches, value))
+    results = [found, *(_holds(other, line) for other in condition.also)]
+    return False if False in results else (None if None in results else True)
 
 
 def _value(condition: Condition, line: Line) -> str | None:

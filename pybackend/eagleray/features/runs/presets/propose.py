@@ -152,7 +152,8 @@ def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
 
 
 def _outcome(wish: Wish, facts: Facts) -> Outcome:
-    read = facts.recognised is None or facts.recognised.verified
+    known = facts.recognised
+    read = known is None or known.table.was_read(known.version.text)
     return "will apply" if read and wish.verified else "set, effect not verified"
 
 

@@ -45,11 +45,6 @@ class Recognised:
     def known(self) -> bool:
         return self.table.versions.holds(self.version.text)
 
-    @property
-    def verified(self) -> bool:
-        """Whether the table was read from exactly this version."""
-        return self.table.was_read(self.version.text)
-
 
 def imports_of(program: str) -> frozenset[str]:
     """The packages that the text of a program imports."""

@@ -34,7 +34,7 @@ class Condition:
 
     The key `{program}` is the name of the program.  With `in_config` the configuration file of the line is read, too.
     `default` is the framework's value if the key isn't set there.  `why` is shown where the condition fails; if it is
-    empty, the entry is left out silently.
+    empty, the entry is left out silently.  The conditions in `also` have to hold, too.
     """
 
     key: str
@@ -42,6 +42,7 @@ class Condition:
     default: str
     why: str = ""
     in_config: bool = False
+    also: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)

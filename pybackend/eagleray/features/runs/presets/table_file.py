@@ -126,7 +126,7 @@ class _Reader:
             checked=self._checks(value["checked"]),
             variable=value.get("variable", ""),
             present_only=value.get("present_only", False),
-            when=tuple(Condition(**one) for one in value.get("when", ())),
+            when=tuple(map(_condition, value.get("when", ()))),
             times=(times["key"], times["default"]) if times else None,
         )
 
@@ -158,6 +158,10 @@ class _Reader:
             names=tuple(value.get("names", ())),
             fixed=tuple(value.get("fixed", ())),
         )
+
+
+def _condition(value: Mapping[str, Any]) -> Condition:
+    return Condition(**{**value, "also": tuple(map(_condition, value.get("also", ())))})
 
 
 def _places(value: Any) -> tuple[str, ...]:
