@@ -86,14 +86,28 @@ async def test_a_worker_that_nobody_asked_for_is_not_taken(workers: Registry) ->
 async def test_a_worker_that_does_not_answer_holds_up_no_ignore(
     workers: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "IGNORE_S", 0.5)
+    monkeypatch.setattr(registry, "IGNORE_S", 3600.0)
     async with FakeDebugger() as silent, FakeDebugger() as other:
         await workers.attach(silent.params("w1"))
         await workers.attach(other.params("w2"))
         silent.held = {"evaluate"}
-        await workers.ignore(IgnoreParams("session_1", "/x/train.py", 10))
-        assert "continue" in other.asked
+        ignore = asyncio.create_task(workers.ignore(IgnoreParams("session_1", "/x/train.py", 10)))
+        while "continue" not in other.asked:
+            await asyncio.sleep(0)
+        assert "continue" not in silent.asked
         silent.go.set()
+        await ignore
+
+
+async def test_an_ignore_ends_at_its_limit_when_a_worker_does_not_answer(
+    workers: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "IGNORE_S", 0.0)
+    async with FakeDebugger() as silent:
+        await workers.attach(silent.params())
+        silent.held = {"evaluate"}
+        await workers.ignore(IgnoreParams("session_1", "/x/train.py", 10))
+        assert "continue" not in silent.asked
 
 
 async def test_a_debugger_that_raves_is_a_worker_that_is_gone(workers: Registry) -> None:
