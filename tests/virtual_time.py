@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
+from eagleray.common import off_loop
+
 T = TypeVar("T")
 
 BEGAN = 1000.0
@@ -21,7 +23,8 @@ class LoopClock:
 def run_virtually(main: Awaitable[T]) -> T:
     """Runs `main` to its end; where nothing is ready, time jumps to the next timer.
 
-    It must not wait for threads, processes or sockets: while those work, no time passes for a real clock.
+    It must not wait for threads, processes or sockets: while those work, no time passes for a real clock.  Calls that
+    `off_loop` makes in a thread are made at once.
     """
     loop: Any = asyncio.SelectorEventLoop()
     now, select = BEGAN, loop._selector.select
@@ -36,9 +39,11 @@ def run_virtually(main: Awaitable[T]) -> T:
 
     loop._selector.select = skip
     loop.time = lambda: now
+    in_thread, off_loop._in_thread = off_loop._in_thread, lambda run: run()
     try:
         result: T = loop.run_until_complete(main)
         return result
     finally:
+        off_loop._in_thread = in_thread
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()

@@ -38,6 +38,12 @@ class Clock:
         raise AssertionError
 
 
+async def stored_hosts(folder: Path) -> list[str]:
+    stored = StoredHosts(folder / "hosts.json")
+    await stored.ready()
+    return stored.hosts()
+
+
 async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) -> None:
     world.site.jobs = [FakeJob(word="PENDING", nodelist="", reason="Priority"), FakeJob("13")]
     world.site.nodes = {"node-9": ray("node-9", "node-10")}
@@ -50,10 +56,10 @@ async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) 
     )
     assert (sentence(running), sentence(pending)) == ("Ray 2.60.0", "waits for Priority")
     assert [seen.state for seen in world.jobs.hosts()] == ["ok"]
-    assert StoredHosts(tmp_path / "hosts.json").hosts() == ["login"]
-    world.jobs.remove_host("login")
+    assert await stored_hosts(tmp_path) == ["login"]
+    await world.jobs.remove_host("login")
     assert world.jobs.all() == []
-    assert StoredHosts(tmp_path / "hosts.json").hosts() == []
+    assert await stored_hosts(tmp_path) == []
 
 
 async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
@@ -61,7 +67,7 @@ async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around)
 
     async def forgets(ssh: str, argv: list[str], *more: Any) -> Ran:
         if "squeue" not in argv:
-            world.jobs.remove_host("login")
+            await world.jobs.remove_host("login")
         return await run(ssh, argv, *more)
 
     world.jobs._slurm._commands._over_ssh = forgets
@@ -188,7 +194,7 @@ async def test_time_goes_on_between_two_looks(tmp_path: Path) -> None:
 
 async def test_who_does_not_look_asks_nobody(tmp_path: Path) -> None:
     site, clock, visible = FakeSite(), Clock(), [False]
-    StoredHosts(tmp_path / "hosts.json").add("login")
+    await StoredHosts(tmp_path / "hosts.json").add("login")
     jobs = Jobs(
         *asking(Commands(site.run, {}), tmp_path, clock),
         StoredHosts(tmp_path / "hosts.json"),

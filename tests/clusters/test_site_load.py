@@ -72,7 +72,7 @@ class Hour:
         return Heads(*asked, clock=self._clock)
 
     def jobs(self, *clusters: str, visible: bool = True) -> Jobs:
-        StoredHosts(self._folder / "hosts.json").add("login")
+        (self._folder / "hosts.json").write_text('{"hosts": [{"host": "login"}]}')
         return Jobs(
             *asking(Commands(self._counted, {}), self._folder, self._clock),
             StoredHosts(self._folder / "hosts.json"),

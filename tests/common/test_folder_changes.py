@@ -36,8 +36,8 @@ async def changes(names: Names) -> AsyncIterator[FolderChanges]:
 async def test_entries_that_come_go_and_are_replaced(
     tmp_path: Path, names: Names, changes: FolderChanges
 ) -> None:
-    assert changes.watch(tmp_path)
-    assert not changes.watch(tmp_path)
+    assert await changes.watch(tmp_path)
+    assert not await changes.watch(tmp_path)
     made = tmp_path / "new\udcff"
     made.write_text("written to after it was made")
     assert await names.next() == "new\udcff"
@@ -55,8 +55,8 @@ async def test_only_whoever_wants_that_hears_of_writing(
     for folder in (one, other):
         folder.mkdir()
         (folder / "log").touch()
-    changes.watch(one)
-    changes.watch(other, written=True)
+    await changes.watch(one)
+    await changes.watch(other, written=True)
     (one / "log").write_text("not told")
     (other / "log").write_text("told")
     assert await names.next() == "log"
@@ -74,10 +74,10 @@ async def test_where_there_is_no_inotify_nothing_is_watched(
 ) -> None:
     monkeypatch.setattr(folder_changes, "_libc", lambda: None)
     changes = FolderChanges(names.all.put_nowait)
-    assert not changes.watch(tmp_path)
+    assert not await changes.watch(tmp_path)
     changes.forget(tmp_path)
     changes.close()
 
 
 async def test_a_folder_that_is_not_there(tmp_path: Path, changes: FolderChanges) -> None:
-    assert not changes.watch(tmp_path / "none")
+    assert not await changes.watch(tmp_path / "none")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 from eagleray.common import off_loop as module
-from eagleray.common.off_loop import Latest, Remembered, off_loop
+from eagleray.common.off_loop import InOrder, Latest, Remembered, off_loop
 
 
 async def test_results_and_errors_come_back() -> None:
@@ -50,9 +51,7 @@ async def test_the_latest_result_is_given_while_a_call_hangs(
         pass
 
 
-async def test_a_remembered_value_is_never_waited_for_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_remembered_value_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FRESH_S", 0.0)
     may_go, calls = threading.Event(), []
 
@@ -61,8 +60,10 @@ async def test_a_remembered_value_is_never_waited_for_again(
         may_go.wait()
         return len(calls)
 
-    remembered = Remembered(call)
+    remembered = Remembered(call, until_known=0)
+    assert [remembered.value() for _ in range(5)] == [0] * 5
     may_go.set()
+    await remembered.ready()
     assert remembered.value() == 1
     may_go.clear()
     assert [remembered.value() for _ in range(5)] == [1] * 5
@@ -74,8 +75,8 @@ async def test_a_remembered_value_is_never_waited_for_again(
 
 
 def test_without_a_loop_a_remembered_value_is_read_once() -> None:
-    remembered = Remembered(lambda: object())
-    assert remembered.value() is remembered.value()
+    remembered = Remembered(lambda: object(), until_known=None)
+    assert remembered.value() is remembered.value() is not None
 
 
 async def test_a_read_that_began_before_a_change_does_not_undo_it(
@@ -89,7 +90,8 @@ async def test_a_read_that_began_before_a_change_does_not_undo_it(
         may_go.wait()
         return "old"
 
-    remembered = Remembered(call)
+    remembered = Remembered(call, until_known="")
+    await remembered.ready()
     assert remembered.value() == "old"
     may_go.clear()
     assert remembered.value() == "old"
@@ -101,3 +103,45 @@ async def test_a_read_that_began_before_a_change_does_not_undo_it(
     await reading
     await asyncio.sleep(0)
     assert remembered.value() == "new"
+
+
+async def test_calls_in_order_are_made_in_the_order_of_their_requests() -> None:
+    may_go, made = threading.Event(), list[int]()
+    files = InOrder()
+
+    def slow() -> None:
+        may_go.wait()
+        made.append(0)
+
+    first = asyncio.ensure_future(files.run(slow))
+    rest = [asyncio.ensure_future(files.run(partial(made.append, n))) for n in range(1, 50)]
+    await asyncio.sleep(0)
+    first.cancel()
+    may_go.set()
+    await asyncio.gather(*rest)
+    # Also the call whose caller was cancelled.
+    assert made == list(range(50))
+
+
+async def test_a_call_in_order_raises_and_the_next_one_is_made() -> None:
+    files = InOrder()
+    failing, next_one = files.run(lambda: int("no")), files.run(lambda: 7)
+    with pytest.raises(ValueError, match="no"):
+        await failing
+    assert await next_one == 7
+
+
+async def test_a_result_that_comes_after_a_cancellation_is_discarded() -> None:
+    may_go, discarded = threading.Event(), asyncio.Queue[int]()
+
+    def call() -> int:
+        may_go.wait()
+        return 7
+
+    calling = asyncio.ensure_future(off_loop(call, discard=discarded.put_nowait))
+    await asyncio.sleep(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    may_go.set()
+    assert await discarded.get() == 7

@@ -101,4 +101,4 @@ def test_two_windows_keep_all_rules(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as windows:
         list(windows.map(ignore, range(64)))
-    assert {one.line for one in Ignoring(Quiet(), file).rules()} == set(range(64))
+    assert {one.line for one in asyncio.run(Ignoring(Quiet(), file).rules())} == set(range(64))

@@ -78,16 +78,16 @@ async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: Fak
 async def test_rules_outlive_the_sidecar(
     ignoring: Ignoring, adapters: Adapters, file: Path
 ) -> None:
-    assert Ignoring(adapters, file).rules() == [RULE]
+    assert await Ignoring(adapters, file).rules() == [RULE]
 
 
 async def test_a_rule_is_taken_back(
     ignoring: Ignoring, adapter: FakeAdapter, adapters: Adapters, file: Path
 ) -> None:
     await ignoring.forget(RULE.cluster, RULE.path, RULE.line)
-    assert ignoring.rules() == []
+    assert await ignoring.rules() == []
     assert adapter.asked[-1][1]["ignore"] is False
-    assert Ignoring(adapters, file).rules() == []
+    assert await Ignoring(adapters, file).rules() == []
 
 
 async def test_two_windows_share_the_rules(
@@ -97,27 +97,27 @@ async def test_two_windows_share_the_rules(
     await Ignoring(adapters, file).ignore(theirs)
     mine = Rule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
     await ignoring.ignore(mine)
-    assert ignoring.rules() == [RULE, theirs, mine]
+    assert await ignoring.rules() == [RULE, theirs, mine]
     await ignoring.forget(theirs.cluster, theirs.path, theirs.line)
-    assert Ignoring(adapters, file).rules() == [RULE, mine]
+    assert await Ignoring(adapters, file).rules() == [RULE, mine]
     assert [one.name for one in file.parent.glob(f"{file.name}*")] == [file.name]
 
 
 async def test_a_restarted_cluster_begins_without_rules(ignoring: Ignoring) -> None:
     new = Rule(RULE.cluster, "session_2", "/remote/new.py", 5)
     await ignoring.ignore(new)
-    assert ignoring.rules() == [new]
+    assert await ignoring.rules() == [new]
 
 
 async def test_the_same_place_twice_is_one_rule(ignoring: Ignoring) -> None:
     await ignoring.ignore(RULE)
-    assert ignoring.rules() == [RULE]
+    assert await ignoring.rules() == [RULE]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"nonsense": 1}]', "{}"])
 async def test_a_file_that_cannot_be_read(adapters: Adapters, file: Path, text: str) -> None:
     file.write_text(text)
     ignoring = Ignoring(adapters, file)
-    assert ignoring.rules() == []
+    assert await ignoring.rules() == []
     await ignoring.ignore(RULE)
-    assert Ignoring(adapters, file).rules() == [RULE]
+    assert await Ignoring(adapters, file).rules() == [RULE]

@@ -46,7 +46,7 @@ class Known:
     async def end(self, run: str) -> None:
         raise AssertionError("it is not to be ended")
 
-    def gathered(self, run: str, seen: Profiled) -> None: ...
+    async def gathered(self, run: str, seen: Profiled) -> None: ...
 
 
 class Gates:

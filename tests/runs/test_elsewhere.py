@@ -41,16 +41,16 @@ async def test_its_keeper_is_asked_by_a_file(records: Records) -> None:
     assert runs(records).listed()[0].state.phase == "running"
 
 
-def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> None:
+async def test_one_that_is_silent_for_long_is_kept_no_more(records: Records) -> None:
     record = records.create(PLAN, THERE)
     silent(record, 200)
     assert runs(records).listed()[0].state.phase == "running"
     with pytest.raises(EaglerayError) as raised:
-        runs(records).forget(record.id)
+        await runs(records).forget(record.id)
     assert raised.value.code == "run-lives"
     silent(record, 2000)
     assert runs(records).listed()[0].state.phase == "unwatched"
-    runs(records).forget(record.id)
+    await runs(records).forget(record.id)
     assert runs(records).listed() == []
 
 

@@ -129,12 +129,8 @@ def test_an_hour_in_which_nothing_changes(tmp_path: Path, monkeypatch: pytest.Mo
         reads += 1
         return read(path)
 
-    async def here(do: Any) -> Any:
-        return do()
-
     monkeypatch.setattr(Records, "listed", looking)
     monkeypatch.setattr(run_records, "_read", reading)
-    monkeypatch.setattr(asyncio, "to_thread", here)
 
     async def hour() -> None:
         task = asyncio.ensure_future(Runs(Records(tmp_path), OfAdapter(None)).run())

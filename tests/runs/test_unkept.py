@@ -115,15 +115,15 @@ async def test_a_start_throws_them_away(records: Records, monkeypatch: pytest.Mo
     assert left == [new, *(one.id for one in reversed(every[6:]))]
 
 
-def test_one_that_is_being_taken_over_is_not_thrown_away(records: Records) -> None:
+async def test_one_that_is_being_taken_over_is_not_thrown_away(records: Records) -> None:
     record = records.create(PLAN, evolve(DEAD, far_id="raysubmit_1"))
     lock = record.lock()
     assert lock is not None and record.lock() is None
     with pytest.raises(EaglerayError) as raised:
-        Runs(records, OfAdapter(None)).forget(record.id)
+        await Runs(records, OfAdapter(None)).forget(record.id)
     assert raised.value.code == "run-lives"
     os.close(lock)
-    Runs(records, OfAdapter(None)).forget(record.id)
+    await Runs(records, OfAdapter(None)).forget(record.id)
     assert not record.folder.exists()
 
 
@@ -219,8 +219,11 @@ def test_following_a_job_that_is_not_reached_ends_and_says_why(
 
 
 def keepers_of(record: Record) -> list[psutil.Process]:
-    return [
+    found = [
         process
-        for process in psutil.process_iter(["cmdline", "status"])
+        for process in psutil.process_iter(["cmdline", "ppid"])
         if (process.info["cmdline"] or [])[-2:] == ["keep-run", record.id]
     ]
+    # A process that a keeper is just starting has the keeper's arguments until it executes its own program.
+    pids = {process.pid for process in found}
+    return [process for process in found if process.info["ppid"] not in pids]

@@ -69,7 +69,7 @@ async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
 
 
 async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
-    hosts = asked.host or parts.jobs.known_hosts()
+    hosts = asked.host or await parts.jobs.known_hosts()
     if not hosts:
         raise no_slurm("")
     seen = await parts.jobs.look_once(hosts)

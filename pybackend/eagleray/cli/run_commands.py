@@ -83,15 +83,14 @@ async def runs(parts: Parts, asked: argparse.Namespace) -> int:
         await parts.runs.adopt(record)
         return await _follow(parts, record)
     if asked.action == "stop":
-        record = parts.runs.find(asked.id)
-        question = wire_run(Listed(record, record.plan(), record.state())).confirm_stop
+        question = wire_run(parts.runs.one(asked.id)).confirm_stop
         confirmed = bool(question) and (asked.yes or await _confirmed(question))
         await parts.runs.stop(asked.id, confirmed=confirmed)
         return 0
     if asked.action == "forget":
-        parts.runs.forget(asked.id)
+        await parts.runs.forget(asked.id)
         return 0
-    plan = parts.runs.find(asked.id).plan()
+    plan = parts.runs.one(asked.id).plan
     question = confirm_text(plan)
     confirmed = bool(question) and (asked.yes or await _confirmed(question))
     again = await parts.runs.restart(asked.id, None, confirmed=confirmed)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from eagleray.clients.code_copy import detached_command
 from eagleray.clients.detached import start_detached
 from eagleray.common import bounded_log
 from eagleray.common.adapter_errors import adapter_not_started
+from eagleray.common.file_lock import locked
+from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 
 START_S = 20.0
@@ -29,20 +31,17 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
     `reach` connects and answers None as long as nothing listens.  Of several callers on this machine
     one starts, under a lock, and the others find it.
     """
-    async with _alone(socket):
+    async with locked(lambda: run_folder() / f"{socket.stem}.starting", _LOOK_S):
         if found := await reach():
             return found
-        # The copy of our code may have to be made first.
-        argv = await asyncio.to_thread(command)
-        with os.fdopen(bounded_log.opened(adapter_log()), "ab") as output:
-            offset = output.tell()
-            process = _spawned(argv, output)
+        process, offset = await off_loop(_spawned)
         async for _ in _looks():
             if found := await reach():
                 return found
             if process.poll() is not None:
                 break
-    raise adapter_not_started(_tail(offset) or f"it ended with {process.poll()}")
+    tail = await off_loop(partial(_tail, offset))
+    raise adapter_not_started(tail or f"it ended with {process.poll()}")
 
 
 def command() -> list[str]:
@@ -50,11 +49,16 @@ def command() -> list[str]:
     return detached_command("adapter", isolated=True)
 
 
-def _spawned(argv: list[str], output: BinaryIO) -> subprocess.Popen[bytes]:
-    try:
-        return start_detached(argv, output)
-    except OSError as error:
-        raise adapter_not_started(str(error)) from error
+def _spawned() -> tuple[subprocess.Popen[bytes], int]:
+    """The process, and where its part of the log begins."""
+    # The copy of our code may have to be made first.
+    argv = command()
+    with os.fdopen(bounded_log.opened(adapter_log()), "ab") as output:
+        offset = output.tell()
+        try:
+            return start_detached(argv, output), offset
+        except OSError as error:
+            raise adapter_not_started(str(error)) from error
 
 
 async def _looks() -> AsyncIterator[None]:
@@ -63,23 +67,6 @@ async def _looks() -> AsyncIterator[None]:
     while loop.time() < end:
         await asyncio.sleep(_LOOK_S)
         yield
-
-
-@contextlib.asynccontextmanager
-async def _alone(socket: Path) -> AsyncIterator[None]:
-    fd = os.open(
-        run_folder() / f"{socket.stem}.starting", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-    )
-    try:
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                await asyncio.sleep(_LOOK_S)
-        yield
-    finally:
-        os.close(fd)
 
 
 def _tail(offset: int) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 
 import aiohttp
@@ -14,6 +15,7 @@ from attrs import field, frozen
 from eagleray.clients.ray_way import FindWay, TokenSource, Way
 from eagleray.clients.socket_connector import SocketConnector
 from eagleray.common import cluster_errors, tasks
+from eagleray.common.off_loop import off_loop
 
 BeforeConnecting = Callable[
     [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
@@ -109,7 +111,7 @@ class Connections:
 
     async def _session(self, way: Way) -> aiohttp.ClientSession:
         secure = way.url.startswith("https:")
-        context = await asyncio.to_thread(trusting, way.ca_file) if secure else None
+        context = await off_loop(partial(trusting, way.ca_file)) if secure else None
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_start.append(self._check_listener(way))
         return aiohttp.ClientSession(
@@ -131,10 +133,14 @@ class Connections:
             _: aiohttp.TraceConnectionCreateStartParams,
         ) -> None:
             secrets: Secrets = request.trace_request_ctx
-            if secrets.token is not None and self._token_source(True) != secrets.token:
-                raise cluster_errors.token_needed(self._address)
-            if secrets.headers and dict(way.headers(True)) != dict(secrets.headers):
-                raise cluster_errors.headers_kept_back(self._address)
+            if secrets.token is not None:
+                token = await off_loop(partial(self._token_source, True))
+                if token != secrets.token:
+                    raise cluster_errors.token_needed(self._address)
+            if secrets.headers:
+                headers = await off_loop(partial(way.headers, True))
+                if dict(headers) != dict(secrets.headers):
+                    raise cluster_errors.headers_kept_back(self._address)
             if secrets.token is not None or secrets.headers:
                 await way.check()
 

@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import aiohttp
@@ -21,6 +22,7 @@ from eagleray.clients import ray_failures, ray_refusals
 from eagleray.clients.ray_connections import Connections, Opened, Secrets
 from eagleray.clients.ray_way import FindWay, TokenSource
 from eagleray.common import cluster_errors
+from eagleray.common.off_loop import off_loop
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
@@ -187,7 +189,9 @@ class RayHttp:
     async def _ask(
         self, opened: Opened, path: str, query: Query, send: Send
     ) -> aiohttp.ClientResponse:
-        token = self._token_source(False) if self._token_wanted else None
+        token = None
+        if self._token_wanted:
+            token = await off_loop(partial(self._token_source, False))
         answer = await send(path, query, token)
         if answer.status == 401 and token is None:
             answer.close()
@@ -208,7 +212,7 @@ class RayHttp:
         token: str | None,
         said: Said,
     ) -> aiohttp.ClientResponse:
-        headers = dict(opened.way.headers(False))
+        headers = dict(await off_loop(partial(opened.way.headers, False)))
         kind = {"Content-Type": said.kind} if said.kind else {}
         if said.start:
             kind["Range"] = f"bytes={said.start}-"
@@ -240,8 +244,9 @@ class RayHttp:
         finally:
             answer.close()
         if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
-            raise ray_refusals.not_of_ray(self.address, opened.way, answer.status)
-        token = self._token_source(True)
+            refused = partial(ray_refusals.not_of_ray, self.address, opened.way, answer.status)
+            raise await off_loop(refused)
+        token = await off_loop(partial(self._token_source, True))
         if token is None:
             raise cluster_errors.token_needed(self.address)
         # This connection was made when there was nothing to keep back.
@@ -254,9 +259,16 @@ class RayHttp:
     ) -> None:
         """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
         said = (await self.read(answer, 64 * 1024)).text
-        refusal = ray_refusals.meaning(
-            self.address, opened.way, answer.status, said, token, self._accepted
+        meaning = partial(
+            ray_refusals.meaning,
+            self.address,
+            opened.way,
+            answer.status,
+            said,
+            token,
+            self._accepted,
         )
+        refusal = await off_loop(meaning)
         if refusal is not None:
             answer.close()
             raise refusal

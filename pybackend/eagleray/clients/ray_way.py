@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from attrs import field, frozen
 
-# Answers with the token, or None; asked with True when a connection is about to be made, and so
-# whoever listens there is to be looked at anew.
+# Returns the token, or None.  True: a connection is about to be made, so the listener is checked again.  It reads files,
+# so it is called off the event loop.
 TokenSource = Callable[[bool], str | None]
-# Answers with headers that a proxy in front of the dashboard wants, which are secrets like a token.
+# The same for headers that a proxy in front of the dashboard needs, which are secrets like a token.
 HeaderSource = Callable[[bool], Mapping[str, str]]
 
 

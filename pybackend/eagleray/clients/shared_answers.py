@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from attrs import frozen
 
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
+from eagleray.common.file_lock import locked
+from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import private_folder, run_folder
 from eagleray.common.whole_file import replace_text
 
@@ -57,23 +57,27 @@ class SharedAnswers:
         while another process asks takes its answer.
         """
         wanted_at = self._clock.now()
-        if (answer := self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):
+        if (answer := await self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):
             return answer
-        async with self._alone(key):
-            last = self.peek(key)
+        # No other process asks the same meanwhile.
+        async with locked(lambda: self._file(key).with_suffix(".lock"), _LOCK_POLL_S):
+            last = await self.peek(key)
             if last is not None and self._is_fresh(last, wanted_at - max_age_s):
                 return last
             return await self._asked(key, ask, last)
 
-    def peek(self, key: str) -> Answer | None:
+    async def peek(self, key: str) -> Answer | None:
         """The last answer, however old; None before the first one since the machine was started."""
+        answer = await off_loop(partial(self._read, key))
+        return answer if answer and answer.at <= self._clock.now() else None
+
+    def _read(self, key: str) -> Answer | None:
         try:
             said = json.loads(self._file(key).read_text("utf-8"))
             error = EaglerayError(*said["error"]) if said["error"] else None
-            answer = Answer(float(said["at"]), said["value"], error)
+            return Answer(float(said["at"]), said["value"], error)
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return answer if answer.at <= self._clock.now() else None
 
     def _is_fresh(self, answer: Answer, not_before: float) -> bool:
         return not_before < answer.at <= self._clock.now()
@@ -85,9 +89,12 @@ class SharedAnswers:
         except EaglerayError as error:
             answer = Answer(at, kept, error)
         with contextlib.suppress(OSError):
-            replace_text(self._file(key), _text(answer))
-            self._remove_unused()
+            await off_loop(partial(self._write, key, answer))
         return answer
+
+    def _write(self, key: str, answer: Answer) -> None:
+        replace_text(self._file(key), _text(answer))
+        self._remove_unused()
 
     def _remove_unused(self) -> None:
         for path in self._folder().iterdir():
@@ -97,26 +104,6 @@ class SharedAnswers:
 
     def _file(self, key: str) -> Path:
         return self._folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-
-    @contextlib.asynccontextmanager
-    async def _alone(self, key: str) -> AsyncIterator[None]:
-        """No other process asks the same meanwhile; the lock of one that dies is free."""
-        lock = self._file(key).with_suffix(".lock")
-        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            while True:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    await asyncio.sleep(_LOCK_POLL_S)
-                except OSError:
-                    # A file system without locks: both ask.
-                    break
-            os.utime(fd)
-            yield
-        finally:
-            os.close(fd)
 
 
 def _text(answer: Answer) -> str:

@@ -61,7 +61,7 @@ class JobNodes:
             return {**kept, **new}
 
         key = f"{_FORMAT} {ssh}"
-        last = self._answers.peek(key)
+        last = await self._answers.peek(key)
         value = last.value if last and isinstance(last.value, dict) else {}
         failed = last is not None and last.error is not None and max_age_s is None
         while not has_asked and _due(value, jobs, now, max_age_s):

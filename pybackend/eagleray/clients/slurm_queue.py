@@ -51,9 +51,9 @@ class SlurmQueue:
             raise answer.error
         return _queue(answer)
 
-    def peek(self, ssh: str) -> Queue | None:
+    async def peek(self, ssh: str) -> Queue | None:
         """The last answer, without asking."""
-        answer = self._answers.peek(_key(ssh))
+        answer = await self._answers.peek(_key(ssh))
         return None if answer is None or answer.error is not None else _queue(answer)
 
 

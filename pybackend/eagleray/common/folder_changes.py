@@ -12,7 +12,10 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+from eagleray.common.off_loop import off_loop
 
 # include/uapi/linux/inotify.h
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
@@ -37,12 +40,14 @@ class FolderChanges:
         if self._fd >= 0:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
 
-    def watch(self, folder: Path, *, written: bool = False) -> bool:
+    async def watch(self, folder: Path, *, written: bool = False) -> bool:
         """Whether the folder is watched for the first time; `written`: also files that are written to."""
         if folder in self._folders or self._fd < 0 or self._libc is None:
             return False
         mask = _ENTRIES | (_MODIFY if written else 0)
-        number: int = self._libc.inotify_add_watch(self._fd, os.fsencode(folder), mask)
+        # It looks up the path, which blocks where the home hangs.
+        add = partial(self._libc.inotify_add_watch, self._fd, os.fsencode(folder), mask)
+        number: int = await off_loop(add)
         if number >= 0:
             self._folders[folder] = number
         return number >= 0

@@ -1,4 +1,4 @@
-"""Blocking calls beside the event loop, of which some never return: a home on NFS, say."""
+"""Blocking calls in other threads than the event loop's; some never return, as on a home whose NFS server is down."""
 
 from __future__ import annotations
 
@@ -6,29 +6,40 @@ import asyncio
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-# So long a new result is waited for where there is an older one.
+# How long a caller waits for a new result when there is an older one.
 LIMIT_S = 2.0
-# An answer from memory that is so old is asked for again.
+# The age at which a remembered result is renewed.
 FRESH_S = 2.0
 
 
-async def off_loop(call: Callable[[], T]) -> T:
+async def off_loop(call: Callable[[], T], discard: Callable[[T], object] | None = None) -> T:
     """The result of `call`, from a thread of its own.
 
-    The process doesn't wait for it when it ends, unlike for those of `asyncio.to_thread`.
+    Unlike with `asyncio.to_thread`, the process doesn't wait for the thread when it ends, and calls that hang hold up
+    no other ones: that has few threads, which resolving host names needs too.  A caller that is cancelled doesn't get
+    the result; `discard` is called with it then.
     """
-    return await _started(call)
+    running = _started(call)
+    if discard is None:
+        return await running
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        running.add_done_callback(partial(_discard, discard))
+        raise
 
 
 class Latest(Generic[T]):
     """The result of a call that may block: a new one, or the one before while the call doesn't return.
 
-    Never more than one thread is at it.
+    At most one thread makes the call at a time.
     """
 
     def __init__(self, call: Callable[[], T]) -> None:
@@ -51,36 +62,41 @@ class Latest(Generic[T]):
 
 
 class Remembered(Generic[T]):
-    """What a call that may block has said: answered from memory, and asked for again when that is old.
+    """The last result of a call that may block, answered from memory; an old one is renewed in the background."""
 
-    Only the first answer is waited for.
-    """
-
-    def __init__(self, call: Callable[[], T]) -> None:
+    def __init__(self, call: Callable[[], T], until_known: T) -> None:
         self._call = call
-        self._known: list[T] = []
+        self._value = until_known
+        self._is_known = False
         self._at = 0.0
         self._running: asyncio.Future[T] | None = None
 
     def value(self) -> T:
-        """Raises what the first call raises."""
-        if not self._known:
+        """`until_known` before the first result; without an event loop the first call is made here."""
+        has_loop = asyncio._get_running_loop() is not None
+        if not self._is_known and not has_loop:
             self.put(self._call())
-        elif time.monotonic() - self._at > FRESH_S and self._may_start():
-            self._running = _started(self._call)
-            self._running.add_done_callback(self._keep)
-        return self._known[0]
+        elif has_loop and time.monotonic() - self._at > FRESH_S:
+            self._renewal()
+        return self._value
+
+    async def ready(self) -> None:
+        """Waits until the first result is known; raises what the call raises."""
+        if not self._is_known:
+            await asyncio.shield(self._renewal())
 
     def put(self, value: T) -> None:
         """The value as it was just read or written."""
-        self._known, self._at = [value], time.monotonic()
-        # One that began earlier may not have seen it.
+        self._value, self._is_known, self._at = value, True, time.monotonic()
+        # A call that began earlier may not have seen it.
         self._running = None
 
-    def _may_start(self) -> bool:
+    def _renewal(self) -> asyncio.Future[T]:
         running = self._running
-        is_over = running is None or running.get_loop().is_closed()
-        return is_over and asyncio._get_running_loop() is not None
+        if running is None or running.get_loop() != asyncio.get_running_loop():
+            running = self._running = _started(self._call)
+            running.add_done_callback(self._keep)
+        return running
 
     def _keep(self, running: asyncio.Future[T]) -> None:
         if running is not self._running:
@@ -90,7 +106,53 @@ class Remembered(Generic[T]):
             self.put(running.result())
 
 
-def _started(call: Callable[[], T]) -> asyncio.Future[T]:
+class InOrder:
+    """Makes calls that may block one after another, in the order in which they were requested.
+
+    For files that are read, changed and written: what was requested later is written later.  A call is also made when
+    its caller is cancelled.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_running = False
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """The result of `call`; raises what it raises."""
+        return await _started(call, self._add)
+
+    def _add(self, run: Callable[[], None]) -> None:
+        with self._lock:
+            self._waiting.append(run)
+            if self._is_running:
+                return
+            self._is_running = True
+        _in_thread(self._run_all)
+
+    def _run_all(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._is_running = False
+                    return
+                run = self._waiting.popleft()
+            run()
+
+
+def _discard(discard: Callable[[T], object], running: asyncio.Future[T]) -> None:
+    if not running.cancelled() and running.exception() is None:
+        discard(running.result())
+
+
+def _in_thread(run: Callable[[], None]) -> None:
+    # Not of a pool, whose threads the process waits for when it ends, and which calls that hang would use up.
+    threading.Thread(target=run, daemon=True, name="off loop").start()
+
+
+def _started(
+    call: Callable[[], T], start: Callable[[Callable[[], None]], None] | None = None
+) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 
@@ -110,5 +172,5 @@ def _started(call: Callable[[], T]) -> asyncio.Future[T]:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(finish, done)
 
-    threading.Thread(target=run, daemon=True, name="off loop").start()
+    (start or _in_thread)(run)
     return result

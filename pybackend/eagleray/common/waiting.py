@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -31,3 +32,11 @@ async def result_within(future: asyncio.Future[T], limit_s: float | None) -> T:
     if not done:
         raise asyncio.TimeoutError
     return future.result()
+
+
+async def after_changes(changed: asyncio.Event, publish: Callable[[], Awaitable[None]]) -> None:
+    """Awaits `publish()` after `changed` was set, until it is cancelled; changes meanwhile lead to one more call."""
+    while True:
+        await changed.wait()
+        changed.clear()
+        await publish()

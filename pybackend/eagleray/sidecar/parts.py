@@ -142,7 +142,7 @@ class Parts:
 
 
 def build(settings: Settings, clock: Clock | None = None) -> Parts:
-    """All parts, not yet asking anything; call it on the event loop that will use them."""
+    """All parts, not yet asking anything, for one event loop.  It makes folders and reads files, so call it off that loop."""
     clock = clock or SystemClock()
     # Before anything is started, which would inherit what it holds.
     access = kept_access.take_variable(os.environ)

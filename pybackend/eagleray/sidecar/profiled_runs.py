@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
+from eagleray.common.off_loop import off_loop
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.profiling import ProfiledRun
@@ -24,17 +27,19 @@ class OfRuns:
         return [run for one in self._runs.listed() if (run := _profiled(one))]
 
     def find(self, written: str) -> ProfiledRun | None:
-        record = self._runs.find(written)
-        return _profiled(seen(Listed(record, record.plan(), record.state())))
+        return _profiled(seen(self._runs.one(written)))
 
     async def end(self, run: str) -> None:
         """Whoever finishes a profile has said yes to the end of its program, also of a SLURM job."""
         await self._runs.stop(run, confirmed=True)
 
-    def gathered(self, run: str, seen: Profiled) -> None:
-        record = self._runs.find(run)
-        record.write_state(evolve(record.state(), profile=seen))
+    async def gathered(self, run: str, seen: Profiled) -> None:
+        await off_loop(partial(self._write, run, seen))
         self._runs.changed()
+
+    def _write(self, run: str, seen: Profiled) -> None:
+        found = self._runs.one(run)
+        found.record.write_state(evolve(found.state, profile=seen))
 
 
 def _profiled(one: Listed) -> ProfiledRun | None:

@@ -21,6 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from eagleray import __version__
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
 from eagleray.sidecar.requests import BadParams, Requests, UnknownMethod
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Sidecar(LanguageServer):
-    """One editor at the other end of stdio.  `build` is called when it introduces itself."""
+    """One editor at the other end of stdio.  Its `initialize` calls `build`, in another thread."""
 
     protocol: AnsweringProtocol
 
@@ -48,7 +49,11 @@ class Sidecar(LanguageServer):
         self._build = build
         self._requests = Requests()
         # pygls writes attributes onto a handler, which a bound method does not take.
-        self.feature(types.INITIALIZE)(lambda params: self._on_initialize(params))
+
+        async def initialize(params: types.InitializeParams) -> None:
+            await self._on_initialize(params)
+
+        self.feature(types.INITIALIZE)(initialize)
         self.feature(types.INITIALIZED)(lambda params: self._on_initialized(params))
 
     async def serve(self, stdin: BinaryIO, stdout: BinaryIO) -> None:
@@ -77,9 +82,12 @@ class Sidecar(LanguageServer):
         if isinstance(error, ValueError):
             self.protocol.refuse_unreadable()
 
-    def _on_initialize(self, params: types.InitializeParams) -> None:
+    async def _on_initialize(self, params: types.InitializeParams) -> None:
         options = params.initialization_options
-        self._requests = self._build(options if isinstance(options, dict) else {})
+        # It makes folders in the home and reads files there.
+        self._requests = await off_loop(
+            lambda: self._build(options if isinstance(options, dict) else {})
+        )
         for method in self._requests.methods():
             self.feature(method)(self._answering(method))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from eagleray.clients.ssh_config import ConfiguredHost, configured_hosts
+from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.seen_jobs import SeenJob
@@ -30,7 +31,8 @@ async def choices(
         seen for host in ("", *(one.host for one in jobs.hosts())) if (seen := jobs.host(host))
     ]
     failed = (Problem.of(seen.error) for seen in hosts if seen.error)
-    return Choices(tuple(jobs.all()), tuple(configured()), tuple(failed))
+    ssh_hosts = await off_loop(configured)
+    return Choices(tuple(jobs.all()), tuple(ssh_hosts), tuple(failed))
 
 
 def sentence(seen: SeenJob) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ from eagleray.clients.seen import Seen
 from eagleray.common.cluster_errors import unknown_cluster
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
+from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, place
@@ -64,6 +66,7 @@ class Clusters:
         self._environ = environ
         self._own = which == "own"
         self._stored = StoredClusters((folder or home()) / "clusters.json")
+        self._files = InOrder()
         self._machine = machine or discovery.this_machine()
         self._tokens = tokens or TokenRules(environ, folder=folder or home())
         self._reaches = reaches or OnlyDirect(self._tokens)
@@ -107,14 +110,14 @@ class Clusters:
     async def discover(self) -> None:
         """Looks once which clusters there are, and has them watched."""
         async with self._changing:
-            findings = await asyncio.to_thread(
-                discovery.find, self._environ, self._machine, own=self._own
+            findings = await off_loop(
+                partial(discovery.find, self._environ, self._machine, own=self._own)
             )
             found = await that_are_ray(
                 findings.found, self._watching.seen_of, self._is_added, self._watching.check
             )
             before = (self._hints, self._wanted())
-            self._added = dict.fromkeys(self._stored.addresses())
+            self._added = dict.fromkeys(await self._files.run(self._stored.addresses))
             self._found = {one.address: one for one in found}
             self._hints = findings.hints
             await self._watch_what_is_wanted()
@@ -157,7 +160,7 @@ class Clusters:
             await self._reaches.prepare(cluster, say)
             async with self._changing:
                 await self._watching.check(cluster)
-                self._stored.add(cluster)
+                await self._files.run(partial(self._stored.add, cluster))
                 self._added[cluster] = None
                 self._twins.forget(cluster)
                 await self._watch_what_is_wanted()
@@ -176,7 +179,7 @@ class Clusters:
         async with self._changing:
             if cluster not in self._wanted():
                 raise unknown_cluster(cluster)
-            self._stored.remove(cluster)
+            await self._files.run(partial(self._stored.remove, cluster))
             self._added.pop(cluster, None)
             self._named.pop(cluster, None)
             self._tokens.forget(cluster)
@@ -280,7 +283,7 @@ class Clusters:
         for seen in self._watch.all_seen():
             if not seen.session and self._reaches.is_spent(seen.cluster):
                 log.info("%s is over and is forgotten", seen.cluster)
-                self._stored.remove(seen.cluster)
+                await self._files.run(partial(self._stored.remove, seen.cluster))
                 self._added.pop(seen.cluster, None)
         await self._watch_what_is_wanted()
 

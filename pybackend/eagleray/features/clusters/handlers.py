@@ -83,6 +83,7 @@ class Handlers:
         )
 
     async def list(self) -> wire.Clusters:
+        await self._jobs.ready()
         return self.all()
 
     async def refresh(self) -> wire.Clusters:
@@ -113,7 +114,7 @@ class Handlers:
         return self.all()
 
     async def forget_host(self, asked: wire.HostRef) -> wire.Clusters:
-        self._jobs.remove_host(asked.host)
+        await self._jobs.remove_host(asked.host)
         return self.all()
 
     async def reconnect(self, asked: wire.ClusterRef) -> None:

@@ -68,6 +68,7 @@ class Jobs:
     async def run(self) -> None:
         """Looks until it is cancelled, soon after the panel was opened."""
         looks: set[asyncio.Task[None]] = set()
+        await self.ready()
         try:
             while True:
                 # One host may wait for a code that the person is to type in; the others do not wait for it.
@@ -75,7 +76,7 @@ class Jobs:
                     if not self._is_due(host):
                         continue
                     if not self._visible():
-                        self._take_shared(host)
+                        await self._take_shared(host)
                     else:
                         look = tasks.owned(
                             self._logged_look(host), f"jobs {host}", tasks.only_logged
@@ -88,8 +89,13 @@ class Jobs:
                 look.cancel()
             await asyncio.gather(*looks, return_exceptions=True)
 
-    def known_hosts(self) -> list[str]:
+    async def ready(self) -> None:
+        """Waits until it is known which hosts were added."""
+        await self._stored.ready()
+
+    async def known_hosts(self) -> list[str]:
         """This machine ("") if it has SLURM, and the hosts that were added."""
+        await self.ready()
         return [host for host in self._wanted() if not host or host in self._stored.hosts()]
 
     async def look_once(self, hosts: Iterable[str]) -> list[SeenJob]:
@@ -108,6 +114,7 @@ class Jobs:
 
     async def look_everywhere(self) -> None:
         """Asks all hosts now; failures stand in `hosts()`."""
+        await self.ready()
         await asyncio.gather(*(self.look(host) for host in self._wanted()))
 
     async def look(self, host: str, max_age_s: float = 0.0) -> None:
@@ -135,9 +142,10 @@ class Jobs:
         due_at = max(queue.at, self._clock.now() - POLL_S) + jittered(POLL_S)
         self._set_host(SeenHost(host, "ok", None, 0, queue.at, due_at))
 
-    def _take_shared(self, host: str) -> None:
-        """What another window was told, without asking; the time that is left runs on in any case."""
-        queue, before = self._queue.peek(host), self._hosts.get(host, SeenHost(host))
+    async def _take_shared(self, host: str) -> None:
+        """The answer that another window got, without asking; the remaining time decreases in any case."""
+        queue = await self._queue.peek(host)
+        before = self._hosts.get(host, SeenHost(host))
         if queue is not None and (before.state == "asking" or queue.at > before.at):
             self._take(host, queue)
         due_at = self._clock.now() + jittered(POLL_S)
@@ -181,8 +189,9 @@ class Jobs:
 
     async def add_host(self, written: str) -> str:
         """Stores a host and asks there; raises what goes wrong, and then it is not stored."""
+        await self.ready()
         before = self._stored.hosts()
-        host = self._stored.add(written)
+        host = await self._stored.add(written)
         try:
             await self.look(host)
             seen = self._hosts.get(host)
@@ -190,12 +199,12 @@ class Jobs:
                 raise seen.error
         except BaseException:
             if host not in before:
-                self.remove_host(host)
+                await self.remove_host(host)
             raise
         return host
 
-    def remove_host(self, host: str) -> None:
-        self._stored.remove(host)
+    async def remove_host(self, host: str) -> None:
+        await self._stored.remove(host)
         if host not in self._wanted():
             self._hosts.pop(host, None)
             self._jobs.pop(host, None)

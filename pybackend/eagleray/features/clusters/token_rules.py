@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from eagleray.clients.ray_way import FindWay, HeaderSource, TokenSource, Way
 from eagleray.clients.tokens import own_token, sendable
 from eagleray.common.cluster_errors import plain_text_credentials
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import host_and_port, normalised, place
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
@@ -26,9 +28,10 @@ Credentials = TypeVar("Credentials", str | None, Mapping[str, str])
 
 
 class TokenRules:
-    """What was typed in, kept in memory only, what the person keeps in files, and the rules for both.
+    """Credentials that the user typed in, which stay in memory, those in the user's files, and the rules for both.
 
-    A cluster is named by its id, so that of two clusters behind one host each gets its own.
+    Clusters are named by their ids, so that of two clusters behind one host each gets its own.  Files are read for each
+    request; what reads them is called off the event loop.
     """
 
     def __init__(
@@ -116,7 +119,8 @@ class TokenRules:
         """The way to a dashboard that this machine reaches by itself."""
 
         async def find() -> Way:
-            return Way(url, ca_file=self.ca_file(url), headers=self.header_source(url))
+            ca_file = await off_loop(partial(self.ca_file, url))
+            return Way(url, ca_file=ca_file, headers=self.header_source(url))
 
         return find
 

@@ -17,6 +17,7 @@ from eagleray.clients.far_listeners import owner_check
 from eagleray.clients.host_names import HOST_NAME
 from eagleray.clients.ray_way import CheckListener, FindWay, HeaderSource, Way, no_check
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import Place, place
 from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
 from eagleray.features.clusters.into_job import OpensRoutes, bridges_up, head_of
@@ -231,7 +232,7 @@ class Ways:
         return Way(
             url=reached.url,
             socket=reached.socket,
-            ca_file=self._access.ca_file(where.id),
+            ca_file=await off_loop(partial(self._access.ca_file, where.id)),
             headers=self._access.header_source(where.id),
             check=self._check(where),
         )

@@ -44,7 +44,7 @@ def register(server: Requests, parts: Parts) -> None:
         return outcome(await actions.ignore(asked.cluster, asked.worker_ids))
 
     async def ignored() -> messages.IgnoredBreakpoints:
-        rules = debugging.ignoring.rules()
+        rules = await debugging.ignoring.rules()
         listed = [messages.IgnoredBreakpoint(r.cluster, r.path, r.line) for r in rules]
         return messages.IgnoredBreakpoints(listed)
 

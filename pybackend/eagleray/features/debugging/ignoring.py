@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from eagleray.clients.adapter import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.gather import gather_bounded
+from eagleray.common.off_loop import InOrder
 from eagleray.common.versioned import check_replaceable
 from eagleray.common.whole_file import alone, replace_text
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
@@ -51,31 +53,26 @@ class Ignoring:
         self._adapters = adapters
         self._file = file
         self._routes = routes
+        self._files = InOrder()
 
-    def rules(self) -> list[Rule]:
-        """Read anew each time, since several windows share them."""
-        return _read(self._file)
+    async def rules(self) -> list[Rule]:
+        """Read each time, since several windows share them."""
+        return await self._files.run(partial(_read, self._file))
 
     async def ignore(self, rule: Rule) -> None:
         """From now on no worker of the cluster is to stop there."""
-        with self._alone():
-            kept = [r for r in self.rules() if not _same_place(r, rule)]
-            self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
+        await self._files.run(partial(self._add, rule))
         await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     async def forget(self, cluster: str, path: str, line: int) -> None:
         """Takes a rule back."""
-        with self._alone():
-            rules = self.rules()
-            gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
-            self._keep([r for r in rules if r not in gone])
-        for rule in gone:
+        for rule in await self._files.run(partial(self._removed, cluster, path, line)):
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
             await self._adapters.ignore(params)
 
     async def pass_by(self, targets: Sequence[Target]) -> None:
         """Lets those of the paused workers run on that wait at an ignored place."""
-        rules = self.rules()
+        rules = await self.rules()
         if not rules:
             return
 
@@ -110,6 +107,18 @@ class Ignoring:
             ):
                 # An adapter that was started since the rule was made does not know it yet.
                 await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
+
+    def _add(self, rule: Rule) -> None:
+        with self._alone():
+            kept = [r for r in _read(self._file) if not _same_place(r, rule)]
+            self._keep([r for r in kept if not _outdated(r, rule)] + [rule])
+
+    def _removed(self, cluster: str, path: str, line: int) -> list[Rule]:
+        with self._alone():
+            rules = _read(self._file)
+            gone = [r for r in rules if (r.cluster, r.path, r.line) == (cluster, path, line)]
+            self._keep([r for r in rules if r not in gone])
+        return gone
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

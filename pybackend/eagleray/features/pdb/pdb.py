@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from eagleray.clients.ray_asking import RayAsking
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.common.pdb_errors import pdb_not_followed, pdb_out_of_reach
 from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target
@@ -132,7 +134,7 @@ class Pdb:
         return self._own_routes(session.cluster, session.node)
 
     async def _ask(self, cluster: str, asked: dict[str, object], seconds: float) -> object:
-        text = await asyncio.to_thread(PROGRAM.read_text, "utf-8")
+        text = await off_loop(partial(PROGRAM.read_text, "utf-8"))
         return await self._asking.ask(self._dashboard_of(cluster), WHAT, text, asked, seconds)
 
     async def _sessions(self, cluster: str, said: object) -> list[PdbSession]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from eagleray.common.off_loop import off_loop
 from eagleray.common.profiled import Profiled, ProfiledWorker
+from eagleray.common.waiting import after_changes
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.profiling.reading import texts
@@ -38,9 +41,11 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer_reporting(messages.GATHER, messages.Gather, handlers.gather)
     server.answer(messages.WORKERS, messages.WorkersOf, handlers.workers)
     told = [messages.ProfiledRuns([])]
+    changed = asyncio.Event()
+    parts.runs.on_change(changed.set)
 
-    def changed() -> None:
-        listed = parts.profiling.listed()
+    async def publish() -> None:
+        listed = await off_loop(parts.profiling.listed)
         if parts.settings.trusted:
             # They are of the user's own runs: nothing else is ever listed.
             parts.ahead.told([file for one in listed if one.seen for file in one.seen.files])
@@ -49,7 +54,7 @@ def register(server: Requests, parts: Parts) -> None:
             told[0] = now
             server.notify(messages.CHANGED, now)
 
-    parts.runs.on_change(changed)
+    server.in_background("rows of profiled runs", lambda: after_changes(changed, publish))
 
 
 class RunHandlers:
@@ -59,7 +64,7 @@ class RunHandlers:
         self._profiling = profiling
 
     async def list(self) -> messages.ProfiledRuns:
-        return wire_runs(await asyncio.to_thread(self._profiling.listed))
+        return wire_runs(await off_loop(self._profiling.listed))
 
     async def record(self, asked: messages.Record) -> messages.Asked:
         return messages.Asked(await self._profiling.record(asked.run, asked.workers, asked.seconds))
@@ -109,7 +114,7 @@ class ReportHandlers:
         found = await self._reports.table(
             asked.path, asked.table, asked.sort, asked.descending, asked.search, report
         )
-        text = await asyncio.to_thread(texts.table_text, found, asked.format)
+        text = await off_loop(partial(texts.table_text, found, asked.format))
         return messages.TableText(found.shape.title, text, len(found.rows), found.total)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from eagleray.clients.far_files import FarPlace
 from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
 from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import Gathers
@@ -46,7 +48,7 @@ class ProfiledRun:
 
 
 class ProfiledRuns(Protocol):
-    """What knows runs."""
+    """What knows runs; methods that aren't coroutines read files, so they are called off the event loop."""
 
     def listed(self) -> list[ProfiledRun]:
         """Those that are profiled, the newest first."""
@@ -57,7 +59,7 @@ class ProfiledRuns(Protocol):
     async def end(self, run: str) -> None:
         """Has its keeper gather all and end the program."""
 
-    def gathered(self, run: str, seen: Profiled) -> None:
+    async def gathered(self, run: str, seen: Profiled) -> None:
         """Remembers what was gathered of a run that is over."""
 
 
@@ -81,7 +83,7 @@ class Profiling:
 
     async def record(self, written: str, workers: Sequence[str], seconds: float = 0.0) -> int:
         """How many workers begin to record; raises `nobody-records`."""
-        run = self._live(written)
+        run = await self._live(written)
         asked = await self._recorders.record(run, workers, seconds)
         if not asked:
             raise nobody_records(run)
@@ -89,7 +91,7 @@ class Profiling:
 
     async def stop(self, written: str, workers: Sequence[str]) -> int:
         """How many workers end their recording; raises `nobody-records`."""
-        run = self._live(written)
+        run = await self._live(written)
         asked = await self._recorders.stop_recording(run, workers)
         if not asked:
             raise nobody_records(run)
@@ -97,14 +99,14 @@ class Profiling:
 
     async def gather(self, written: str, tell: Tell, *, finish: bool = False) -> Profiled:
         """What is whole is here now, or what went wrong is raised; `finish` ends the program when it is."""
-        found = self._find(written)
+        found = await self._find(written)
         if finish and not found.is_over:
             if not found.is_kept:
                 # Nobody else ends the recordings of such a program before the program itself.
                 await self._gathered(found, tell, finish=True)
             await self._runs.end(found.run)
             # One whose keeper died may have a new one by that.
-            found = self._find(written)
+            found = await self._find(written)
         if found.is_kept and not found.is_over:
             return await self._followed(found.run, tell, until_over=finish)
         return await self._gathered(found, tell)
@@ -112,7 +114,7 @@ class Profiling:
     async def preview(self, cluster: str, patterns: Sequence[str]) -> list[SeenClass]:
         """The classes of a cluster and of the last runs, and which of them patterns fit; "" is no cluster."""
         actors = await (await self._dashboard(cluster)).all_actors() if cluster else []
-        recent = (await asyncio.to_thread(self._runs.listed))[:RECENT_RUNS]
+        recent = (await off_loop(self._runs.listed))[:RECENT_RUNS]
         known = [name for one in recent if one.seen for name in one.seen.classes]
         return preview(actors, patterns, known)
 
@@ -121,7 +123,7 @@ class Profiling:
         loop = asyncio.get_running_loop()
         before, changed = None, loop.time()
         while True:
-            found = self._find(run)
+            found = await self._find(run)
             seen = found.seen or Profiled(str(found.here))
             tell(seen)
             if seen != before:
@@ -164,18 +166,18 @@ class Profiling:
         if trouble is not None and not reports.seen.files:
             # All that there is lies in a cluster that does not answer.
             raise trouble
-        self._runs.gathered(found.run, reports.seen)
+        await self._runs.gathered(found.run, reports.seen)
         tell(reports.seen)
         return reports.seen
 
-    def _live(self, written: str) -> str:
-        found = self._find(written)
+    async def _live(self, written: str) -> str:
+        found = await self._find(written)
         if found.is_over:
             raise nobody_records(found.run)
         return found.run
 
-    def _find(self, written: str) -> ProfiledRun:
-        found = self._runs.find(written)
+    async def _find(self, written: str) -> ProfiledRun:
+        found = await off_loop(partial(self._runs.find, written))
         if found is None:
             raise not_profiled(written)
         return found

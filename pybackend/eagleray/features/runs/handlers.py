@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import cattrs
 from attrs import Attribute, asdict
 
+from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.run_errors import bad_plan
+from eagleray.common.waiting import after_changes
 from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs.output_pieces import next_piece
@@ -53,8 +56,14 @@ def register(server: Requests, parts: Parts) -> None:
     server.answer(messages.PRESETS, messages.PresetsOf, handlers.presets)
     server.answer(messages.SAVE_PRESET, messages.SavePreset, handlers.save_preset)
     server.answer(messages.DELETE_PRESET, messages.PresetRef, handlers.delete_preset)
-    parts.runs.on_change(lambda: server.notify(messages.CHANGED, handlers.all()))
+    changed = asyncio.Event()
+    parts.runs.on_change(changed.set)
+
+    async def publish() -> None:
+        server.notify(messages.CHANGED, await handlers.list())
+
     server.in_background("runs", parts.runs.run)
+    server.in_background("rows of runs", lambda: after_changes(changed, publish))
 
 
 class Handlers:
@@ -71,12 +80,13 @@ class Handlers:
         self._preparing = preparing
         self._debug_runs = debug_runs
         self._cluster_pythons = cluster_pythons
-
-    def all(self) -> messages.Runs:
-        return messages.Runs([wire_run(one) for one in self._runs.listed()])
+        self._preset_files = InOrder()
 
     async def list(self) -> messages.Runs:
-        return self.all()
+        return await off_loop(self._all)
+
+    def _all(self) -> messages.Runs:
+        return messages.Runs([wire_run(one) for one in self._runs.listed()])
 
     async def prepare(self, asked: messages.Prepare) -> messages.Proposal:
         options = asked.options
@@ -99,10 +109,10 @@ class Handlers:
                 profile=_profile(options.profile),
             )
         )
-        # It reads files, which may lie far away.
-        made = await asyncio.to_thread(
+        propose = partial(
             self._debug_runs.proposal, plan, asked.preset, options.answers, asked.python
         )
+        made = await off_loop(propose)
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
             plan=wire_plan(made.plan),
@@ -114,7 +124,7 @@ class Handlers:
             framework=made.framework,
             framework_version=made.framework_version,
             text=lines_of(made, details=True),
-            presets=self._rows(asked.workspace),
+            presets=await self._rows(asked.workspace),
             problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
             confirm=confirm_text(made.plan),
         )
@@ -131,7 +141,7 @@ class Handlers:
     async def restart(self, asked: messages.Restart) -> messages.RunRef:
         lines = None if asked.breakpoints is None else _breakpoints(asked.breakpoints)
         if not asked.anyway:
-            plan = self._runs.find(asked.id).plan()
+            plan = (await off_loop(partial(self._runs.one, asked.id))).plan
             await self._require_ray(with_python(plan, asked.python) if asked.python else plan)
         again = await self._runs.restart(
             asked.id, lines, confirmed=asked.confirmed, python=asked.python
@@ -144,13 +154,14 @@ class Handlers:
         await self._preparing.require_ray(plan)
 
     async def pythons(self) -> messages.Pythons:
-        return messages.Pythons(await asyncio.to_thread(self._cluster_pythons))
+        return messages.Pythons(await off_loop(self._cluster_pythons))
 
     async def forget(self, asked: messages.RunRef) -> None:
-        self._runs.forget(asked.id)
+        await self._runs.forget(asked.id)
 
     async def command(self, asked: messages.RunRef) -> messages.Command:
-        return messages.Command(exact_command(self._runs.find(asked.id).plan()))
+        found = await off_loop(partial(self._runs.one, asked.id))
+        return messages.Command(exact_command(found.plan))
 
     async def set_breakpoints(self, asked: messages.SetBreakpoints) -> None:
         await self._runs.set_breakpoints(asked.workspace, _breakpoints(asked.breakpoints))
@@ -159,25 +170,27 @@ class Handlers:
         await self._runs.pause(asked.run, asked.worker_id)
 
     async def output(self, asked: messages.OutputFrom) -> messages.OutputPiece:
-        record = self._runs.find(asked.id)
+        record = await off_loop(partial(self._runs.find, asked.id))
         if asked.offset < 0:
             await self._runs.adopt(record)
         piece = await next_piece(record.output, asked.offset, lambda: prints_no_more(record))
         return messages.OutputPiece(**asdict(piece))
 
     async def presets(self, asked: messages.PresetsOf) -> messages.Presets:
-        return messages.Presets(self._rows(asked.workspace))
+        return messages.Presets(await self._rows(asked.workspace))
 
     async def save_preset(self, asked: messages.SavePreset) -> messages.Presets:
-        self._debug_runs.save(asked.workspace, asked.name, asked.text)
-        return messages.Presets(self._rows(asked.workspace))
+        save = partial(self._debug_runs.save, asked.workspace, asked.name, asked.text)
+        await self._preset_files.run(save)
+        return messages.Presets(await self._rows(asked.workspace))
 
     async def delete_preset(self, asked: messages.PresetRef) -> messages.Presets:
-        self._debug_runs.delete(asked.workspace, asked.name)
-        return messages.Presets(self._rows(asked.workspace))
+        await self._preset_files.run(partial(self._debug_runs.delete, asked.workspace, asked.name))
+        return messages.Presets(await self._rows(asked.workspace))
 
-    def _rows(self, workspace: str) -> builtins.list[PresetRow]:
-        return [PresetRow(**vars(one)) for one in self._debug_runs.rows(workspace)]
+    async def _rows(self, workspace: str) -> builtins.list[PresetRow]:
+        rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
+        return [PresetRow(**vars(one)) for one in rows]
 
 
 def wire_change(one: proposal.Change) -> Change:

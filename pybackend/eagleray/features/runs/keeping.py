@@ -10,12 +10,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from eagleray.clients.code_copy import detached_command
 from eagleray.clients.detached import start_detached
 from eagleray.clients.process_identity import lives
 from eagleray.common import bounded_log
+from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
 from eagleray.common.run_errors import keeper_not_started
 from eagleray.features.runs.records import Record
@@ -37,25 +39,24 @@ async def start(record: Record, access: Mapping[str, Any]) -> None:
     `access` is what its cluster asks for, which
     the keeper reads from its standard input: it must stand in no file, no argument and no environment.
     """
-    # The copy of our code may have to be made first.
-    command = await asyncio.to_thread(detached_command, "keep-run", record.id)
-    process = _spawned(record, command)
+    process = await off_loop(partial(_spawned, record), discard=subprocess.Popen.terminate)
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as pipe:
         pipe.write(json.dumps(access).encode())
     deadline = time.monotonic() + START_S
-    while not _has_taken(record, process):
-        if process.poll() not in (None, TAKEN) or time.monotonic() > deadline:
-            # One that is only slow must not start the program after all.
-            process.kill()
-            said = _said(record).strip()
-            raise keeper_not_started(said.rpartition("\n")[2] or f"it ended with {process.poll()}")
-        try:
+    try:
+        while not await off_loop(partial(_has_taken, record, process)):
+            if process.poll() not in (None, TAKEN) or time.monotonic() > deadline:
+                # One that is only slow must not start the program after all.
+                process.kill()
+                said = (await off_loop(partial(_said, record))).strip()
+                last = said.rpartition("\n")[2]
+                raise keeper_not_started(last or f"it ended with {process.poll()}")
             await asyncio.sleep(_LOOK_S)
-        except asyncio.CancelledError:
-            # It ends at once, or stops what it has just started.
-            process.terminate()
-            raise
+    except asyncio.CancelledError:
+        # It ends at once, or stops what it has just started.
+        process.terminate()
+        raise
 
 
 def _has_taken(record: Record, process: subprocess.Popen[bytes]) -> bool:
@@ -87,7 +88,9 @@ def is_kept(record: Record, state: RunState) -> bool:
     return lives(state.keeper.pid, state.keeper.born)
 
 
-def _spawned(record: Record, command: list[str]) -> subprocess.Popen[bytes]:
+def _spawned(record: Record) -> subprocess.Popen[bytes]:
+    # The copy of our code may have to be made first.
+    command = detached_command("keep-run", record.id)
     with os.fdopen(bounded_log.opened(record.keeper_log), "ab") as log:
         try:
             return start_detached(command, log, subprocess.PIPE)

@@ -143,6 +143,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
     """All that is there and then what is appended, until the run is over and everything was read."""
     growth = Growth(path.parent)
     try:
+        await growth.begin()
         while not _has_begun(path):
             if is_over():
                 return
@@ -181,8 +182,12 @@ class Growth:
         self._now = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
         self._changes = FolderChanges(lambda name: self._wake.set())
-        self._changes.watch(folder, written=True)
+        self._folder = folder
         self._seen_at = self._now()
+
+    async def begin(self) -> None:
+        """Awaited before the file is read the first time."""
+        await self._changes.watch(self._folder, written=True)
 
     def seen(self) -> None:
         self._seen_at = self._now()

@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.output import Growth, older
 from eagleray.features.runs.terminal_text import decode
 
@@ -45,8 +47,9 @@ async def next_piece(
     deadline = loop.time() + wait_s
     growth = Growth(path.parent)
     try:
+        await growth.begin()
         while True:
-            piece = await asyncio.to_thread(_read, path, offset, is_over)
+            piece = await off_loop(partial(_read, path, offset, is_over))
             if piece.text or piece.next > offset >= 0 or piece.is_over or loop.time() >= deadline:
                 return piece
             await growth.wait()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
+from eagleray.common.off_loop import off_loop
 from eagleray.common.run_errors import (
     file_not_found,
     folder_not_found,
@@ -33,8 +34,7 @@ async def check(plan: RunPlan) -> None:
     4. The Python file or shell script is missing.
     5. The interpreter does not find the module.
     """
-    # A file server may take its time.
-    await asyncio.to_thread(check_files, plan)
+    await off_loop(partial(check_files, plan))
     target = target_of(plan)
     if target is not None and target.kind == "module":
         await _check_module(plan, target.name)

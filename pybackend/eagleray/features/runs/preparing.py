@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.common.run_errors import (
     folder_not_found,
     narrow_export,
@@ -69,18 +70,15 @@ class Preparing:
 
         With a cluster it is a job there, unless the person said a kind; a script for SLURM may name a host by it.
         """
-        cwd = _folder(asked.cwd)
-        found = asked.kind or kinds.kind_of(asked.path, asked.args, asked.cwd)
-        of_words = found if found != "job" else kinds.kind_of(asked.path, asked.args, asked.cwd)
-        python = asked.python if not asked.cluster or asked.kind not in (None, "job") else "python"
-        argv = kinds.words(of_words, asked.path, asked.args, python, asked.cwd)
+        start = await off_loop(partial(_start_of, asked))
+        found = start.kind
         job = found == "job" or (asked.cluster and asked.kind is None and found != "sbatch")
         cluster = await self._cluster(asked.cluster, found)
         plan = RunPlan(
             kind="job" if job else found,
-            argv=argv,
-            cwd=cwd,
-            name=kinds.name_of(of_words, argv),
+            argv=start.argv,
+            cwd=start.cwd,
+            name=kinds.name_of(start.of_words, start.argv),
             env=dict(asked.env or {}),
             cluster=cluster,
             breakpoints=asked.breakpoints,
@@ -93,21 +91,21 @@ class Preparing:
             profile=asked.profile,
             python=asked.python,
         )
-        return _with_plain_line_ends(plan, kinds.script_at(of_words, argv))
+        script = kinds.script_at(start.of_words, start.argv)
+        return await off_loop(partial(_with_plain_line_ends, plan, script))
 
     async def problems(self, plan: RunPlan) -> list[EaglerayError]:
         """What would surprise the person after the start."""
-        found = [not_python(path) for path in _missing(plan)]
+        found = [not_python(path) for path in await off_loop(partial(_missing, plan))]
         if plan.cluster and plan.kind in ("program", "module"):
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
             if here and there and here != there:
                 found.append(other_python(here, there))
         if without_ray := await self._ray.missing(plan):
             found.append(no_ray(_shown(without_ray.path), without_ray.version))
-        # It reads scripts, which may lie far away.
-        if command := await asyncio.to_thread(narrowing, plan):
+        if command := await off_loop(partial(narrowing, plan)):
             found.append(narrow_export(command))
-        return [*found, *await asyncio.to_thread(unmatched, plan)]
+        return [*found, *await off_loop(partial(unmatched, plan))]
 
     async def require_ray(self, plan: RunPlan) -> None:
         """Raises `no-ray`; a program that needs none can be started all the same."""
@@ -119,6 +117,26 @@ class Preparing:
         if not written or kind == "sbatch":
             return written
         return await self._id_of(written)
+
+
+@frozen
+class Start:
+    """The command of a run; `of_words` is the kind of its words, also for a job."""
+
+    kind: Kind
+    of_words: Kind
+    argv: tuple[str, ...]
+    cwd: str
+
+
+def _start_of(asked: Asked) -> Start:
+    """Reads files; raises what keeps it from being a command."""
+    cwd = _folder(asked.cwd)
+    found = asked.kind or kinds.kind_of(asked.path, asked.args, asked.cwd)
+    of_words = found if found != "job" else kinds.kind_of(asked.path, asked.args, asked.cwd)
+    python = asked.python if not asked.cluster or asked.kind not in (None, "job") else "python"
+    argv = kinds.words(of_words, asked.path, asked.args, python, asked.cwd)
+    return Start(found, of_words, argv, cwd)
 
 
 def _folder(written: str) -> str:

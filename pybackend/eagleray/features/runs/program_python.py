@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from attrs import evolve, frozen
 
+from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.environment import activated
 from eagleray.features.runs.plan import RunPlan
 
 LIMIT_S = 5.0
+# Its path, when that was changed, and PYTHONPATH.
+Interpreter = tuple[str, float, str]
 _PYTHON = re.compile(r"pythonw?[0-9.]*")
 # The options of Python that take no value of their own, alone or several in one word.
 _FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
@@ -87,7 +90,7 @@ class RayCheck:
     """Whether the Python of a program has Ray; an interpreter that has it is not asked again until it changes."""
 
     def __init__(self) -> None:
-        self._with_ray: set[tuple[str, float, str]] = set()
+        self._with_ray: set[Interpreter] = set()
 
     async def missing(self, plan: RunPlan) -> Probed | None:
         """The interpreter without Ray; None if it has Ray, or if that is not known.
@@ -95,12 +98,8 @@ class RayCheck:
         Only of a Python program that starts here: a script may activate an environment, and a job has that of its
         cluster.
         """
-        environ = environment_of(plan)
-        files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
-        if target_of(plan) is None or not files:
-            return None
-        key = (str(files[0]), _modified(files[0]), environ.get("PYTHONPATH", ""))
-        if key in self._with_ray:
+        key = await off_loop(partial(_interpreter, plan))
+        if key is None or key in self._with_ray:
             return None
         probed = await probe(plan, ["ray"])
         if probed is None:
@@ -117,6 +116,15 @@ def with_python(plan: RunPlan, python: str) -> RunPlan:
     return evolve(plan, argv=argv, python=python)
 
 
+def _interpreter(plan: RunPlan) -> Interpreter | None:
+    """None for a plan that starts no Python program here."""
+    environ = environment_of(plan)
+    files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
+    if target_of(plan) is None or not files:
+        return None
+    return (str(files[0]), _modified(files[0]), environ.get("PYTHONPATH", ""))
+
+
 def _modified(file: Path) -> float:
     try:
         return file.stat().st_mtime
@@ -126,6 +134,10 @@ def _modified(file: Path) -> float:
 
 async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     """Asks the interpreter of a plan; None when it does not answer, which is no reason to stop anybody."""
+    return await off_loop(partial(_probed, plan, packages))
+
+
+def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     environ, target = environment_of(plan), target_of(plan)
     files = found_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
     if target is None or not files:
@@ -134,8 +146,7 @@ async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     first = str((Path(plan.cwd) / target.name).parent) if is_file else plan.cwd
     command = [str(files[0]), "-c", _PROBE, first, *packages]
     try:
-        ran = await asyncio.to_thread(
-            subprocess.run,
+        ran = subprocess.run(
             command,
             cwd=plan.cwd,
             env=environ,

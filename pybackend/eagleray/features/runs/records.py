@@ -119,6 +119,11 @@ class Listed:
     state: RunState
 
 
+def whole(record: Record) -> Listed:
+    """A run as it is now; raises what is wrong with its files."""
+    return Listed(record, record.plan(), record.state())
+
+
 class Records:
     """All runs of this home; several windows and terminals use the folder at once."""
 
@@ -205,7 +210,7 @@ class Records:
 def read(record: Record) -> Listed | None:
     """A run as it is now; None for a folder that is none, or of a version that cannot be read."""
     try:
-        return Listed(record, record.plan(), record.state())
+        return whole(record)
     except _UNREADABLE as error:
         log.debug("%s is no run that can be read: %s", record.folder, error)
         return None

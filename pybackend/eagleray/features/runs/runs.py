@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import evolve
 
-from eagleray.clients.process_identity import lives
 from eagleray.common.errors import EaglerayError
 from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.listeners import Listeners
+from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import host_name
 from eagleray.common.poll_schedule import RUN_FOLDERS
 from eagleray.common.run_errors import (
@@ -26,13 +26,13 @@ from eagleray.common.run_errors import (
 )
 from eagleray.common.waiting import is_set_within
 from eagleray.features.runs import keeping
+from eagleray.features.runs.orphans import end_orphan
 from eagleray.features.runs.plan import Breakpoint, RunPlan
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
-from eagleray.features.runs.records import Listed, Record, Records
+from eagleray.features.runs.records import Listed, Record, Records, whole
 from eagleray.features.runs.seen import UNKEPT_S, outdated, seen
-from eagleray.features.runs.starters.local import STEPS, send
-from eagleray.features.runs.state import Process, RunState
+from eagleray.features.runs.state import RunState
 from eagleray.features.runs.words import confirm_text
 
 # Whether a supervisor lives is known by its process.
@@ -42,7 +42,6 @@ ELSEWHERE_S = 10.0
 UNTOLD_S = 1.0
 # A run that begins writes several times.
 COALESCE_S = 0.1
-_STEP_S = 0.05
 
 
 class LiveRuns(Protocol):
@@ -57,9 +56,10 @@ log = logging.getLogger(__name__)
 
 
 class Runs:
-    """Looks at the folders of runs and asks their keepers; keeps nothing itself.
+    """Reads the folders of runs and sends requests to their supervisors; keeps nothing itself.
 
-    `access` is what the person has typed in for a cluster, which keepers are told.
+    `access` returns what the user has typed in for a cluster, which supervisors get.  Methods that aren't coroutines
+    read files, so they are called off the event loop.
     """
 
     def __init__(
@@ -72,9 +72,15 @@ class Runs:
         self._live = live
         self._access = access
         self._listeners = Listeners[[]]()
+        self._files = InOrder()
+        self._setting_breakpoints = asyncio.Lock()
 
     def find(self, written: str) -> Record:
         return self._records.find(written)
+
+    def one(self, written: str) -> Listed:
+        """The run of that id as its files are; raises `unknown-run`."""
+        return whole(self._records.find(written))
 
     def listed(self) -> list[Listed]:
         """All runs as they are now, the newest first."""
@@ -87,41 +93,46 @@ class Runs:
             raise needs_consent(question)
         await check(plan)
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
-        for one in outdated(self._records.listed()):
-            self._records.forget(one.record, is_over=one.state.is_over)
-        for torn in self._records.torn(UNKEPT_S):
-            log.warning("run %s can't be read and is removed", torn.id)
-            self._records.forget(torn, is_over=False)
-        record = self._records.create(plan, state)
+        record = await self._files.run(partial(self._recorded, plan, state))
         try:
             await keeping.start(record, self._access(plan.cluster))
         except EaglerayError as error:
-            record.write_state(evolve(state, phase="failed", ended=time.time(), note=error.message))
+            failed = evolve(state, phase="failed", ended=time.time(), note=error.message)
+            await self._files.run(partial(record.write_state, failed))
             raise
         finally:
             self.changed()
         return record.id
 
+    def _recorded(self, plan: RunPlan, state: RunState) -> Record:
+        """The new run, in place of old ones."""
+        for one in outdated(self._records.listed()):
+            self._records.forget(one.record, is_over=one.state.is_over)
+        for torn in self._records.torn(UNKEPT_S):
+            log.warning("run %s can't be read and is removed", torn.id)
+            self._records.forget(torn, is_over=False)
+        return self._records.create(plan, state)
+
     async def stop(self, written: str, *, confirmed: bool) -> None:
         """Asks a run to end; asked again it is ended harder.  One without a keeper is ended from here."""
-        record = self._records.find(written)
-        plan, state = record.plan(), record.state()
+        found = await off_loop(partial(self.one, written))
+        record, plan, state = found.record, found.plan, found.state
         if state.is_over:
             return
         if plan.kind == "sbatch" and state.far_id and not confirmed:
             raise stop_needs_consent(state.far_id)
         await self.adopt(record)
-        state = record.state()
+        state = await off_loop(record.state)
         if state.is_over:
             # It was, which was seen only now.
             self.changed()
             return
-        if keeping.is_kept(record, state):
-            keeping.ask_to_stop(record, state)
+        if await off_loop(partial(keeping.is_kept, record, state)):
+            await off_loop(partial(keeping.ask_to_stop, record, state))
         elif state.host not in ("", host_name()):
             raise runs_elsewhere(record.id, state.host)
         else:
-            await _stop_unkept(record)
+            await end_orphan(record)
         self.changed()
 
     async def adopt(self, record: Record) -> None:
@@ -129,8 +140,10 @@ class Runs:
 
         Of several who want that at once one starts it, and the others get the same.
         """
-        state = record.state()
-        if state.far_id and not state.is_over and not keeping.is_kept(record, state):
+        state = await off_loop(record.state)
+        if not state.far_id or state.is_over:
+            return
+        if not await off_loop(partial(keeping.is_kept, record, state)):
             await keeping.start(record, self._access(state.cluster))
 
     async def restart(
@@ -142,39 +155,46 @@ class Runs:
         python: str = "",
     ) -> str:
         """Starts the same command once more, with another `python` if one is given; a live run goes on beside it."""
-        plan = self._records.find(written).plan()
+        plan = (await off_loop(partial(self.one, written))).plan
         if python:
             plan = with_python(plan, python)
         if breakpoints is not None and plan.profile is None:
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed)
 
-    def forget(self, written: str) -> None:
-        """Throws a run away that is over, or that nobody keeps; raises `run-lives`."""
-        record = self._records.find(written)
-        now = seen(Listed(record, record.plan(), record.state())).state
-        lives = not now.is_over and now.phase != "unwatched"
-        if lives or not self._records.forget(record, is_over=now.is_over):
-            raise still_runs(record.id)
+    async def forget(self, written: str) -> None:
+        """Removes a run that is over, or that has no supervisor; raises `run-lives`."""
+        await self._files.run(partial(self._remove, written))
         self.changed()
 
+    def _remove(self, written: str) -> None:
+        found = seen(self.one(written))
+        lives = not found.state.is_over and found.state.phase != "unwatched"
+        if lives or not self._records.forget(found.record, is_over=found.state.is_over):
+            raise still_runs(found.record.id)
+
     async def set_breakpoints(self, workspace: str, breakpoints: Sequence[Breakpoint]) -> None:
-        """All breakpoints of a workspace, for its runs that live."""
-        for one in self.listed():
-            # What is profiled does not stop anywhere.
-            stops = one.plan.profile is None and not one.state.is_over
-            if one.plan.workspace == workspace and stops:
-                plan = evolve(one.plan, breakpoints=tuple(breakpoints))
-                one.record.write_plan(plan)
-                try:
-                    await self._live.breakpoints(one.record.id, plan.breakpoints)
-                except EaglerayError as error:
-                    # Its keeper is about to say it, with the plan as it is now.
-                    if error.code != "unregistered-run":
-                        raise
+        """All breakpoints of a workspace, for its runs that live; of several calls the last one counts."""
+        async with self._setting_breakpoints:
+            for one in await off_loop(self.listed):
+                # A profiled run doesn't stop anywhere.
+                stops = one.plan.profile is None and not one.state.is_over
+                if one.plan.workspace == workspace and stops:
+                    plan = evolve(one.plan, breakpoints=tuple(breakpoints))
+                    await self._files.run(partial(one.record.write_plan, plan))
+                    await self._set_live(one.record.id, plan.breakpoints)
+
+    async def _set_live(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
+        try:
+            await self._live.breakpoints(run, breakpoints)
+        except EaglerayError as error:
+            # Its supervisor is about to register it, with the plan as it is now.
+            if error.code != "unregistered-run":
+                raise
 
     async def pause(self, written: str, worker_id: str) -> None:
-        await self._live.pause(self._records.find(written).id, worker_id)
+        record = await off_loop(partial(self.find, written))
+        await self._live.pause(record.id, worker_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever `listed` may answer something else."""
@@ -191,16 +211,16 @@ class Runs:
         """
         wake, now = asyncio.Event(), asyncio.get_running_loop().time
         changes = FolderChanges(lambda name: wake.set())
-        changes.watch(self._records.folder)
+        await changes.watch(self._records.folder)
         told, changed_at = None, now()
         try:
             while True:
                 wake.clear()
-                read = await asyncio.to_thread(self._records.listed)
-                if _watch(changes, read, self._records.folder):
+                read = await off_loop(self._records.listed)
+                if await _watch(changes, read, self._records.folder):
                     # It may have changed before it was watched.
                     continue
-                shown = [seen(one) for one in read]
+                shown = await off_loop(partial(_shown, read))
                 if shown != told:
                     told, changed_at = shown, now()
                     self.changed()
@@ -210,13 +230,17 @@ class Runs:
             changes.close()
 
 
-def _watch(changes: FolderChanges, read: Sequence[Listed], runs: Path) -> bool:
+def _shown(read: Sequence[Listed]) -> list[Listed]:
+    return [seen(one) for one in read]
+
+
+async def _watch(changes: FolderChanges, read: Sequence[Listed], runs: Path) -> bool:
     """Watches the folders of the runs that live, and no others; whether there is a new one."""
     living = {one.record.folder for one in read if not one.state.is_over}
     for folder in changes.folders():
         if folder not in living and folder != runs:
             changes.forget(folder)
-    return len([folder for folder in living if changes.watch(folder)]) > 0
+    return len([folder for folder in living if await changes.watch(folder)]) > 0
 
 
 def _poll_s(changes: FolderChanges, shown: Sequence[Listed], runs: Path, age_s: float) -> float:
@@ -243,31 +267,5 @@ async def _until_news(
         if await is_set_within(wake, min(left_s, PROCESS_POLL_S) if here else left_s):
             await asyncio.sleep(COALESCE_S)
             return
-        if any(seen(one) != before for one, before in here):
+        if await off_loop(partial(_shown, [one for one, _ in here])) != [old for _, old in here]:
             return
-
-
-async def _stop_unkept(record: Record) -> None:
-    """Ends the program from here; whoever comes second leaves it to the first, since two Ctrl-C are another word."""
-    lock = record.lock()
-    if lock is None:
-        return
-    try:
-        state = record.state()
-        if not state.is_over:
-            await _end(state.program)
-            record.write_state(evolve(state, phase="stopped", ended=time.time()))
-    finally:
-        os.close(lock)
-
-
-async def _end(program: Process | None) -> None:
-    for number, limit_s in STEPS if program else ():
-        assert program is not None
-        if not lives(program.pid, program.born):
-            break
-        send(program.pid, number)
-        for _ in range(int(limit_s / _STEP_S)):
-            if not lives(program.pid, program.born):
-                break
-            await asyncio.sleep(_STEP_S)

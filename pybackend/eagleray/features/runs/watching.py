@@ -99,7 +99,7 @@ class Watching:
         """Asks the adapter when it says that something has changed, and looks for workers as the schedule says."""
         self._changed_at = self._table_at = _now()
         changes = FolderChanges(self._on_file)
-        if not changes.watch(self._record.folder):
+        if not await changes.watch(self._record.folder):
             self._schedule = PollSchedule(self._schedule.steps[:1], UNTOLD_S)
         self._ends.append(changes.close)
         self._ends.append(self._adapter.on_change(self._wake.set))

@@ -7,6 +7,7 @@ import logging
 import os
 import posixpath
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -15,6 +16,7 @@ from attrs import frozen
 from eagleray.adapter.protocol import Mapping, Mounts, WorkerState
 from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
+from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
@@ -70,6 +72,7 @@ class SourceMapping:
         self._attached = attached
         self._own_mounts = own_mounts
         self._kept = KeptMappings(home / "source_mappings.json")
+        self._answers = InOrder()
         self._files = FileChecks(os.path.isfile)
         self._settings: dict[str, list[Mapping]] = {}
         self._found: dict[str, list[Mapping]] = {}
@@ -120,8 +123,8 @@ class SourceMapping:
 
         await self._kept.refresh()
         mounted = await self._mounted(cluster, worker_id, path)
-        decision = await asyncio.to_thread(
-            decide, path, self._said(cluster), folders, remote_hash, mounted
+        decision = await off_loop(
+            partial(decide, path, self._said(cluster), folders, remote_hash, mounted)
         )
         if decision.mapping is not None:
             self._remember(cluster, decision.mapping)
@@ -134,8 +137,8 @@ class SourceMapping:
         `remote` may be a file: then the folders that correspond are worked out from `local`, which is the
         file itself or a folder that holds it at any depth.
         """
-        mapping = await asyncio.to_thread(_answer, remote, local)
-        await asyncio.to_thread(self._kept.add, cluster, mapping)
+        mapping = await off_loop(partial(_answer, remote, local))
+        await self._answers.run(partial(self._kept.add, cluster, mapping))
         self._found.pop(cluster, None)
         self._remember(cluster, mapping)
         await self._tell(cluster)
@@ -143,7 +146,7 @@ class SourceMapping:
 
     async def compare(self, cluster: str, worker_id: str, path: str, local: str) -> Verdict:
         """The worker's file against the local one, by hash."""
-        ours = await asyncio.to_thread(local_files.sha256, local) if local else ""
+        ours = await off_loop(partial(local_files.sha256, local)) if local else ""
         theirs = await self._remote_hash(cluster, worker_id, path)
         if ours and theirs:
             return "same" if ours == theirs else "different"

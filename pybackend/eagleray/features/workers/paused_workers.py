@@ -18,6 +18,7 @@ from eagleray.clients.seen import Seen
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.listeners import Listeners
+from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
@@ -123,7 +124,7 @@ class PausedWorkers:
         _, self._said, self._said_elsewhere = await asyncio.gather(
             asyncio.gather(*(self._watch.refresh(cluster) for cluster in asked)),
             self._adapters.workers(),
-            asyncio.to_thread(self._elsewhere),
+            off_loop(self._elsewhere),
         )
         self._adopt()
         self._update()
@@ -183,7 +184,7 @@ class PausedWorkers:
     async def _look_elsewhere(self) -> None:
         """Reads beside the loop, since the home may lie on a slow file system."""
         while True:
-            said = await asyncio.to_thread(self._elsewhere)
+            said = await off_loop(self._elsewhere)
             if said != self._said_elsewhere:
                 self._said_elsewhere = said
                 self._adopt()

@@ -1,0 +1,50 @@
+"""Ends the program of a run whose supervisor has died."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from functools import partial
+
+from attrs import evolve
+
+from eagleray.clients.process_identity import lives
+from eagleray.common.off_loop import off_loop
+from eagleray.features.runs.records import Record
+from eagleray.features.runs.starters.local import STEPS, send
+from eagleray.features.runs.state import Process
+
+_STEP_S = 0.05
+
+
+async def end_orphan(record: Record) -> None:
+    """Ends the program and records that; of several callers one does, since a second Ctrl-C means something else."""
+    lock = await off_loop(record.lock, discard=_close)
+    if lock is None:
+        return
+    try:
+        state = await off_loop(record.state)
+        if not state.is_over:
+            await _end(state.program)
+            stopped = evolve(state, phase="stopped", ended=time.time())
+            await off_loop(partial(record.write_state, stopped))
+    finally:
+        await off_loop(partial(_close, lock))
+
+
+def _close(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
+
+
+async def _end(program: Process | None) -> None:
+    for number, limit_s in STEPS if program else ():
+        assert program is not None
+        if not lives(program.pid, program.born):
+            break
+        send(program.pid, number)
+        for _ in range(int(limit_s / _STEP_S)):
+            if not lives(program.pid, program.born):
+                break
+            await asyncio.sleep(_STEP_S)

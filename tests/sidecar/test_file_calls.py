@@ -1,0 +1,245 @@
+"""No request of the sidecar makes a file call in the event loop: a home that hangs holds up only what needs it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.adapter.protocol import AttachParams
+from eagleray.clients import adapter_process
+from eagleray.clients.adapter import Adapters
+from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
+from eagleray.features.clusters import messages as clusters
+from eagleray.features.debugging import messages as debugging
+from eagleray.features.pdb import messages as pdb
+from eagleray.features.profiling import messages as profiling
+from eagleray.features.runs import messages as runs
+from eagleray.features.source_mapping import messages as source_mapping
+from eagleray.features.workers import messages as workers
+from eagleray.sidecar.features import registered
+from eagleray.sidecar.parts import Settings
+from eagleray.sidecar.requests import Requests
+from eagleray.sidecar.server import Sidecar
+from eagleray.sidecar.typescript import FEATURES, methods_of
+from lsprotocol import types
+
+from tests.fakes.adapter import FakeAdapter
+from tests.fakes.dashboard import FakeDashboard
+from tests.sidecar.file_calls import FileCalls, recorded
+
+PRESET = {"format": 1, "name": "mine", "framework": "", "answers": {}, "words": [], "env": {}}
+LINE = {"line": 1, "condition": "", "hit": "", "log": ""}
+
+
+class Panel:
+    """A window: asks, and remembers which methods it has asked."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.asked: set[str] = set()
+        self.told: list[tuple[str, Any]] = []
+        self._requests = requests
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result, None for an error of the catalogue."""
+        self.asked.add(method)
+        try:
+            return await self._requests.call(method, params, lambda *said: None)
+        except EaglerayError as error:
+            assert error.code != "internal", (method, error)
+            return None
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Iterator[FileCalls]:
+    """The calls below the user's home, the state folder and the workspace."""
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host login\n")
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("right")
+    (tmp_path / "train.py").write_text("raise SystemExit('it failed')\n")
+    (tmp_path / "job.sh").write_text("#SBATCH -N1\nsrun --export=NONE python train.py\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    access = own_home / "access.json"
+    access.write_text("{}")
+    access.chmod(0o600)
+    with recorded(monkeypatch, own_home, tmp_path) as calls:
+        yield calls
+
+
+@pytest.fixture
+async def panel(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter, files: FileCalls
+) -> AsyncIterator[Panel]:
+    dashboard.token = "right"
+    # As the server does.
+    requests = await off_loop(lambda: registered(Settings()))
+    window = Panel(requests)
+    requests.start(lambda method, value: window.told.append((method, value)))
+    yield window
+    await requests.stop()
+
+
+def all_requests() -> set[str]:
+    modules = [importlib.import_module(f"eagleray.features.{name}.messages") for name in FEATURES]
+    return {
+        one.name
+        for module in modules
+        for one in methods_of(inspect.getsource(module))
+        if one.params
+    }
+
+
+async def ask_about_clusters(panel: Panel, cluster: str, folder: Path) -> None:
+    await panel.ask(clusters.LIST)
+    await panel.ask(clusters.REFRESH)
+    await panel.ask(clusters.SET_ACCESS, cluster=cluster, token="right")
+    await panel.ask(clusters.ADD, address=cluster)
+    await panel.ask(clusters.ID_OF, cluster=cluster)
+    await panel.ask(clusters.CHOICES)
+    await panel.ask(clusters.LOOK_AT, host="login")
+    await panel.ask(clusters.FORGET_HOST, host="login")
+    await panel.ask(clusters.RECONNECT, cluster=cluster)
+    await panel.ask(clusters.TERMINAL, cluster=cluster)
+    await panel.ask(clusters.ANSWER, id="1", text="yes")
+
+
+async def ask_about_workers(panel: Panel, cluster: str, worker: str) -> None:
+    of_worker = {"cluster": cluster, "worker_id": worker}
+    log = {**of_worker, "stream": "err"}
+    await panel.ask(workers.WATCH, visible=True)
+    await panel.ask(workers.REFRESH)
+    await panel.ask(workers.ALL, cluster=cluster)
+    await panel.ask(workers.OPEN_LOG, **log, lines=10)
+    await panel.ask(workers.FOLLOW_LOG, **log, follow_id="f")
+    await panel.ask(workers.STOP_FOLLOWING, follow_id="f")
+    await panel.ask(
+        workers.SEARCH_LOGS,
+        cluster=cluster,
+        worker_ids=[],
+        pattern="x",
+        regex=False,
+        match_case=False,
+    )
+    await panel.ask(pdb.LIST, cluster=cluster)
+    await panel.ask(pdb.TERMINAL, cluster=cluster, id="1")
+
+
+async def ask_about_debugging(panel: Panel, cluster: str, worker: str, folder: Path) -> None:
+    named = {"cluster": cluster, "worker_ids": [worker]}
+    place = {"cluster": cluster, "path": "/remote/train.py", "line": 24}
+    file = {"cluster": cluster, "worker_id": worker, "path": "/remote/train.py"}
+    folders = [str(folder)]
+    await panel.ask(debugging.ATTACH, cluster=cluster, worker=worker, workspace_folders=folders)
+    await panel.ask(source_mapping.RESOLVE, **file, workspace_folders=folders)
+    await panel.ask(source_mapping.SET_FOLDER, cluster=cluster, remote="/remote", local=str(folder))
+    await panel.ask(source_mapping.MAPPINGS, cluster=cluster)
+    await panel.ask(source_mapping.CONFIGURE, mappings={})
+    await panel.ask(source_mapping.COMPARE, **file, local=str(folder / "train.py"))
+    await panel.ask(source_mapping.WORKER_FILE, **file, local="")
+    await panel.ask(debugging.IGNORE, **named)
+    assert await panel.ask(debugging.IGNORED) == {"ignored": [place]}
+    await panel.ask(debugging.FORGET_IGNORED, **place)
+    await panel.ask(debugging.CONTINUE_OTHERS, **named)
+    await panel.ask(debugging.CONTINUE, **named)
+    await panel.ask(debugging.RELEASE, **named)
+
+
+async def ask_about_runs(panel: Panel, folder: Path) -> None:
+    workspace = str(folder)
+    lines = [{"path": str(folder / "train.py"), "lines": [LINE]}]
+    await panel.ask(runs.PRESETS, workspace=workspace)
+    await panel.ask(runs.SAVE_PRESET, workspace=workspace, name="", text=json.dumps(PRESET))
+    proposal = await panel.ask(
+        runs.PREPARE,
+        path="train.py",
+        args=[],
+        cwd=workspace,
+        python=sys.executable,
+        workspace=workspace,
+        options={"breakpoints": lines},
+    )
+    await panel.ask(
+        runs.PREPARE, path="", args=["sbatch", "job.sh"], cwd=workspace, workspace=workspace
+    )
+    await panel.ask(runs.DELETE_PRESET, workspace=workspace, name="mine")
+    run = await panel.ask(runs.START, plan=proposal["plan"], anyway=True)
+    await panel.ask(runs.LIST)
+    await panel.ask(runs.PYTHONS)
+    await panel.ask(runs.COMMAND, **run)
+    await panel.ask(runs.BREAKPOINTS, workspace=workspace, breakpoints=lines)
+    await panel.ask(runs.PAUSE, run=run["id"], worker_id="w")
+    await panel.ask(profiling.LIST)
+    await panel.ask(profiling.RECORD, run=run["id"])
+    await panel.ask(profiling.STOP, run=run["id"])
+    await panel.ask(profiling.GATHER, run=run["id"])
+    offset, is_over = -1, False
+    while not is_over:
+        piece = await panel.ask(runs.OUTPUT, **run, offset=offset)
+        offset, is_over = piece["next"], piece["is_over"]
+    listed = await panel.ask(runs.LIST)
+    assert "it failed" in [one["reason"] for one in listed["runs"]]
+    again = await panel.ask(runs.RESTART, **run, anyway=True)
+    await panel.ask(runs.STOP, **again)
+    await panel.ask(runs.FORGET, **run)
+
+
+async def ask_about_reports(panel: Panel, cluster: str, folder: Path) -> None:
+    of_table = {"path": str(folder / "none.nsys-rep"), "table": "kernels"}
+    await panel.ask(profiling.REPORT, path=of_table["path"])
+    await panel.ask(profiling.TABLE, **of_table)
+    await panel.ask(profiling.REPORT_TEXT, path=of_table["path"])
+    await panel.ask(profiling.TABLE_TEXT, **of_table, format="csv")
+    await panel.ask(profiling.WORKERS, cluster=cluster, patterns=["*"])
+
+
+async def test_no_request_makes_a_file_call_in_the_event_loop(
+    panel: Panel, dashboard: FakeDashboard, files: FileCalls, tmp_path: Path
+) -> None:
+    cluster = dashboard.address
+    await ask_about_clusters(panel, cluster, tmp_path)
+    worker = dashboard.paused[0]["worker_id"]
+    await ask_about_workers(panel, cluster, worker)
+    await ask_about_debugging(panel, cluster, worker, tmp_path)
+    await ask_about_runs(panel, tmp_path)
+    await ask_about_reports(panel, cluster, tmp_path)
+    await panel.ask(clusters.REMOVE, cluster=cluster)
+    assert all_requests() - panel.asked == set()
+    assert "\n".join(files.found) == ""
+
+
+async def test_parts_are_built_off_the_event_loop() -> None:
+    threads = []
+
+    def build(options: dict[str, Any]) -> Requests:
+        threads.append(threading.current_thread())
+        return Requests()
+
+    params = types.InitializeParams(capabilities=types.ClientCapabilities())
+    await Sidecar(build)._on_initialize(params)
+    assert threads and threads[0] is not threading.current_thread()
+
+
+async def test_starting_the_adapter_makes_no_file_call_in_the_event_loop(
+    files: FileCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = [sys.executable, "-c", "print('no adapter today')"]
+    monkeypatch.setattr(adapter_process, "command", lambda: ends)
+    adapters = Adapters()
+    with pytest.raises(EaglerayError) as failed:
+        await adapters.attach(
+            AttachParams("session", "worker", "http://c:8265", "a", "10.9.9.9", 1)
+        )
+    assert failed.value.code == "adapter-not-started"
+    assert "no adapter today" in failed.value.detail
+    await adapters.close()
+    assert "\n".join(files.found) == ""
