@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from eagleray.adapter.run_lines import RunLines
 from eagleray.adapter.run_member import Member
 from eagleray.adapter.run_protocol import FileLines, Line
 from eagleray.adapter.run_worker import said_by_log_point
+from eagleray.common.errors import EaglerayError
 from eagleray.in_cluster.run.ed25519 import SecretKey
 from eagleray.routes.spec import DIRECT
 
@@ -23,22 +25,50 @@ from eagleray.routes.spec import DIRECT
 class Control:
     """Hears what the gate would be told."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[str], None] = lambda op: None) -> None:
         self.said: list[str] = []
+        self._answer = answer
 
     def say(self, op: str, **_: object) -> None:
         self.said.append(op)
+        self._answer(op)
 
     def close(self) -> None: ...
 
 
-@pytest.mark.parametrize("released", [True, False])
-async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(released: bool) -> None:
+def member_of_a_run() -> Member:
     lines = RunLines([FileLines("/a.py", [Line(1)])])
     run: Any = SimpleNamespace(lines=lines, changed=lambda: None)
     nothing: Any = None
     gate = Gate("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))
-    member = Member(run, gate, nothing, nothing, lambda _: None)
+    return Member(run, gate, nothing, nothing, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("problem", "error", "step"),
+    [
+        ("debugpy-in-use", "debugger-in-use", "remove breakpoint() and debugpy.listen()"),
+        ("no-debugpy", "no-debugger", "pip install debugpy"),
+        ("debugpy-failed", "no-debugger", "Open Log"),
+    ],
+)
+async def test_next_step_fits_the_reason_why_there_is_no_debugger(
+    problem: str, error: str, step: str
+) -> None:
+    member = member_of_a_run()
+    said = {"event": "problem", "code": problem, "text": "a reason"}
+    control: Any = Control(lambda op: member._take(said))
+    member._control = control
+    with pytest.raises(EaglerayError) as raised:
+        await member._ask_for_debugger()
+    assert raised.value.code == error
+    assert step in raised.value.next_step
+    member.close()
+
+
+@pytest.mark.parametrize("released", [True, False])
+async def test_who_was_let_go_of_is_left_alone_though_a_child_of_it_ends(released: bool) -> None:
+    member = member_of_a_run()
     control: Any = Control()
     member._control = control
     for child in (0, 17):

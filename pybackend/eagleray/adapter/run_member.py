@@ -52,7 +52,7 @@ class Member:
         self._said: dict[str, Any] = {}
         self._asked = 0
         self._who = who({})
-        self._problem = ""
+        self._problem = self._problem_code = ""
         self._control = RunControl(gate, routes, self._hello, self._take, lambda: gone(self))
         self._attached: dict[int, Attached] = {}
         self._listens = asyncio.Event()
@@ -171,6 +171,7 @@ class Member:
             self._listens.set()
         elif event == "problem":
             self._problem = printable(str(line.get("text", "")), 300)
+            self._problem_code = str(line.get("code", ""))
             self._listens.set()
         if event in ("waiting", "files"):
             new = [path for path, file in self._who.files.items() if before.get(path) != file]
@@ -210,14 +211,14 @@ class Member:
 
     async def _ask_for_debugger(self) -> None:
         self._listens.clear()
-        self._problem = ""
+        self._problem = self._problem_code = ""
         self._control.say("debug")
         try:
             await asyncio.wait_for(self._listens.wait(), DEBUG_S)
         except asyncio.TimeoutError as error:
             raise worker_silent(self._who.name, DEBUG_S) from error
         if self._problem:
-            raise no_debugger(self._who.name, self._problem)
+            raise no_debugger(self._who.name, self._problem, self._problem_code)
 
     async def _attach(self, child: int) -> None:
         if child in self._attached:

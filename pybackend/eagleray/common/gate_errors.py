@@ -61,9 +61,20 @@ def gate_left(worker: str, why: str) -> EaglerayError:
     )
 
 
-def no_debugger(worker: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "no-debugger",
-        f"{printable(worker)} could not start a debugger: {printable(why)}.",
-        "Install debugpy in the environment of the workers (`pip install debugpy`).",
+def no_debugger(worker: str, why: str, problem: str = "no-debugpy") -> EaglerayError:
+    """`problem` is the code with which the worker reports it; those of other versions may have others."""
+    if problem == "debugpy-in-use":
+        return EaglerayError(
+            "debugger-in-use",
+            f"{printable(worker)} already uses debugpy itself, in a breakpoint() of Ray or by debugpy.listen(),"
+            " so this run's breakpoints can't stop it.",
+            "Attach to it while it is paused at its breakpoint(). To use breakpoints of the run, remove"
+            " breakpoint() and debugpy.listen() from the program and start the run again.",
+        )
+    next_step = (
+        "Install debugpy in the environment of the workers (`pip install debugpy`)."
+        if problem == "no-debugpy"
+        else "See the worker's log: Open Log, or `eagleray logs`."
     )
+    message = f"{printable(worker)} could not start a debugger: {printable(why)}."
+    return EaglerayError("no-debugger", message, next_step)

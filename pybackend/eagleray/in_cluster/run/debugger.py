@@ -26,6 +26,10 @@ class NotStarted(Exception):
     """debugpy is there and can't be started so that nobody else reaches it; the text says why."""
 
 
+class InUse(NotStarted):
+    """The process has a debugger already: of the program, or of Ray's `breakpoint()`."""
+
+
 class Debugger:
     """Starts debugpy at most once.  Several threads may call.
 

@@ -10,7 +10,7 @@ import time
 import types
 from contextlib import ExitStack, contextmanager
 
-from .debugger import NotStarted
+from .debugger import InUse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def begin(adapter: EarlyAdapter) -> None:
     of_debugpy: Any = api
     # By the program, or by Ray's `breakpoint()`.
     if pydevd_constants.get_global_debugger() is not None:
-        raise NotStarted("debugpy is already in use in this process")
+        raise InUse("debugpy is already in use in this process")
 
     def start(address: tuple[str, int], settings: dict[str, Any]) -> None:
         host, port = address

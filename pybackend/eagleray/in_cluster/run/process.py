@@ -7,7 +7,7 @@ import sys
 import threading
 
 from . import ray_worker
-from .debugger import Debugger, Missing, NotStarted, hide
+from .debugger import Debugger, InUse, Missing, NotStarted, hide
 from .places import Places, code_files, loaded_files
 from .settings import INSIDE, paths_of
 from .trouble import harmless, say
@@ -216,6 +216,8 @@ class Process:
             return True
         except Missing as error:
             self.problem("no-debugpy", str(error))
+        except InUse as error:
+            self.problem("debugpy-in-use", str(error))
         except NotStarted as error:
             self.problem("debugpy-failed", str(error))
         # debugpy raises what it likes, and the program goes on without it.
