@@ -19,12 +19,16 @@ _TITLES = ("as it is", "debug run")
 def print_proposal(made: Proposal, details: bool = False) -> None:
     """Prints nothing if nothing was asked for."""
     columns = _columns()
-    words, changed = lines_of(made, columns, details), list(_diff(made, columns, details))
-    for part in (words, changed):
+    shown = _parts(made, columns, details)
+    for part in shown:
         if part:
             print("", *part, sep="\n")
-    if not details and any(_is_shortened(line) for line in (*words, *changed)):
+    if shown != _parts(made, columns, True):
         print("\n--details shows shortened lines and values in full.")
+
+
+def _parts(made: Proposal, columns: int, details: bool) -> tuple[list[str], list[str]]:
+    return lines_of(made, columns, details), list(_diff(made, columns, details))
 
 
 def _columns() -> int:
@@ -48,8 +52,3 @@ def _diff(made: Proposal, columns: int, details: bool) -> Iterator[str]:
             yield from textwrap.wrap(
                 shown, columns, subsequent_indent=indent, break_on_hyphens=False
             )
-
-
-def _is_shortened(line: str) -> bool:
-    """Whether a part was left out, which is not a redacted value."""
-    return "…" in line and not line.endswith(("=…", " …", "…}"))

@@ -41,8 +41,8 @@ def the_reason(made: Proposal) -> str:
     """Why the program is left as it is: nothing of a switch is set."""
     assert (made.plan.env, made.plan.overrides) == ({}, ())
     (change,) = made.changes
-    assert change.asked == ASKED and "cudaProfilerApi" in change.where
-    return change.why
+    assert change.asked == ASKED and "cudaProfilerApi" in change.why + change.where
+    return f"{change.outcome}: {change.why}"
 
 
 def test_nemo_rl_gets_patterns_and_steps_together(tmp_path: Path) -> None:
@@ -87,17 +87,17 @@ def test_rlinf_is_told_the_names_of_its_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("framework", "argv", "version", "profile", "why"),
     [
-        ("rlinf", RLINF, "0.4.0", steps("*Actor*"), "by their names and not by patterns"),
-        ("rlinf", RLINF, "0.2.0", steps("ActorGroup"), "No framework"),
-        ("verl", VERL, "0.7.0", steps("*policy*"), "all of its workers and no others"),
-        ("verl", VERL, "0.5.0", steps("*"), "No framework"),
-        ("nemo_rl", NEMO_RL, "9.0.0", steps("*"), "No framework"),
-        ("nemo_rl", NEMO_RL, "", steps("*"), "No framework"),
-        ("nemo_rl", NEMO_RL, "0.7.0", ProfilePlan(("*",), when="steps"), "No steps were named"),
+        (*("rlinf", RLINF, "0.4.0"), steps("*Actor*"), "not changed: RLinf takes names of"),
+        (*("rlinf", RLINF, "0.2.0"), steps("ActorGroup"), "no such option: RLinf 0.2.0 has no"),
+        (*("verl", VERL, "0.7.0"), steps("*policy*"), "not changed: verl can only record all"),
+        (*("verl", VERL, "0.5.0"), steps("*"), "no such option: verl 0.5.0 has no"),
+        (*("nemo_rl", NEMO_RL, "9.0.0"), steps("*"), "your checkout has no NRL_NSYS_WORKER_PATT"),
+        (*("nemo_rl", NEMO_RL, ""), steps("*"), "your checkout has no NRL_NSYS_WORKER_PATT"),
+        (*("nemo_rl", NEMO_RL, "0.7.0"), ProfilePlan(("*",), when="steps"), "will apply: "),
         (
             *("nemo_rl", NEMO_RL, "0.7.0"),
             ProfilePlan(("*",), when="steps", steps="0:2"),
-            "Its first step is 1",
+            "not changed: The first step of NeMo RL is 1",
         ),
     ],
 )
@@ -126,6 +126,26 @@ def test_diff_of_a_copied_script_shows_only_the_added_options(tmp_path: Path, pr
     made = DebugRuns(OwnPresets(tmp_path / "p"), lambda: NOW).proposal(plan, preset, {})
     assert "cluster.profiling.steps" in made.plan.copy_text
     assert all(line in made.before for line in lines)
+
+
+def test_unread_version_gets_a_switch_that_the_checkout_has(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, "nemo_rl", "9.0.0")
+    for file in ("distributed/worker_group_utils.py", "utils/nsys.py"):
+        path = folder / "nemo_rl" / file
+        path.parent.mkdir(parents=True)
+        path.write_text("NRL_NSYS_WORKER_PATTERNS, NRL_NSYS_PROFILE_STEP_RANGE\n")
+    made = proposed(tmp_path, NEMO_RL, "nemo_rl", "9.0.0", steps("*policy*"))
+    assert made.plan.env["NRL_NSYS_PROFILE_STEP_RANGE"] == "3:5"
+    assert {one.outcome for one in made.changes} == {"set, effect not verified"}
+    assert made.summary.startswith(
+        "NeMo RL 9.0.0 should run nsys itself, for steps 3 to 4 of *policy*;"
+    )
+
+
+def test_summary_says_what_is_recorded(tmp_path: Path) -> None:
+    made = proposed(tmp_path, NEMO_RL, "nemo_rl", "0.7.0", steps("*"))
+    expected = "NeMo RL 0.7.0 runs nsys itself, for steps 3 to 4 of all workers."
+    assert made.summary == f"{expected} Eagleray gathers the reports."
 
 
 def test_who_records_always_gets_nothing_of_a_switch(tmp_path: Path) -> None:

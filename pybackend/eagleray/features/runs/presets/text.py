@@ -29,7 +29,7 @@ def lines_of(made: Proposal, columns: int = WIDEST, details: bool = False) -> li
     for outcome, title in _SECTIONS:
         changes = [one for one in made.changes if one.outcome == outcome]
         if changes:
-            lines += ["", title, *_section(changes, columns, details)]
+            lines += [*([""] if lines else []), title, *_section(changes, columns, details)]
     return lines
 
 

@@ -46,6 +46,12 @@ def _names(known: Recognised) -> Iterator[str]:
             yield from names_of(module, found["name"])
 
 
+def reads_variable(known: Recognised, file: str, name: str) -> bool:
+    """Whether the `file` of the framework, relative to its repository, has the variable `name`."""
+    package = _package(known)
+    return package is not None and name in _text(package.parent / file)
+
+
 def _package(known: Recognised) -> Path | None:
     """The framework's package beside the file that its version was read from."""
     where = known.version.where
