@@ -62,7 +62,13 @@ def _is_name(word: str, name: str) -> bool:
 
 
 def _launches(calls: Sequence[Call]) -> list[Call]:
-    return [call for call in calls if call.program.startswith(_LAUNCHERS)]
+    """Of `ray` only submissions: how often a script asks for its status varies."""
+    return [
+        call
+        for call in calls
+        if call.program.startswith(_LAUNCHERS)
+        and (call.program != "ray" or "submit" in call.arguments)
+    ]
 
 
 def _flat(call: Call) -> list[str]:

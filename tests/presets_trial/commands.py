@@ -17,6 +17,8 @@ SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".sub")
 # Folders that hold no example of a training.
 _SKIPPED = frozenset({"node_modules", "third_party", "docker", "dockerfile", "requirements"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_PLAIN_ASSIGNMENT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)=(?P<value>[\w./-]+)\s*(?:#.*)?")
+_USE = re.compile(r"\$\{?(\w+)\b\}?")
 _STARTS = re.compile(r"(?:python3?|uv|torchrun|bash|sbatch)")
 _PLACEHOLDER = re.compile(r"[<>|;&`$]|\.\.\.|\bxxx\b|path/to")
 _LOADS_CONFIGURATION = re.compile(r"\bload_expr_config\(")
@@ -107,8 +109,12 @@ def _of_documents(checkout: Path, files: Sequence[Path]) -> Iterator[CommandLine
         if file.suffix != ".md":
             continue
         for block in _FENCE.finditer(_text(checkout / file)):
+            values = {"PWD": str(checkout)}
             for line in block["text"].replace("\\\n", " ").splitlines():
-                if made := documented_line(line, str(file)):
+                text = _USE.sub(lambda use, known=values: known.get(use[1], use[0]), line)
+                if assigned := _PLAIN_ASSIGNMENT.fullmatch(text):
+                    values[assigned["name"]] = assigned["value"]
+                if made := documented_line(text, str(file)):
                     yield made
 
 
@@ -127,11 +133,16 @@ def documented_line(line: str, source: str) -> CommandLine | None:
     if not words or not _STARTS.fullmatch(words[0]):
         return None
     named = any(word.startswith("--config") for word in words)
-    is_script = words[0] in ("bash", "sbatch") and len(words) > 1 and words[1].endswith(SCRIPTS)
+    is_script = words[0] in ("bash", "sbatch") and script_at(words) is not None
     module = "-m" in words[:3] and any("=" in word or word.startswith("--") for word in words[3:])
     if not (named or is_script or module):
         return None
     return CommandLine(tuple(words), source, env)
+
+
+def script_at(words: Sequence[str]) -> int | None:
+    """The place of the script among the words of `bash` or `sbatch`, whose options come before it."""
+    return next((at for at, word in enumerate(words) if at and word.endswith(SCRIPTS)), None)
 
 
 def _of_configurations(checkout: Path, files: Sequence[Path]) -> Iterator[CommandLine]:

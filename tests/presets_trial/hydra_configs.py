@@ -16,6 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 _DECORATOR = re.compile(r"@hydra\.main\((?P<arguments>[^)]*)\)")
+_YAML = re.compile(r"[\"']([\w./-]+\.ya?ml)[\"']")
 _OPTION = {
     "--config-path": "path",
     "-cp": "path",
@@ -51,15 +52,12 @@ def problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
 
 def yaml_problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
     """What is wrong with `--config FILE` and overrides; the file may inherit from others by `defaults`."""
-    arguments = list(arguments)
-    if "--config" in arguments:
-        at = arguments.index("--config")
-        file, overrides = cwd / arguments[at + 1], arguments[at + 2 :]
-    else:
-        at = next((i for i, one in enumerate(arguments) if one.startswith("--config=")), -1)
-        if at < 0:
-            raise LookupError("no configuration is named")
-        file, overrides = cwd / arguments[at].partition("=")[2], arguments[at + 1 :]
+    file, overrides = _named(arguments, cwd)
+    if file is None:
+        program, rest = _program(arguments, cwd, checkout)
+        file, overrides = _default(program) if program else None, list(rest)
+    if file is None:
+        raise LookupError("no configuration is named")
     if not file.is_file():
         raise LookupError(f"there is no file {file}")
     try:
@@ -67,6 +65,27 @@ def yaml_problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
     except Exception as error:
         return _short(error)
     return ""
+
+
+def _named(arguments: Sequence[str], cwd: Path) -> tuple[Path | None, list[str]]:
+    """The file that `--config` names, and what comes after it."""
+    for at, word in enumerate(arguments):
+        if word == "--config" and at + 1 < len(arguments):
+            return cwd / arguments[at + 1], list(arguments[at + 2 :])
+        if word.startswith("--config="):
+            return cwd / word.partition("=")[2], list(arguments[at + 1 :])
+    return None, []
+
+
+def _default(program: Path) -> Path | None:
+    """The configuration that a program loads when none is named: the first one in its text that exists."""
+    named = _YAML.findall(program.read_text("utf-8", "replace"))
+    files = (folder / name for name in named for folder in (program.parent, *_beside(program)))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _beside(program: Path) -> tuple[Path, Path]:
+    return program.parent / "configs", program.parent / "config"
 
 
 def _applied(folder: str, name: str, overrides: Sequence[str]) -> str:

@@ -73,7 +73,7 @@ def proposed(line: CommandLine, checkout: Path) -> Proposed:
         plan=made.plan,
         framework=facts.recognised.table.framework if facts.recognised else "",
         version=made.framework_version,
-        cause=cause(facts),
+        cause=cause(facts, checkout),
         target=facts.launch.target if facts.launch else "",
         words=tuple(words),
         removed=len(removed),
@@ -107,7 +107,7 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
         yield
 
 
-def cause(facts: Facts) -> str:
+def cause(facts: Facts, checkout: Path) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
         return "" if facts.recognised.known else "version not read"
@@ -121,12 +121,12 @@ def cause(facts: Facts) -> str:
     if launch.module:
         imported = frozenset({launch.target.partition(".")[0]})
     else:
-        imported = _imports(launch.target, facts, Path.cwd())
+        imported = _imports(launch.target, [checkout, (checkout / facts.script_word).parent])
     return "program of a framework" if imported & packages else "other program"
 
 
-def _imports(target: str, facts: Facts, cwd: Path) -> frozenset[str]:
-    near = reading._near(target, [cwd])
+def _imports(target: str, folders: Sequence[Path]) -> frozenset[str]:
+    near = reading._near(target, folders)
     return imports_of(reading._text(near)) if near else frozenset()
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.presets_trial.commands import script_at
+
 FOLDER = Path(__file__).parent
 LIMIT_S = 20
 TOOLS = frozenset(
@@ -132,6 +134,9 @@ NODE = {
     "SLURM_PROCID": "0",
     "SLURM_CPUS_PER_TASK": "8",
     "SLURM_GPUS_ON_NODE": "8",
+    "SLURM_JOB_PARTITION": "batch",
+    "SLURM_JOB_ACCOUNT": "trial",
+    "SLURM_JOB_NAME": "trial",
 }
 _UNSHARE = (
     "unshare",
@@ -180,6 +185,7 @@ class Sandbox:
         for name in TOOLS:
             if found := shutil.which(name):
                 shutil.copy(found, self._tools / name)
+        shutil.copy(shutil.which("sleep") or "/usr/bin/sleep", self._tools / "pause")
         for name in (*STUBS, "stub"):
             shutil.copy(FOLDER / "stub.sh", self._tools / name)
             (self._tools / name).chmod(0o755)
@@ -202,7 +208,8 @@ class Sandbox:
             words = list(command)
             given = {**_environment(checkout), **env}
             if words[0] == "sbatch":
-                words[0], given = "bash", {**NODE, "SLURM_SUBMIT_DIR": str(checkout), **given}
+                words = ["bash", *words[script_at(words) or 1 :]]
+                given = {**NODE, "SLURM_SUBMIT_DIR": str(checkout), **given}
             if copy:
                 (shared / copy.original.name).write_text(copy.text)
                 given["EAGLERAY_SCRIPT"] = str(copy.original)

@@ -7,12 +7,15 @@ case $name in
   sleep)
     # A script that waits for a cluster would wait for ever.
     printf . >>/record/sleeps
-    [ "$(wc -c </record/sleeps)" -gt 40 ] && kill -KILL -1
+    [ "$(wc -c </record/sleeps)" -gt 200 ] && kill -KILL -1
+    exec pause 0.05
     ;;
   nvidia-smi) for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: stub"; done ;;
+  ray) [ "$1" = status ] && echo ' 0.0/8.0 worker_units' ;;
   git) [ "$1" = rev-parse ] && echo "$TRIAL_CHECKOUT" ;;
   python*) [ "$1" = -c ] && [[ $2 == *npu* ]] && exit 1 ;;
-  scontrol | hostname) echo node1 ;;
+  scontrol) [ "$2" = node ] && echo 'NodeName=node1 CPUTot=64 CfgTRES=cpu=64,gres/gpu=8' || echo node1 ;;
+  hostname) echo node1 ;;
   srun)
     for ((at = 1; at <= $#; at++)); do
       case ${!at} in bash | sh | python | python3 | uv | env) exec "${@:at}" ;; esac

@@ -41,6 +41,7 @@ ROWS: dict[str, tuple[list[Line], list[Line], str]] = {
     "an empty argument more": ([LINE], [words(LINE, " ", *WORDS)], WRONG_PLACE),
     "split once more": ([LINE], [words(LINE, "++steps=2", "++name=a", "b")], WRONG_PLACE),
     "another program started": ([LINE], [words(LINE, *WORDS), "python3 x.py"], WRONG_PLACE),
+    "a cluster asked more often": ([LINE], ["ray status", words(LINE, *WORDS)], EXACT),
     "none": ([LINE], [LINE], MISSING),
     "the line is not reached": (["python3 other.py"], ["python3 other.py"], NOT_REACHED),
 }

@@ -14,6 +14,16 @@ from tests.presets_trial.commands import (
     sample,
 )
 
+CLUSTER = """
+```sh
+NODES=2  # all of them
+COMMAND="uv run ./examples/run_grpo.py" \\
+MOUNTS="$PWD:$PWD" \\
+sbatch \\
+    --nodes=${NODES} \\
+    ray.sub
+```
+"""
 README = """Train:
 ```bash
 $ WANDB_MODE=offline python3 examples/rl.py --config examples/rl.yaml \\
@@ -44,6 +54,16 @@ def test_documented_commands_are_found(tmp_path: Path) -> None:
     write(tmp_path, "README.md", README)
     line = "python3 examples/rl.py --config examples/rl.yaml scheduler.type=ray"
     assert shown(tmp_path) == [f"WANDB_MODE=offline {line}"]
+
+
+def test_a_documented_submission_keeps_its_variables(tmp_path: Path) -> None:
+    write(tmp_path, "docs/cluster.md", CLUSTER)
+    (line,) = command_lines(tmp_path)
+    assert line.words == ("sbatch", "--nodes=2", "ray.sub")
+    assert line.env == {
+        "COMMAND": "uv run ./examples/run_grpo.py",
+        "MOUNTS": f"{tmp_path}:{tmp_path}",
+    }
 
 
 def test_configurations_are_paired_with_the_program_of_the_closest_name(tmp_path: Path) -> None:
