@@ -26,9 +26,17 @@ class Arrival:
 
 
 def arrival(
-    before: Execution, after: Execution, words: Sequence[str], target: str, removed: int = 0
+    before: Execution,
+    after: Execution,
+    words: Sequence[str],
+    target: str,
+    removed: int = 0,
+    variables: int = 0,
 ) -> Arrival:
-    """Compares the calls of launchers, in their order; `removed` words are to be missing afterwards."""
+    """Compares the calls of launchers, in their order.
+
+    `removed` words are to be missing afterwards, and of each of the `variables` set the script may make a word.
+    """
     originals, changed = _launches(before.calls), _launches(after.calls)
     trainings = [call for call in originals if starts(call, target)]
     if not trainings and not _differs(originals, changed):
@@ -44,7 +52,8 @@ def arrival(
     call = with_words[-1]
     if not _at_end(call, words):
         return Arrival(WRONG_PLACE, "the words are not at the end of the line", call, without)
-    if reason := _other_changes(originals, changed, words, removed):
+    low, high = len(words) - removed, len(words) - removed + variables + 1
+    if reason := _other_changes(originals, changed, words, range(low, high)):
         return Arrival(WRONG_PLACE, reason, call, without)
     return Arrival(EXACT, "", call, without)
 
@@ -111,7 +120,7 @@ def _differs(originals: Sequence[Call], changed: Sequence[Call]) -> bool:
 
 
 def _other_changes(
-    originals: Sequence[Call], changed: Sequence[Call], words: Sequence[str], removed: int
+    originals: Sequence[Call], changed: Sequence[Call], words: Sequence[str], expected: range
 ) -> str:
     """What else is different from the original; arguments may hold times, so only their numbers are compared."""
     if len(originals) != len(changed):
@@ -121,8 +130,8 @@ def _other_changes(
         blank = [word for word in other.arguments if not word.strip()]
         if len(blank) > len([word for word in one.arguments if not word.strip()]) + words.count(""):
             return "an empty argument was added"
-        if added > 0 and added != len(words) - removed:
-            return f"{added} arguments were added instead of {len(words) - removed}"
+        if added > 0 and added not in expected:
+            return f"{added} arguments were added instead of {expected.start}"
     return ""
 
 

@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PLAIN_ASSIGNMENT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)=(?P<value>[\w./-]+)\s*(?:#.*)?")
 _USE = re.compile(r"\$\{?(\w+)\b\}?")
 _STARTS = re.compile(r"(?:python3?|uv|torchrun|bash|sbatch)")
-_PLACEHOLDER = re.compile(r"[<>|;&`$]|\.\.\.|\bxxx\b|path/to")
+_PLACEHOLDER = re.compile(r"[<>|;&`$]|\{\w+\}|\.\.\.|\bxxx\b|path/to")
 _LOADS_CONFIGURATION = re.compile(r"\bload_expr_config\(")
 _FENCE = re.compile(r"^\s*```.*?$\n(?P<text>.*?)^\s*```\s*$", re.MULTILINE | re.DOTALL)
 _TAKES_CONFIGURATION = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -12,6 +12,8 @@ from unittest import mock
 from tests.presets_trial import hydra_configs, parsers, structured
 from tests.presets_trial.sandbox import Call
 
+# What this process needs for itself.
+_OWN = ("PATH", "HOME", "PYTHONPATH")
 OK, FAILED, BROKEN_BEFORE, NOT_TRIED = "ok", "failed", "fails without the preset too", "not tried"
 
 
@@ -28,7 +30,7 @@ class NotComposable(Exception):
 def compose_call(framework: str, call: Call, words: Sequence[str], checkout: Path) -> Composed:
     """Composes what `call` says; if that fails, the same without `words`, to tell whose fault it is."""
     arguments = list(call.arguments)
-    with _environment(call.env):
+    with _as_in(call):
         try:
             problem = _problem(framework, arguments, call.cwd, words, checkout)
         except NotComposable:
@@ -66,10 +68,14 @@ def _without(arguments: Sequence[str], words: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _environment(env: Mapping[str, str]) -> Iterator[None]:
-    """Configurations read the environment by `${oc.env:…}`."""
-    kept = {
-        name: value for name, value in env.items() if name not in ("PATH", "HOME", "PYTHONPATH")
-    }
+def _as_in(call: Call) -> Iterator[None]:
+    """Configurations read the environment by `${oc.env:…}`, and search paths may be relative."""
+    kept = {name: value for name, value in call.env.items() if name not in _OWN}
+    before = Path.cwd()
     with mock.patch.dict(os.environ, kept):
-        yield
+        try:
+            if Path(call.cwd).is_dir():
+                os.chdir(call.cwd)
+            yield
+        finally:
+            os.chdir(before)

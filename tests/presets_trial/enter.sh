@@ -32,5 +32,5 @@ ln -s /proc/self/fd dev/fd
 ln -s /proc/self/fd/1 dev/stdout
 ln -s /proc/self/fd/2 dev/stderr
 exec chroot "$root" /usr/bin/setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \
-  /usr/bin/prlimit --cpu=10 --as=2000000000 --fsize=16000000 --nofile=256 --core=0 \
-  /usr/bin/env -C "$cwd" "$@"
+  /usr/bin/prlimit --cpu=10 --as=2000000000 --fsize=16000000 --core=0 \
+  /usr/bin/timeout 15 /usr/bin/env -C "$cwd" "$@"

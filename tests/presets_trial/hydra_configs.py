@@ -34,7 +34,9 @@ def problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
     program, rest = _program(arguments, cwd, checkout)
     if program is None:
         raise LookupError("the program is not in the checkout")
-    options, overrides = _options(rest)
+    options, overrides, waiting = _options(rest)
+    if waiting:
+        return f"{waiting} has no value"
     folder, name = _main(program)
     name = options.get("name", name)
     if "path" in options:
@@ -161,21 +163,22 @@ def _program(
     return None, ()
 
 
-def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str], str]:
+    """The options of Hydra, the overrides, and the option whose value is missing at the end."""
     options: dict[str, str] = {}
     overrides: list[str] = []
     waiting = ""
     for word in arguments:
         name, equals, value = word.partition("=")
         if waiting:
-            options[waiting], waiting = word, ""
+            options[_OPTION[waiting]], waiting = word, ""
         elif name in _OPTION and equals:
             options[_OPTION[name]] = value
         elif word in _OPTION:
-            waiting = _OPTION[word]
+            waiting = word
         elif not word.startswith("--"):
             overrides.append(word)
-    return options, overrides
+    return options, overrides, waiting
 
 
 def _main(program: Path) -> tuple[str, str]:

@@ -279,4 +279,4 @@ def _calls(record: Path) -> Iterator[Call]:
 
 
 def _end_of(error: bytes | None) -> str:
-    return (error or b"")[-400:].decode("utf-8", "replace")
+    return (error or b"")[-1000:].decode("utf-8", "replace")

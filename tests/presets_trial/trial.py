@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,12 @@ from tests.presets_trial.commands import CommandLine
 from tests.presets_trial.composing import NOT_TRIED, Composed, compose_call
 from tests.presets_trial.proposing import Proposed, proposed
 from tests.presets_trial.sandbox import Call, Copy, Execution, Sandbox
+
+# What bash prints for a variable that has to be set.
+_REQUIRED = re.compile(
+    r"line \d+: ([A-Za-z_]\w*): (?:unbound variable|.*\b(?:set|must|required|null)\b)"
+)
+_MOST_VARIABLES = 6
 
 
 @dataclass
@@ -93,9 +100,23 @@ def _arrival(made: Proposed, line: CommandLine, checkout: Path, sandbox: Sandbox
         )
     if sandbox is None:
         return Arrival(NOT_EXECUTED)
-    before = sandbox.run(checkout, line.words, line.env)
-    after = sandbox.run(checkout, plan.command, plan.env, _copy(made, checkout))
-    return arrival(before, after, made.words, made.target, made.removed)
+    before, needed = _executed(sandbox, line, checkout)
+    after = sandbox.run(checkout, plan.command, {**needed, **plan.env}, _copy(made, checkout))
+    variables = len(plan.env) - len(line.env)
+    return arrival(before, after, made.words, made.target, made.removed, variables)
+
+
+def _executed(
+    sandbox: Sandbox, line: CommandLine, checkout: Path
+) -> tuple[Execution, dict[str, str]]:
+    """The original command, with values for the variables that its script requires."""
+    needed: dict[str, str] = {}
+    while True:
+        found = sandbox.run(checkout, line.words, {**needed, **line.env})
+        missing = _REQUIRED.search(found.error) if found.code else None
+        if not missing or missing[1] in needed or len(needed) == _MOST_VARIABLES:
+            return found, needed
+        needed[missing[1]] = f"/data/{missing[1].lower()}"
 
 
 def is_script(line: CommandLine) -> bool:
