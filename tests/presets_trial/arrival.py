@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from tests.presets_trial.sandbox import Call, Execution
 EXACT, WRONG_PLACE, MISSING = "exact", "wrong place", "not at all"
 NOT_REACHED, NOT_EXECUTED = "line not reached", "not executed"
 # Programs that start a training; others, such as `tee`, may well be given a changed text.
+_OF_BASH = re.compile(r": line \d+: ")
 _LAUNCHERS = ("python", "uv", "torchrun", "ray", "accelerate", "deepspeed", "docker", "srun", "ssh")
 
 
@@ -138,5 +140,8 @@ def _other_changes(
 def _ended(execution: Execution) -> str:
     if execution.timed_out:
         return "the script did not end in time"
-    last = [line for line in execution.error.splitlines() if line.strip() and line[0] != "+"]
-    return f"exit code {execution.code}: {last[-1].strip()[-160:] if last else 'no message'}"
+    lines = [line.strip() for line in execution.output.splitlines() if line.strip()]
+    said = [line for line in lines if _OF_BASH.search(line)] or [
+        line for line in lines if line[0] != "+"
+    ]
+    return f"exit code {execution.code}: {said[-1][-160:] if said else 'no message'}"

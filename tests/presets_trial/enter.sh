@@ -1,8 +1,9 @@
 #!/bin/sh
-# Builds the root of the sandbox within namespaces of its own and runs a command in it: enter.sh CHECKOUT TOOLS RECORD CWD COMMAND…
+# Builds the root of the sandbox within namespaces of its own and runs a command in it: enter.sh CHECKOUT TOOLS RECORD FILES ARGUMENTS…
+# Of the FILES, separated by blanks, those named python are stubs, and others are empty.
 # Only the libraries of this machine are visible, read-only; the checkout is a scratch layer over the real one.
 set -e
-checkout=$1 tools=$2 record=$3 cwd=$4
+checkout=$1 tools=$2 record=$3 files=$4
 shift 4
 root=$record/root
 mkdir "$root"
@@ -23,6 +24,13 @@ mount --bind "$tools" usr/bin
 mount -o remount,bind,ro usr/bin
 mount -t overlay -o "lowerdir=$checkout,upperdir=$root/.upper,workdir=$root/.work" trial ".$checkout"
 mount --bind "$record/shared" record
+for file in $files; do
+  mkdir -p ".${file%/*}"
+  case $file in
+    */python*) cp usr/bin/stub ".$file" ;;
+    *) touch ".$file" ;;
+  esac
+done
 mount -t proc -o ro,nosuid,nodev,noexec proc proc
 for device in null zero urandom; do
   touch "dev/$device"
@@ -33,4 +41,4 @@ ln -s /proc/self/fd/1 dev/stdout
 ln -s /proc/self/fd/2 dev/stderr
 exec chroot "$root" /usr/bin/setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \
   /usr/bin/prlimit --cpu=10 --as=2000000000 --fsize=16000000 --core=0 \
-  /usr/bin/timeout 15 /usr/bin/env -C "$cwd" "$@"
+  /usr/bin/timeout 15 /usr/bin/env -C "$checkout" "$@"

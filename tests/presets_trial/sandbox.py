@@ -143,6 +143,7 @@ _UNSHARE = (
     *("--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
     *("--propagation", "private"),
 )
+_LONGEST_OUTPUT = 64 * 1024
 # Bash calls it for a command that it does not find.
 _HANDLER = '() { STUB_NAME="$1" /usr/bin/stub "${@:2}"; }'
 
@@ -159,12 +160,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Execution:
-    """What a script started, in order, and how it ended; `error` is the end of its stderr."""
+    """What a script started, in order, and how it ended; `output` is the end of what it printed."""
 
     calls: tuple[Call, ...]
     code: int
     timed_out: bool
-    error: str
+    output: str
 
 
 @dataclass(frozen=True)
@@ -199,8 +200,12 @@ class Sandbox:
         command: Sequence[str],
         env: Mapping[str, str],
         copy: Copy | None = None,
+        files: Sequence[str] = (),
     ) -> Execution:
-        """Runs `command` in the checkout; a batch script runs as on the first node of its job."""
+        """Runs `command` in the checkout; a batch script runs as on the first node of its job.
+
+        `files` are made, by their absolute paths; what is called Python is a stub.
+        """
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder) as folder:
             record = Path(folder)
             shared = record / "shared"
@@ -217,7 +222,7 @@ class Sandbox:
                     f"/record/{copy.original.name}" if checkout / word == copy.original else word
                     for word in words
                 ]
-            return _run(record, self._tools, checkout, words, given)
+            return _run(record, self._tools, checkout, words, given, files)
 
 
 def why_not() -> str:
@@ -246,25 +251,32 @@ def _environment(checkout: Path) -> dict[str, str]:
 
 
 def _run(
-    record: Path, tools: Path, checkout: Path, words: Sequence[str], env: Mapping[str, str]
+    record: Path,
+    tools: Path,
+    checkout: Path,
+    words: Sequence[str],
+    env: Mapping[str, str],
+    files: Sequence[str],
 ) -> Execution:
     command = [
         *(*_UNSHARE, "sh", str(FOLDER / "enter.sh")),
-        *(str(checkout), str(tools), str(record), str(checkout)),
+        *(str(checkout), str(tools), str(record), " ".join(files)),
         *("-i", *(f"{name}={value}" for name, value in env.items()), *words),
     ]
+    output = record / "output"
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as expired:
-        return Execution(tuple(_calls(record)), -1, True, _end_of(expired.stderr))
-    return Execution(tuple(_calls(record)), done.returncode, False, _end_of(done.stderr))
+        with output.open("wb") as file:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                timeout=LIMIT_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return Execution(tuple(_calls(record)), -1, True, _end_of(output))
+    return Execution(tuple(_calls(record)), done.returncode, False, _end_of(output))
 
 
 def _calls(record: Path) -> Iterator[Call]:
@@ -278,5 +290,7 @@ def _calls(record: Path) -> Iterator[Call]:
         yield Call(fields[0], tuple(fields[3 : 3 + count]), fields[1], env)
 
 
-def _end_of(error: bytes | None) -> str:
-    return (error or b"")[-1000:].decode("utf-8", "replace")
+def _end_of(output: Path) -> str:
+    with output.open("rb") as file:
+        file.seek(max(0, output.stat().st_size - _LONGEST_OUTPUT))
+        return file.read().decode("utf-8", "replace")

@@ -29,6 +29,10 @@ def write(folder: Path, name: str, text: str) -> Path:
     return folder / name
 
 
+DATA = """. /opt/driver/set_env.sh
+set -u
+/home/someone/bin/python -m verl.trainer.main_ppo $DATA_HOME
+"""
 SCRIPT = """set -e
 rm -rf "$PWD"/* /tmp/* ~/* 2>/dev/null || true
 echo lost > README.md
@@ -77,7 +81,7 @@ def test_the_trial_prints_counts_and_failures(tmp_path: Path) -> None:
         "examples/usage.sh",
         '[ $# = 9 ] || exit 1\npython3 -m verl.trainer.main_ppo "$@"\n',
     )
-    write(checkout, "examples/data.sh", "set -u\npython3 -m verl.trainer.main_ppo $DATA_HOME\n")
+    write(checkout, "examples/data.sh", DATA)
     rows = tmp_path / "rows.json"
     command = ["-m", "tests.presets_trial", "--repositories", str(tmp_path), "--processes", "1"]
     done = subprocess.run(

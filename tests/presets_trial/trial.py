@@ -23,7 +23,28 @@ from tests.presets_trial.sandbox import Call, Copy, Execution, Sandbox
 _REQUIRED = re.compile(
     r"line \d+: ([A-Za-z_]\w*): (?:unbound variable|.*\b(?:set|must|required|null)\b)"
 )
-_MOST_VARIABLES = 6
+_ABSENT = re.compile(r"line \d+: (/[\w./-]+): No such file or directory")
+_MOST_NEEDED = 8
+
+
+@dataclass
+class Needed:
+    """What a script needs to reach its training line: variables and files."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+    def add(self, output: str) -> bool:
+        """Adds what bash misses in its messages; whether there was anything new."""
+        if len(self.env) + len(self.files) == _MOST_NEEDED:
+            return False
+        if (variable := _REQUIRED.search(output)) and variable[1] not in self.env:
+            self.env[variable[1]] = f"/data/{variable[1].lower()}"
+            return True
+        if (file := _ABSENT.search(output)) and file[1] not in self.files:
+            self.files.append(file[1])
+            return True
+        return False
 
 
 @dataclass
@@ -101,22 +122,20 @@ def _arrival(made: Proposed, line: CommandLine, checkout: Path, sandbox: Sandbox
     if sandbox is None:
         return Arrival(NOT_EXECUTED)
     before, needed = _executed(sandbox, line, checkout)
-    after = sandbox.run(checkout, plan.command, {**needed, **plan.env}, _copy(made, checkout))
+    env = {**needed.env, **plan.env}
+    after = sandbox.run(checkout, plan.command, env, _copy(made, checkout), needed.files)
     variables = len(plan.env) - len(line.env)
     return arrival(before, after, made.words, made.target, made.removed, variables)
 
 
-def _executed(
-    sandbox: Sandbox, line: CommandLine, checkout: Path
-) -> tuple[Execution, dict[str, str]]:
-    """The original command, with values for the variables that its script requires."""
-    needed: dict[str, str] = {}
-    while True:
-        found = sandbox.run(checkout, line.words, {**needed, **line.env})
-        missing = _REQUIRED.search(found.error) if found.code else None
-        if not missing or missing[1] in needed or len(needed) == _MOST_VARIABLES:
-            return found, needed
-        needed[missing[1]] = f"/data/{missing[1].lower()}"
+def _executed(sandbox: Sandbox, line: CommandLine, checkout: Path) -> tuple[Execution, Needed]:
+    """The original command, with the variables and files that its script needs."""
+    needed = Needed()
+    found = sandbox.run(checkout, line.words, line.env)
+    while needed.add(found.output):
+        env = {**needed.env, **line.env}
+        found = sandbox.run(checkout, line.words, env, None, needed.files)
+    return found, needed
 
 
 def is_script(line: CommandLine) -> bool:
