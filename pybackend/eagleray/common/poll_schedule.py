@@ -5,11 +5,9 @@ Every poll of a SLURM site, of a Ray dashboard's worker table and of files takes
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
-# Windows that were opened together drift apart by this share of the interval.
-_JITTER = 0.2
+from eagleray.common.retry import jittered
 
 
 @dataclass(frozen=True)
@@ -27,12 +25,8 @@ class PollSchedule:
         return next((every for until, every in self.steps if age_s < until), self.steady_s)
 
     def delay_s(self, age_s: float) -> float:
-        """The interval with jitter, which only makes it longer: a budget of polls is never exceeded."""
+        """The interval with jitter, so that windows that were opened together drift apart."""
         return jittered(self.interval_s(age_s))
-
-
-def jittered(seconds: float) -> float:
-    return seconds * (1 + random.random() * _JITTER)  # noqa: S311 (nothing depends on it being secret)
 
 
 # The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-# So much longer or shorter is a pause with jitter.
+# The longest pause with jitter is longer by this share.
 _JITTER = 0.25
 
 
@@ -21,9 +21,10 @@ class Backoff:
         return min(self.longest_s, self.first_s * 2.0 ** min(max(failures, 1) - 1, 30))
 
     def jittered_s(self, failures: int) -> float:
-        """The same, a little longer or shorter, for callers that would otherwise retry at the same moment."""
+        """The same with jitter, for callers that would otherwise retry at the same moment."""
         return jittered(self.wait_s(failures))
 
 
 def jittered(seconds: float) -> float:
-    return seconds * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 (nothing secret)
+    """Only longer: a budget of polls or attempts is never exceeded."""
+    return seconds * random.uniform(1.0, 1.0 + _JITTER)  # noqa: S311 (nothing depends on it being secret)

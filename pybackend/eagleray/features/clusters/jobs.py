@@ -16,8 +16,8 @@ from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
-from eagleray.common.poll_schedule import JOB_STATE, jittered
-from eagleray.common.retry import Backoff
+from eagleray.common.poll_schedule import JOB_STATE
+from eagleray.common.retry import Backoff, jittered
 from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob, ray_of, with_ray
 from eagleray.features.clusters.stored_hosts import StoredHosts
 
