@@ -70,13 +70,7 @@ class Opens:
         self.error: EaglerayError | None = None
 
     async def open_socket(
-        self,
-        routes: list[RouteSpec],
-        host: str,
-        port: int,
-        tcp_port: int | None = None,
-        *,
-        probe: bool = True,
+        self, routes: list[RouteSpec], host: str, port: int, *, probe: bool = True
     ) -> OpenedSocket:
         self.asked.append(("open", host, port, probe))
         return OpenedSocket("/socket", routes[0])

@@ -33,13 +33,7 @@ class OpensRoutes(Protocol):
     """What owns the connections: `Adapters`."""
 
     async def open_socket(
-        self,
-        routes: list[RouteSpec],
-        host: str,
-        port: int,
-        tcp_port: int | None = None,
-        *,
-        probe: bool = True,
+        self, routes: list[RouteSpec], host: str, port: int, *, probe: bool = True
     ) -> OpenedSocket: ...
 
     async def run(
