@@ -1,16 +1,4 @@
 // Works for hours as users do and tests whether anything grows: `-- --hours N`, `-- --cycles N`, `-- --json FILE`.
-import { join } from "node:path";
+import { runModule } from "./python_module.mjs";
 
-import { interpreter, makeEnvironment } from "./environments.mjs";
-import { root } from "./places.mjs";
-import { endWithChildren, run } from "./run.mjs";
-
-endWithChildren();
-await makeEnvironment("dev");
-const words = ["-m", "tests.soak", ...process.argv.slice(2)];
-const { code } = await run(interpreter("dev"), words, {
-  cwd: root,
-  env: { PYTHONPATH: join(root, "pybackend"), PYTHONUNBUFFERED: "1" },
-  onText: (text) => process.stdout.write(text),
-});
-process.exitCode = code;
+await runModule("tests.soak");

@@ -3,11 +3,10 @@
 Like `in_worker` it must run on every version of Python and debugpy that Ray runs with.
 """
 
-# ruff: noqa: SIM105, UP031
-
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 # The key of a `stopped` event under which the stack comes along.
@@ -17,10 +16,9 @@ STACK = "eagleray"
 def patch(db: Any) -> None:
     """Called once per process with debugpy's global debugger."""
     for change in (stand_at_failures, answer_before_stops, tell_stacks, answer_every_request):
-        try:
+        # Without it the worker is debugged all the same.
+        with suppress(Exception):
             change(db)
-        except Exception:  # noqa: S110 (the worker is debugged all the same)
-            pass
 
 
 def answer_every_request(db: Any) -> None:
@@ -51,14 +49,14 @@ def answer_every_request(db: Any) -> None:
             try:
                 return handler(self, db, request)
             except Exception as error:
-                return refusal(request, "%s: %s" % (type(error).__name__, error))
+                return refusal(request, f"{type(error).__name__}: {error}")
 
         return handle
 
     def unknown(self: Any, name: str) -> Any:
         if not (name.startswith("on_") and name.endswith("_request")):
             raise AttributeError(name)
-        return lambda db, request: refusal(request, "%s is not supported" % request.command)
+        return lambda db, request: refusal(request, f"{request.command} is not supported")
 
     for name, handler in list(vars(kind).items()):
         if name.startswith("on_") and name.endswith("_request"):
@@ -84,7 +82,7 @@ def answer_failures_in_threads(failure: Any) -> None:
         except Exception as error:
             seq = getattr(first, "seq", first)
             if isinstance(seq, int):
-                db.writer.add_command(failure(seq, "", "%s: %s" % (type(error).__name__, error)))
+                db.writer.add_command(failure(seq, "", f"{type(error).__name__}: {error}"))
             raise
 
     kind.do_it = do_it

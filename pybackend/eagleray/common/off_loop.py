@@ -162,12 +162,9 @@ def _started(
 
     def run() -> None:
         try:
-            value = call()
+            done = partial(result.set_result, call())
         except Exception as error:
-            raised = error
-            done = lambda: result.set_exception(raised)  # noqa: E731
-        else:
-            done = lambda: result.set_result(value)  # noqa: E731
+            done = partial(result.set_exception, error)
         # The loop may have ended meanwhile.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(finish, done)

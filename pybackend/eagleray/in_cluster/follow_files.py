@@ -18,6 +18,7 @@ import select
 import stat
 import sys
 import time
+from pathlib import Path
 
 # How often the files are looked at: a tenth of the time for which nothing has changed, within these limits.
 SHORTEST_S = 0.2
@@ -48,7 +49,7 @@ class Followed:
     def news(self, now: float, is_last: bool) -> "list[tuple[str, bytes]]":
         """What is new, as kinds of frames and their bytes; [] if nothing is."""
         try:
-            found = os.stat(self.path)  # noqa: PTH116
+            found = Path(self.path).stat()
             known = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
             # At the end it is opened in any case: a file server says only then what another machine wrote last.
             if known == self.known and not self.doubts and not is_last:
