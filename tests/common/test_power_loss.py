@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.common.whole_file import replace_text
@@ -40,9 +41,9 @@ def test_file_and_folder_are_synced_in_order(
         story.append(f"sync {'folder' if what == tmp_path else 'file' if is_whole else 'nothing'}")
         fsync(fd)
 
-    def replaced(*args: object, **how: object) -> None:
+    def replaced(*args: Any, **how: Any) -> None:
         story.append("replace")
-        replace(*args, **how)  # type: ignore[arg-type]
+        replace(*args, **how)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "replace", replaced)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.clients.ray_dashboard import Dashboard
@@ -209,10 +210,10 @@ async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
 
     good = gathering.fetch
 
-    async def fetch(source: Source, entry: object, folder: Path, name: str, tell: object) -> None:
+    async def fetch(source: Source, entry: Any, folder: Path, name: str, tell: Any) -> None:
         if name.startswith("bad"):
             raise ValueError("a fault of ours")
-        await good(source, entry, folder, name, tell)  # type: ignore[arg-type]
+        await good(source, entry, folder, name, tell)
 
     monkeypatch.setattr(gathering, "fetch", fetch)
     for name in ("bad", "good"):

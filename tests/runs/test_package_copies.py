@@ -171,7 +171,7 @@ async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path)
     ours = package()
     for _ in range(2):
         since = time.time() - 90 * DAY
-        assert await delivered_to(Login(tmp_path), "login", ours, since) == str(folder)  # type: ignore[arg-type]
+        assert await delivered_to(Login(tmp_path), "login", ours, since) == str(folder)  # type: ignore[arg-type]  # It only runs.
         assert left(folder) == {"_eagleray_run_2", ours.name}
     files = {
         str(path.relative_to(folder / ours.name)): path.read_bytes()

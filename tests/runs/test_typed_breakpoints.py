@@ -10,7 +10,7 @@ from eagleray.features.runs.breakpoint_texts import breakpoints
 
 PROGRAM = '''"""A program."""
 
-import os  # noqa
+import os
 
 
 def train(step):

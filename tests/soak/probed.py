@@ -57,7 +57,7 @@ def write(*_: object) -> None:
         "tasks": len(tasks),
         "threads": threading.active_count(),
         "objects": len(objects),
-        "names": Counter(task.get_coro().__qualname__ for task in tasks),  # type: ignore[union-attr]
+        "names": Counter(getattr(task.get_coro(), "__qualname__", "") for task in tasks),
         "types": dict(types.most_common(MOST_TYPES)),
     }
     path = Path(os.environ[FOLDER]) / f"{os.getpid()}.json"

@@ -50,14 +50,14 @@ def ray_row(row: Any) -> None:
     """Every row is a value or nothing; counts are counts, and what names a worker is one line."""
     if not isinstance(row, dict):
         return
-    found = [read(row) for read in READERS]
+    found: list[Any] = [read(row) for read in READERS]
     worker, task, actor, node, job = found
     for one in (value for value in found if value is not None):
         json.dumps(str(one))
-    assert worker is None or (0 <= worker.debug_port < 2**16 and worker.pid >= 0)  # type: ignore[union-attr]
-    facts = describe_worker(worker, actor, [task] if task else [], job)  # type: ignore[arg-type]
+    assert worker is None or (0 <= worker.debug_port < 2**16 and worker.pid >= 0)
+    facts = describe_worker(worker, actor, [task] if task else [], job)
     assert all(text.isprintable() for text in (facts.name, *facts.titles))
-    assert node is None or node.node_id  # type: ignore[union-attr]
+    assert node is None or node.node_id
 
 
 def dashboard_answer(body: bytes) -> None:
@@ -80,7 +80,9 @@ def names(text: str) -> None:
 
 
 def pdb_rows(said: Any) -> None:
-    rows = pdb.Rows([worker_row(node_id="n1")], [actor_row("a1")], [ray_rows.node(NODE)], (), ())  # type: ignore[list-item]
+    node = ray_rows.node(NODE)
+    assert node is not None
+    rows = pdb.Rows([worker_row(node_id="n1")], [actor_row("a1")], [node], (), ())
     pdb.names_no_worker(said)
     for one in pdb.sessions("c", said, rows):
         assert 0 < one.port < 2**16 and one.line >= 0

@@ -71,7 +71,7 @@ def described(text: str) -> None:
     if entry is not None:
         json.dumps(manifest._row(entry))
         assert all(one.isprintable() for one in (entry.name, entry.host, *entry.gpus))
-    databases.packed_of("a.sqlite-gz.json", raw, None)  # type: ignore[arg-type]
+    databases.packed_of("a.sqlite-gz.json", raw, None)  # type: ignore[arg-type]  # The source is only stored.
     found.worker_of("a.worker.json", raw)
     found.classes_of(raw)
 

@@ -134,7 +134,7 @@ class NoTransport:
 
 def bridge_mux(data: bytes) -> None:
     got: list[tuple[int, int, bytes]] = []
-    mux = bridge.Mux(NoTransport(), lambda *frame: got.append(frame))  # type: ignore[arg-type]
+    mux = bridge.Mux(NoTransport(), lambda *frame: got.append(frame))  # type: ignore[arg-type]  # It only writes.
     for number in range(3):
         bridge.Stream(mux, number)
     for piece in pieces(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -30,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def plan(folder: Path, *argv: str, **more: object) -> RunPlan:
-    return RunPlan("sbatch", argv or ("sbatch", "ray.sub"), str(folder), "run", **more)  # type: ignore[arg-type]
+def plan(folder: Path, *argv: str, **more: Any) -> RunPlan:
+    return RunPlan("sbatch", argv or ("sbatch", "ray.sub"), str(folder), "run", **more)
 
 
 def test_command_of_the_environment_gets_the_options(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,12 @@ def script(folder: Path, version: str, option: str = "") -> Path:
 
 @pytest.mark.parametrize("joined", [subprocess.list2cmdline, shlex.join])
 def test_quoted_value_reaches_hydra_through_each_version_of_ray(
-    tmp_path: Path, joined: object
+    tmp_path: Path, joined: Callable[[list[str]], str]
 ) -> None:
     made = proposed(plan_of(script(tmp_path, "0.7.0"), "bash", "run.sh"), hang_details="on")
     (line,) = [one for one in made.plan.copy_text.splitlines() if "TRACE_BUFFER" in one]
     (word,) = shlex.split(line.removesuffix("\\"))
-    (received,) = shlex.split(joined([word]))  # type: ignore[operator]
+    (received,) = shlex.split(joined([word]))
     assert received.endswith('.TORCH_NCCL_TRACE_BUFFER_SIZE="20000"')
     shown = [one.where for one in made.changes if "TRACE_BUFFER" in one.where]
     assert '="20000"' in shown[0]
