@@ -1,4 +1,4 @@
-"""Prints a debug run: what it does in words, and the lines of command, environment and script that change."""
+"""Texts of a debug run: where its workers stop, its changes in words, and the changed lines of command and script."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from eagleray.common.errors import printable
+from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.text import WIDEST, lines_of
 
@@ -52,3 +53,21 @@ def _diff(made: Proposal, columns: int, details: bool) -> Iterator[str]:
             yield from textwrap.wrap(
                 shown, columns, subsequent_indent=indent, break_on_hyphens=False
             )
+
+
+def stop_lines(plan: RunPlan) -> list[str]:
+    """Where the workers of a planned run stop, one line each; none for a plan without breakpoints."""
+    lines = []
+    for breakpoint_ in plan.breakpoints:
+        for line in breakpoint_.lines:
+            condition = f" if {line.condition}" if line.condition else ""
+            lines.append(f"breakpoint {breakpoint_.path}:{line.line}{condition}")
+    if plan.workers:
+        lines.append(f"workers {', '.join(plan.workers)}")
+    if plan.ranks is not None:
+        lines.append(f"ranks {', '.join(map(str, plan.ranks))}")
+    if plan.post_mortem:
+        lines.append("failures stop (--post-mortem)")
+    if plan.children:
+        lines.append("child processes stop too (--children)")
+    return [printable(text, 400) for text in lines]

@@ -13,9 +13,8 @@ from typing import Any
 
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
-from eagleray.cli.debug_run import print_proposal
+from eagleray.cli.debug_run import print_proposal, stop_lines
 from eagleray.cli.profile_progress import Progress, summary
-from eagleray.cli.stop_lines import stop_lines
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text

@@ -3,17 +3,20 @@
 That holds after a power failure too: without a sync of the file before it gets its name, file systems may keep
 the new name and lose the text.
 
-Whoever writes what depends on what was read does both `alone`.
+Code that writes what depends on what it has read does both `alone`, and calls `check_replaceable` in between.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from eagleray.common.errors import newer_file
 
 
 def replace_text(file: Path, text: str) -> None:
@@ -56,3 +59,17 @@ def alone(file: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def check_replaceable(file: Path, version: int) -> None:
+    """Raises `newer-file` if a newer version of Eagleray has written the file, so that this one must not replace it.
+
+    What can't be read at all may be replaced: a power failure or an editor has left it.
+    """
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return
+    written = said.get("version") if isinstance(said, dict) else None
+    if isinstance(written, int) and written > version:
+        raise newer_file(str(file))

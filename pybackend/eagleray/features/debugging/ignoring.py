@@ -23,8 +23,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.gather import gather_bounded
 from eagleray.common.off_loop import InOrder
-from eagleray.common.versioned import check_replaceable
-from eagleray.common.whole_file import alone, replace_text
+from eagleray.common.whole_file import alone, check_replaceable, replace_text
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
 
 # How many workers are let by at a time.

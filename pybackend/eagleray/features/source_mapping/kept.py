@@ -9,8 +9,7 @@ from pathlib import Path
 from eagleray.adapter.protocol import Mapping
 from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.off_loop import Latest
-from eagleray.common.versioned import check_replaceable
-from eagleray.common.whole_file import alone, replace_text
+from eagleray.common.whole_file import alone, check_replaceable, replace_text
 
 # A file without a version has this format.
 FORMAT = 1

@@ -15,8 +15,7 @@ from typing import Any
 from eagleray.common.errors import EaglerayError
 from eagleray.common.preset_errors import bad_preset, presets_not_kept, unknown_preset
 from eagleray.common.redact import is_secret
-from eagleray.common.versioned import check_replaceable
-from eagleray.common.whole_file import alone, replace_text
+from eagleray.common.whole_file import alone, check_replaceable, replace_text
 from eagleray.features.runs.presets.options import ANSWERS
 
 FORMAT = 1
