@@ -108,7 +108,7 @@ async function asLater(name, text, atOnce) {
   );
 }
 
-/** The export of the first file that is this piece; short, since it stands in every file that needs the piece. */
+/** The name under which the first file exports this piece; short, since every file that needs the piece repeats it. */
 function idOf(name, atOnce) {
   return `_${atOnce.indexOf(name)}`;
 }

@@ -47,7 +47,7 @@ async def test_the_last_part_is_kept(log: Path) -> None:
     kept = numbers(printed)
     assert kept == list(range(kept[0], last))
     assert len(kept) * LINE >= MOST // 2
-    assert printed.startswith(b"(what was printed before")
+    assert printed.startswith(b"(earlier output was too large")
     on_disk = sum(path.stat().st_size for path in log.parent.iterdir())
     assert on_disk < 2 * MOST and len(list(log.parent.iterdir())) == 2
 

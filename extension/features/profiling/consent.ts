@@ -14,7 +14,7 @@ export function needsConsent(path: string): boolean {
   return !vscode.workspace.isTrusted && path.endsWith(".nsys-rep");
 }
 
-/** Whether the user wants it to be opened all the same. */
+/** Whether the user agrees to open the report. */
 export async function consented(path: string): Promise<boolean> {
   const picked = await vscode.window.showWarningMessage(
     `Open ${plain(basename(path))} with nsys?`,
@@ -32,6 +32,6 @@ export function notOpened(): EaglerayError {
   return new EaglerayError(
     "untrusted-workspace",
     "The report wasn't opened, because this workspace isn't trusted.",
-    "Trust the workspace, or read the report again to be asked once more.",
+    "Trust the workspace, or open the report again and agree.",
   );
 }

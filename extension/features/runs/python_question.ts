@@ -63,14 +63,14 @@ async function ask(parts: Parts, sentence: string, before: Choice): Promise<Choi
   return python === undefined ? undefined : { python, anyway: false };
 }
 
-/** The next start finds what was chosen. */
+/** Stores the choice for the next start. */
 async function keep({ python }: Choice): Promise<void> {
   if (python !== "" && python !== (await programPython())) {
     await changeWorkspaceSetting("runs.python", python);
   }
 }
 
-/** 1. In the Python extension, unless the setting overrides what is chosen there.  2. A file. */
+/** 1. In the Python extension, unless the setting overrides that choice.  2. A file. */
 async function selected(): Promise<string | undefined> {
   if (hasPythonExtension() && setting("runs.python").trim() === "") {
     await vscode.commands.executeCommand("python.setInterpreter");

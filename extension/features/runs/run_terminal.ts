@@ -95,7 +95,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
     await this.end();
   }
 
-  /** Asked again while the sidecar is away; undefined when the run is no longer listed, or the terminal is closed. */
+  /** Retries while the sidecar is away; undefined when the run is no longer listed, or the terminal is closed. */
   private async next(offset: number): Promise<OutputPiece | undefined> {
     while (!this.isClosed) {
       const since = Date.now();
@@ -121,7 +121,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
     this.write(text);
   }
 
-  /** What its row says since the last look, as a line of its own. */
+  /** Writes the news of the run's row since the last update, as separate lines. */
   private notice(): void {
     const run = this.run;
     if (run !== undefined && !this.isOver && isLive(run)) {

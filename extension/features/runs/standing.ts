@@ -16,9 +16,9 @@ const ARRIVAL_MS = 8000;
 
 /** Hears what passes between the editor and the adapter; owned by the feature. */
 export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
-  /** Sessions that are stopped, were so a moment ago, or have just begun, by their ids. */
+  /** Ids of sessions that are stopped, were stopped a moment ago, or have just started. */
   private readonly stands = new Set<string>();
-  /** Sessions that have resumed, until they stop again or have been running for a moment. */
+  /** Timers of sessions that have resumed, until they stop again or have been running for a moment. */
   private readonly resumed = new Map<string, NodeJS.Timeout>();
   private readonly attached = new Map<string, string>();
   private readonly left = new vscode.EventEmitter<Leaving>();

@@ -10,12 +10,12 @@ import { runProfile } from "./profiled_model";
 const RESET = "\x1b[0m\x1b(B\x1b[?25h\x1b[?7h";
 const MOST_NAMED = 3;
 
-/** A line that is told apart from those of the program. */
+/** A line that looks different from those of the program. */
 export function terminalLines(text: string): string {
   return `${RESET}\x1b[2m[eagleray]\x1b[0m ${plain(text, 600)}`;
 }
 
-/** What is new about a run at each look: who paused, its note, how its recordings do. */
+/** News of a run since the last update: paused workers, its note, the state of its recordings. */
 export class Notices {
   private readonly paused = new Set<string>();
   private note = "";
@@ -40,7 +40,7 @@ export class Notices {
     return lines.filter((line) => line !== "").map(terminalLines);
   }
 
-  /** Each worker once for each time it pauses; of many at once the first are named. */
+  /** Each worker once for each time it pauses; of many at once, the first few by name. */
   private pausedLines(run: Run): readonly string[] {
     const stopped = run.workers.filter((worker) => worker.state === "stopped");
     const fresh = stopped.filter(({ worker_id }) => !this.paused.has(worker_id));
@@ -67,7 +67,7 @@ export function skippedLine(bytes: number, isFirst: boolean, run: Run | undefine
   return terminalLines(`${what}${all}`);
 }
 
-/** What Ctrl-C does, for the `times`th time. */
+/** The effect of the `times`th Ctrl-C. */
 export function interruptLine(run: Run | undefined, profiled: ProfiledRuns, times: number): string {
   if (run?.kind === "sbatch") {
     return terminalLines("The SLURM job keeps running. “Stop Run” cancels it.");
@@ -83,7 +83,7 @@ export function interruptLine(run: Run | undefined, profiled: ProfiledRuns, time
   );
 }
 
-/** What became of the run, and what the keys do now; its note unless that was shown last. */
+/** How the run ended, and what the keys do now; its note unless that was shown last. */
 export function closingLines(run: Run | undefined, note: string): readonly string[] {
   if (run === undefined) {
     return [closing("This run is no longer listed. Press any key to close.")];

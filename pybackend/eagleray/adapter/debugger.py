@@ -25,19 +25,19 @@ log = logging.getLogger(__name__)
 LINK_ENDED = "eagleray_link_ended"
 # How long debugpy may take to resume or disconnect; a worker deep in native code answers late.
 PATIENCE_S = 5.0
-# debugpy stops listening for ever when a client connects while it still clears away the one before.
+# debugpy stops accepting clients for good when one connects while it still removes the previous one.
 REST_S = 1.0
-# Whoever asked to resume the worker waits for the new link; the control protocol's clients wait for 30 s.
+# A request to resume the worker waits for the new link; clients of the control protocol wait for 30 s.
 ATTACH_S = 12.0
-# Nothing listens at its port, or what does is no debugger of this worker.
+# Nothing listens at its port, or the listener isn't a debugger of this worker.
 _REFUSED = REFUSED | NO_GATE | {"gate-left"}
 
 
 class Debugger:
     """Owns the link.  `on_event` gets every event in order, the last of which is LINK_ENDED.
 
-    `name` and `make` are asked each time: a worker's cluster may get its name later, and each link begins
-    with a conversation of its own.
+    `name` and `make` are called for each link: the name of a worker's cluster may be known later, and each link
+    starts a new conversation.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The events of one worker that wait to be handled: bounded, though its output isn't."""
+"""A bounded queue of the events of one worker, whose output is unbounded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from eagleray.adapter import dap
 from eagleray.adapter.dap import Message
 
-# Output beyond it is left out; everything else is little, and must not be lost.
+# Output beyond it is left out; other events are few and must not be lost.
 MOST_WAITING = 5000
 
 

@@ -81,7 +81,7 @@ class Link:
         self._nudging: asyncio.TimerHandle | None = None
         sock: socket.socket | None = writer.get_extra_info("socket")
         self.is_carried = sock is not None and sock.family == socket.AF_UNIX
-        # However it ends, those who wait for the link are told.
+        # Its end, failed or not, already ends all waits for the link.
         self._reading = tasks.owned(self._read(), "link to a worker", tasks.only_logged)
 
     async def request(self, command: str, arguments: Message | None = None) -> Message:

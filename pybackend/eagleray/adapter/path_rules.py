@@ -15,7 +15,7 @@ _FILES = FileChecks()
 class PathRules:
     """The mappings of one worker in the order in which they are tried.
 
-    `to_local` knows of local files what `look` has seen of them: it never waits for a file system.
+    `to_local` uses the results of the last `look`: it never waits for a file system.
     """
 
     def __init__(self, mappings: Iterable[Mapping] = (), files: FileChecks = _FILES) -> None:

@@ -69,7 +69,7 @@ def answer_every_request(db: Any) -> None:
 
 
 def answer_failures_in_threads(failure: Any) -> None:
-    """What is done in the thread that it is about has its request, or that one's number, as its first argument."""
+    """A command that runs in the thread it concerns has the request, or the request's number, as its first argument."""
     from _pydevd_bundle import pydevd_comm
 
     kind = pydevd_comm.InternalThreadCommand

@@ -56,9 +56,9 @@ class Reachability:
     Once a second, without blocking the event loop:
 
     1. The control socket at the usual path is ours, and the lock: nothing to do.
-    2. Nobody else holds the lock: it is taken, and everything listens at the usual paths again.
+    2. No other process holds the lock: it is taken, and everything listens at the usual paths again.
     3. Another adapter of this version has started meanwhile: this one listens beside it, under a name with its
-       process id.  Windows find both, so that what is held here can still be reached.
+       process id.  Windows find both, so that the workers held here stay reachable.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from eagleray.adapter.dap import Message
 from eagleray.adapter.dap_requests import TABLE
 from eagleray.adapter.debugger import Debugger
 
-# What debugpy offers beside requests, and an attached worker has.  Requests stand in their table.
+# Capabilities of debugpy that aren't requests and that an attached worker has.  `TABLE` lists the requests.
 _FEATURES = frozenset(
     {
         "supportsClipboardContext",

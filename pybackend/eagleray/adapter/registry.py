@@ -56,7 +56,7 @@ class Held:
 class Registry:
     """Owns all workers and their sockets, which lie in `folder`; all of it on one event loop.
 
-    What lies there under its version and answers nobody is left from a killed process.
+    A socket of its version that nothing listens on was left by a killed process, and is removed.
     """
 
     def __init__(self, folder: Path, clock: Clock, routes: Routes) -> None:

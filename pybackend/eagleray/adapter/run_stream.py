@@ -108,7 +108,7 @@ class GateStream:
         return streams, answer
 
     def _failed(self, error: BaseException) -> None:
-        """Nobody may wait for bytes that don't come any more."""
+        """Ends the waits for bytes that don't come any more."""
         self.reader.set_exception(link_lost("", repr(error)))
 
     async def _run(self, streams: Streams) -> None:

@@ -14,7 +14,7 @@ Ask = Callable[[str, Message], Awaitable[Message]]
 class Stacks:
     """The stack of a thread that stands comes with its stop, or is asked for once; in the worker's paths.
 
-    `standing` has the threads that stand now.  `is_wrapped`: the last stop came with a stack that has a frame of
+    `standing` has the threads that are stopped now.  `is_wrapped`: the last stop came with a stack that has a frame of
     Ray on top, which is folded away.
     """
 

@@ -1,4 +1,4 @@
-"""One step of the user, which goes on through the frames of Ray that are folded away.
+"""One step of the user, which continues through the folded frames of Ray.
 
 Ray wraps the methods of an actor, so that a step into one stops in the wrapper first: folded, that is the line
 where the step began.

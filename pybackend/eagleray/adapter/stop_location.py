@@ -1,4 +1,4 @@
-"""Where a worker has stopped, waited for no longer than a limit: a stop must be shown also without its location."""
+"""The location of a stop, with a time limit: a stop must also be shown without its location."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eagleray.adapter.stacks import Stacks
 from eagleray.adapter.stops import stop_of
 from eagleray.common import tasks
 
-# The stack mostly comes with the stop itself; asking a worker deep in native code may take for ever.
+# The stack usually comes with the stop itself; a worker deep in native code may never answer a request for it.
 LIMIT_S = 5.0
 
 

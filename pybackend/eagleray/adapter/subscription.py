@@ -1,4 +1,4 @@
-"""What one control client is told about workers, routes and runs: only changes, and no faster than it reads."""
+"""Notifies one control client about workers, routes and runs: only changes, and no faster than it reads."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Owns the debugger of one worker, and what is known of it.
+    """Owns the debugger of one worker, and the record of its state.
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
     `ignored` lists the [path, line] that are run over; it is the registry's own list.  `stays`: we stay

@@ -20,7 +20,7 @@ _END_S = 2.0
 
 
 async def end_of(name: str, prepared: Prepared, event: Message) -> EaglerayError:
-    """What it means for the worker that its debugger has ended, as `event` tells."""
+    """The error for the end of a worker's debugger, by the `event` that reported it."""
     if event.get("problem"):
         return worker_lost(name, event["problem"])
     if event.get("event") == "exited":
@@ -30,7 +30,7 @@ async def end_of(name: str, prepared: Prepared, event: Message) -> EaglerayError
 
 
 async def look(prepared: Prepared) -> Seen:
-    """What has become of the worker that described itself so.
+    """Whether the worker with this description still runs.
 
     1. On another machine, or in a container: unknown.
     2. No process has its id any more, or the process ends within two seconds: ended.

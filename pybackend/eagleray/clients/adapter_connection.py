@@ -75,7 +75,7 @@ class AdapterConnection:
         self._on_event = on_event
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
-        # However it ends, the connection is lost then, and those who wait are told.
+        # Its end, failed or not, already closes the connection and fails the pending requests.
         self._reading = tasks.owned(self._read(reader), "adapter", tasks.only_logged)
 
     @staticmethod

@@ -21,7 +21,7 @@ from eagleray.common.paths import private_folder, run_folder
 from eagleray.common.whole_file import replace_text
 
 _LOCK_POLL_S = 0.05
-# Files of jobs and hosts that nobody has asked about for so long are removed.
+# Files of jobs and hosts that haven't been queried for so long are removed.
 _UNUSED_S = 24 * 3600.0
 
 Ask = Callable[[Any], Awaitable[Any]]

@@ -35,8 +35,8 @@ class SlurmJob:
     """A job as SLURM says it; its texts are data of whoever submitted it.
 
     `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while it has no nodes.
-    `exclusive`: nobody else can run on its nodes; `checked`: a second query has said so, or that it isn't.  `started`: seconds since the epoch when it began, or
-    when it is expected to; 0 if that is not known.
+    `exclusive`: no other job can run on its nodes; `checked`: a second query has confirmed or denied that.
+    `started`: its start, or expected start, in seconds since the epoch; 0 if that is not known.
     """
 
     id: str

@@ -32,7 +32,7 @@ def opened(path: Path) -> int:
 
 @contextlib.contextmanager
 def logging_to(path: Path) -> Iterator[None]:
-    """Logs to standard error, by a thread of its own; where that is the file `path`, it is kept short."""
+    """Logs to standard error, in a separate thread; where standard error is the file `path`, that file is kept short."""
     lines: queue.Queue[str | None] = queue.Queue(_WAITING)
     handler = _ToQueue(lines)
     handler.setFormatter(logging.Formatter(_FORMAT))

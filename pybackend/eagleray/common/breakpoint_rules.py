@@ -1,4 +1,4 @@
-"""What debugpy silently ignores in a breakpoint: conditions, hit counts and log messages that it can't read."""
+"""Conditions, hit counts and log messages of breakpoints that debugpy can't read and silently ignores."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _not_python(text: str) -> str:
 
 
 def _expressions(log: str) -> list[str] | None:
-    """What stands in braces, None if one is not closed."""
+    """The texts in braces, None if a brace is not closed."""
     found, depth, start = [], 0, 0
     for position, character in enumerate(log):
         if character == "{":

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 from eagleray.common.mount_table import Mounts, mount_of, own_table, parsed
 
-# So long a lookup is waited for; afterwards its file system counts as silent until it answers.
+# The time limit of a lookup; afterwards its file system counts as silent until it answers.
 LIMIT_S = 2.0
 # An answer that is so old is looked up again.
 FRESH_S = 2.0
@@ -28,8 +28,8 @@ Answers = dict[str, bool]
 class FileChecks:
     """Used from one event loop at a time.
 
-    Each file system, or folder of the root, has a thread of its own while something is looked up there.  One
-    that doesn't answer costs one thread and nobody else's answers; nothing more is asked of it meanwhile.
+    Each file system, or folder of the root, has a separate thread while paths are looked up there.  One that
+    doesn't answer costs one thread and delays no other; it gets no further lookups meanwhile.
     """
 
     def __init__(self, exists: Callable[[str], bool] = os.path.exists) -> None:
@@ -96,7 +96,7 @@ class FileChecks:
 
 
 class _Place:
-    """What is asked of one file system; its thread ends when nothing is left to look up."""
+    """The lookups in one file system; its thread ends when none is left."""
 
     def __init__(self, exists: Callable[[str], bool]) -> None:
         self._exists = exists

@@ -1,7 +1,7 @@
-"""Changes in folders, told by the kernel (inotify), so that files of a home need not be polled.
+"""Changes in folders, reported by the kernel (inotify), so that files of a home need not be polled.
 
-It tells of what this machine changes.  What another machine with the same home does, and everything where there is no
-inotify, is only seen by a poll.
+inotify reports only changes by this machine.  Changes by another machine with the same home, and all changes where
+there is no inotify, need a poll.
 """
 
 from __future__ import annotations

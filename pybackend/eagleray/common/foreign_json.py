@@ -1,8 +1,8 @@
-"""What reading JSON raises whose content may be anything: another version's, damaged, or a stranger's."""
+"""The errors of reading JSON of any content: from another version, damaged, or from an untrusted source."""
 
 from __future__ import annotations
 
-# Nested too deeply, it is a RecursionError; an endless or huge number becomes an OverflowError where it is converted.
+# Deep nesting raises RecursionError; converting an infinite or huge number raises OverflowError.
 UNREADABLE = (
     OSError,
     ValueError,

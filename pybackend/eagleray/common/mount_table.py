@@ -1,4 +1,4 @@
-"""On which file system a path lies, by the kernel's own table: reading that never hangs, unlike the path itself."""
+"""The file system of a path, from the kernel's mount table, which can be read even if the file system hangs."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 2.0)), 5.0)
 UNSTOPPED_WORKERS = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 10.0)), 30.0)
 # The workers of a cluster that are counted for the panel.
 WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
-# The folders of runs, where no change on this machine is told: what another machine with the same home changes.
+# The folders of runs, for changes that inotify doesn't report: those by another machine with the same home.
 RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
 # The reports on a node that Ray has left, since it was first missed.  Each look is a command over ssh or a job step.
 LEFT_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
-# A file that is read while it grows, where nobody tells that it does.
+# A growing file, where inotify doesn't report that it grows.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

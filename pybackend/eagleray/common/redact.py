@@ -159,7 +159,7 @@ def _redact_word(before: str, word: str) -> str:
 
 
 def _redact_named(text: str) -> str:
-    """What follows a name that is none of a secret is searched as well: `KeyError: MY_TOKEN=…`."""
+    """The text after a name that isn't a secret's is searched as well: `KeyError: MY_TOKEN=…`."""
     shown, at = [], 0
     while found := _NAMED.search(text, at):
         shown.append(text[at : found.end()])

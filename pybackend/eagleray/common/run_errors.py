@@ -1,4 +1,4 @@
-"""Errors and notes of runs: what cannot be started or stopped, and what a run came to."""
+"""Errors and notes of runs: why one can't be started or stopped, and how one ended."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def bad_plan(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-plan",
         f"The run cannot be started as it is described: {_redacted(why)}",
-        "Prepare it anew.",
+        "Prepare it again.",
     )
 
 
@@ -149,7 +149,7 @@ def runs_elsewhere(run: str, host: str) -> EaglerayError:
 def keeper_not_started(why: str) -> EaglerayError:
     return EaglerayError(
         "keeper-not-started",
-        f"The process that keeps a run did not start: {_redacted(why)}",
+        f"The supervisor of the run did not start: {_redacted(why)}",
         "“Show Logs” has the details.",
         redact_text(why),
     )

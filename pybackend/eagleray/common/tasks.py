@@ -1,6 +1,6 @@
 """Background tasks: each has an owner that logs its failure and acts on it.
 
-`asyncio` keeps the exception of a task that nobody awaits to itself, and what the task did is silently not done any more.
+`asyncio` doesn't report the exception of a task that isn't awaited, so the work of the task would stop silently.
 Other modules therefore start tasks here, except those that the same function awaits (tests/layers holds it).
 """
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def owned(
     doing: Coroutine[Any, Any, T], name: str, on_failure: Callable[[BaseException], object]
 ) -> asyncio.Task[T]:
-    """Starts a task that nobody awaits; a failure is logged, and `on_failure` acts on it.
+    """Starts a task that isn't awaited; a failure is logged, and `on_failure` acts on it.
 
     A cancelled task hasn't failed.
     """
@@ -83,7 +83,7 @@ async def end(running: Iterable[asyncio.Task[Any]]) -> None:
     """Cancels tasks and waits for their end.
 
     A task may swallow a cancellation: until Python 3.12 `asyncio.wait_for` does, when it comes together with the result.
-    So those that go on are cancelled again.
+    So tasks that keep running are cancelled again.
     """
     left = {task for task in running if not task.done()}
     while left:

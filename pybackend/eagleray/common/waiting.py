@@ -1,4 +1,4 @@
-"""Waiting for an event or a result, but not for ever, without losing a cancellation."""
+"""Waits for an event or a result with a time limit, without losing a cancellation."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Sent as text to a Python there, with a mark and, for each file, its path, how mu
 bytes of that in base64 as arguments.  It prints the mark, then frames: a line `KIND FILE LENGTH` and so many bytes.
 
     D  appended bytes
-    N  the file was begun anew: what follows stands at its beginning
+    N  the file was emptied or replaced: the following bytes are from its beginning
     E  all was printed, after `end`
 
 Its input has lines: `restarted` (SLURM may empty the files), `end` (the job is over), or nothing, as a sign of life.
@@ -47,7 +47,7 @@ class Followed:
         self.known: object = None
 
     def news(self, now: float, is_last: bool) -> "list[tuple[str, bytes]]":
-        """What is new, as kinds of frames and their bytes; [] if nothing is."""
+        """New content, as kinds of frames and their bytes; [] if there is none."""
         try:
             found = Path(self.path).stat()
             known = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
@@ -56,7 +56,7 @@ class Followed:
                 return []
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
-            # It is there once the job has begun.
+            # It exists once the job has started.
             return []
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):

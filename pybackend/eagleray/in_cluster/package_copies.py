@@ -65,7 +65,7 @@ def _is_placed(made: Path, copy: Path) -> bool:
 
 
 def remove_unused(folder: Path, needed_since: float) -> None:
-    """Removes the copies that nobody has begun to use since then, and what killed processes have left."""
+    """Removes the copies that no run has started to use since then, and the remains of killed processes."""
     limits = {_NEW: time.time() - _UNFINISHED_S, _OLD: time.time() - _UNFINISHED_S}
     limits.update(dict.fromkeys(COPIES, needed_since))
     with contextlib.suppress(OSError):
@@ -91,7 +91,7 @@ def _remove(path: Path, limit: float) -> None:
     aside = Path(tempfile.mkdtemp(prefix=_OLD, dir=str(path.parent)))
     path.rename(aside)
     if aside.lstat().st_mtime >= limit:
-        # Somebody has begun to use it since the look at its time.
+        # A run has started to use it since its time was read.
         with contextlib.suppress(OSError):
             aside.rename(path)
             return

@@ -220,7 +220,7 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _keep(kept: set[asyncio.Task[None]], doing: Coroutine[Any, Any, None]) -> None:
-    """Begins something that frees what is no longer used, and can be ended."""
+    """Starts a task that frees unused connections, and that `close` can cancel."""
     task = tasks.owned(doing, "route", tasks.only_logged)
     kept.add(task)
     task.add_done_callback(kept.discard)

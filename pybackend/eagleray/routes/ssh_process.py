@@ -123,7 +123,7 @@ class SshProcess:
                 os.close(end)
         os.set_blocking(self._stdin, False)
         self._pipes = [Lines(out, self._take_answer), Lines(err, self._take_words)]
-        # A connection without probes counts as silent, and a new one is made; however it ends, that is told.
+        # A connection without probes counts as silent and is replaced; `_ending` reports its end in any case.
         self._tasks = [
             tasks.owned(self._probing(), "probes of ssh", tasks.only_logged),
             tasks.owned(self._ending(), "end of ssh", tasks.only_logged),

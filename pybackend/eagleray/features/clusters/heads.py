@@ -59,7 +59,7 @@ class Head:
 
 
 class Heads:
-    """Finds heads by asking SLURM and the nodes; remembers nothing but what all windows share."""
+    """Finds heads by queries to SLURM and the nodes; stores only the answers that all windows share."""
 
     def __init__(
         self,

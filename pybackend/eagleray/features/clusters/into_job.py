@@ -1,4 +1,4 @@
-"""The way into a SLURM job without starting a step that the user hasn't asked for: a bridge that is up is used again."""
+"""Routes into a SLURM job that start no step without a click: a bridge that is up is used again."""
 
 from __future__ import annotations
 

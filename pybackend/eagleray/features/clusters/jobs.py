@@ -118,7 +118,7 @@ class Jobs:
         await asyncio.gather(*(self.look(host) for host in self._wanted()))
 
     async def look(self, host: str, max_age_s: float = 0.0) -> None:
-        """Asks one host, now unless another window did within `max_age_s`; a failure stands in `hosts()`."""
+        """Asks one host, now unless another window did within `max_age_s`; `hosts()` shows a failure."""
         async with self._looking.setdefault(host, asyncio.Lock()):
             before = self._hosts.get(host, SeenHost(host))
             if before.state == "asking":
@@ -240,7 +240,7 @@ class Jobs:
         return evolve(before, job=job, at=now)
 
     async def _look_for_ray(self, host: str, *, at_once: bool) -> None:
-        """Asks the nodes of the running jobs of a host that are no clusters, in one go."""
+        """Queries the nodes of a host's running jobs that aren't clusters yet, all at once."""
         clusters = set(self._also())
         nodes_of: dict[str, list[str]] = {}
         for seen in self._jobs[host].values():

@@ -17,7 +17,7 @@ Ray = Literal["live", "none", "unknown"]
 
 @frozen
 class SeenJob:
-    """A job as it was seen on `host` at `at` (of the clock), and what is known of a Ray in it."""
+    """A job as `host` listed it at `at` (of the clock), and the state of a Ray in it."""
 
     host: str
     job: SlurmJob
@@ -47,7 +47,7 @@ class SeenHost:
 def ray_of(
     seen: SeenJob, answers: Sequence[NodeAnswer], taken: Collection[str]
 ) -> NodeAnswer | None:
-    """The node of a job whose Ray is the job's; one with nodes beyond the job's is somebody else's."""
+    """The node with the Ray of the job; a Ray with nodes outside the job belongs to another one."""
     addresses = {answer.node: answer.addresses for answer in answers}
     for answer in answers:
         sure = seen.job.exclusive or (bool(answer.ips) and answer.node not in taken)

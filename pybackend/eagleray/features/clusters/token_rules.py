@@ -101,7 +101,7 @@ class TokenRules:
         return headers
 
     def problem(self, cluster: str) -> Problem | None:
-        """What is wrong with how credentials were sent to this cluster."""
+        """The problem with how credentials were sent to this cluster, None if there is none."""
         where = place(cluster)
         is_plain = where.is_direct and cluster in self._used and where.url.startswith("http://")
         host, _ = host_and_port(where.url)

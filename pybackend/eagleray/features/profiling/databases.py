@@ -161,7 +161,7 @@ class Databases:
             why = error.strerror or str(error)
             self._leave_out(packed.of, database_left_out(report.file, why))
         except Exception as error:
-            log.exception("the database of %s can't be had", report.file)
+            log.exception("the database of %s can't be fetched", report.file)
             self._leave_out(packed.of, database_left_out(report.file, type(error).__name__))
         else:
             self._failed.pop(packed.of, None)

@@ -102,7 +102,7 @@ class Looking:
         statuses = [name for name in names if name.endswith(STATUS)]
         told = await gather_bounded(lambda name: self._status(source, name), statuses, AT_ONCE)
         if [worker for worker, _ in told if worker and self._has_settled(source, worker)]:
-            # What it has written meanwhile stands in no list of before.
+            # The earlier list doesn't contain the files that it has written meanwhile.
             names = (await source.names())[:_MOST]
         entries = [name for name in names if name.endswith(ENTRY)]
         whole = await gather_bounded(

@@ -48,9 +48,9 @@ class Rounds:
         self.error: EaglerayError | None = None
 
     async def once(self, *, at_once: bool = True) -> None:
-        """Raises nothing; what went wrong is `error`, so that nobody takes a failed round for one that found nothing.
+        """Raises nothing; a failure becomes `error`, so that a failed round isn't taken for one that found nothing.
 
-        Unless `at_once`, because somebody waits for the reports, nodes that have left are only looked at now and then.
+        Unless `at_once`, because a caller waits for the reports, nodes that have left are only polled now and then.
         """
         async with self._one_at_a_time:
             try:

@@ -25,7 +25,7 @@ _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+
 def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
     """The breakpoints of each file together; a path that is not absolute is one of `cwd`.
 
-    Raises for what could never stop anything, as far as that can be seen on this machine.
+    Raises for a breakpoint that could never stop anything, as far as this machine can check that.
     """
     of_file: dict[str, list[Line]] = {}
     for text in texts:

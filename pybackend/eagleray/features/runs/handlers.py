@@ -149,7 +149,7 @@ class Handlers:
         return messages.RunRef(again)
 
     async def _require_ray(self, plan: RunPlan) -> None:
-        """Asks nobody about the Python of a program that can't start anyway."""
+        """Checks the Python only of a program that can start."""
         await check(plan)
         await self._preparing.require_ray(plan)
 
@@ -235,7 +235,7 @@ def wire_run(one: Listed) -> messages.Run:
 
 
 def python_of(plan: RunPlan) -> str:
-    """The Python of a program of this machine, "" for what is no program of Python."""
+    """The Python of a program of this machine, "" if it isn't a Python program."""
     return (plan.python or plan.argv[0]) if target_of(plan) else ""
 
 

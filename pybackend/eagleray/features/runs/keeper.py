@@ -21,7 +21,7 @@ from eagleray.features.runs.starters.starting import Ending, Starter
 from eagleray.features.runs.state import Phase, RunState
 
 LOOK_S = 0.5
-# The home is looked at so often: for a request to stop from another machine, and for the size of the output.
+# How often the home is checked: for a request to stop from another machine, and for the size of the output.
 HOME_S = 5.0
 KEEPS_RUNNING = (
     "The program keeps running, because its reports can't be gathered. Fix the cause, then stop the run again:"
@@ -97,7 +97,7 @@ class Keeper:
         except EaglerayError as error:
             self._write(self._not_started(str(error)))
             return
-        # The others are restarted when they fail; without the program's end there is nothing left to wait for.
+        # The others restart when they fail; this one ends only with the program.
         ended = tasks.owned(self._ended(), "ended", tasks.only_logged)
         running = [ended, tasks.lasting(self._watching.run, "watching")]
         running.append(tasks.lasting(self._stop, "stopping"))
@@ -118,7 +118,7 @@ class Keeper:
                 await self._reports.close()
 
     async def _ended(self) -> Ending:
-        """How the program ended; an unexpected error says nothing about the program, so it is asked again."""
+        """How the program ended; after an unexpected error, which isn't the program's end, the wait is repeated."""
         try:
             return await tasks.restarted(self._starter.ended, "ended", passes=(EaglerayError,))
         except EaglerayError as error:
@@ -240,7 +240,7 @@ class Keeper:
             state = self._watching.update(state)
             notes.append(self._watching.note(ending))
         except Exception as error:
-            # What became of the program is known without it.
+            # The outcome of the program is known without it.
             tasks.log_failure("last look", error)
         if state.phase == "stopping":
             phase: Phase = "stopped"

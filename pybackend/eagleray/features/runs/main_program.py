@@ -15,7 +15,7 @@ from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.launch import Launch, Said, launch_of
 from eagleray.features.runs.presets.script import read_script
 
-# Modules that start the program in processes of its own.
+# Modules that start the program in separate processes.
 _LAUNCHERS = frozenset(
     {
         "torch.distributed.run",
@@ -84,7 +84,7 @@ def _named(launch: Launch | None) -> str:
 
 
 def _known_end(path: str) -> str:
-    """What is the same wherever the command runs: the parts behind the last variable or `..`."""
+    """The end of the path that is the same wherever the command runs: the parts after the last variable or `..`."""
     parts = PurePosixPath(path.strip("\"'")).parts
     unknown = (at for at, part in enumerate(parts) if part == ".." or set(part) & set("$`*?~"))
     return "/".join(part.strip("/") for part in parts[max(unknown, default=-1) + 1 :]).lstrip("/")

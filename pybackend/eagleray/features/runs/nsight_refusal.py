@@ -57,6 +57,6 @@ def _first_line(said: str) -> str:
             value = ast.literal_eval(said[:_LONGEST].rstrip())
             said = value.decode("utf-8", "replace")
         except (ValueError, SyntaxError, AttributeError, RecursionError, MemoryError):
-            # It was cut, or something else stands behind it, which may be any expression.
+            # It was cut, or other text follows it, which may be any expression.
             said = said[2:].replace("\\n", "\n")
     return next((line.strip() for line in said.splitlines() if line.strip()), "")

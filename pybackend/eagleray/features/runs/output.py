@@ -19,11 +19,11 @@ from eagleray.common.waiting import is_set_within
 
 # Of a run that prints without end the beginning is thrown away.
 MOST = 64 * 2**20
-# What is written in many small pieces is read in larger ones.
+# Many small pieces of output are read as one larger one.
 _PAUSE_S = 0.05
 _PIECE = 2**16
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
-_TOO_MUCH = b"(what was printed before was too much to be kept)\n"
+_TOO_MUCH = b"(earlier output was too large to keep)\n"
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Output:
 
 @frozen
 class Older:
-    """What was printed before the first byte of the log that is there now: `end` bytes, of which `path` has the last.
+    """The output before the first byte of the current log: `end` bytes, of which `path` has the last.
 
     The number is part of its name, so that both appear at once.
     """
@@ -140,7 +140,7 @@ def _forget_older(path: Path) -> None:
 
 
 async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """All that is there and then what is appended, until the run is over and everything was read."""
+    """Yields the output so far and then what is appended, until the run is over and everything was read."""
     growth = Growth(path.parent)
     try:
         await growth.begin()
@@ -176,7 +176,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
 
 
 class Growth:
-    """Waits until the kernel says that a file of the folder has grown, and else ever longer, as long as none does."""
+    """Waits until the kernel reports that a file of the folder has grown, or for increasing times while none grows."""
 
     def __init__(self, folder: Path) -> None:
         self._now = asyncio.get_running_loop().time

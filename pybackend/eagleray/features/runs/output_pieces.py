@@ -58,7 +58,7 @@ async def next_piece(
 
 
 def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
-    # Asked first: what is printed before the end is read then.
+    # Checked first, so that all output before the end is read.
     over = is_over()
     try:
         file = path.open("rb", buffering=0)
@@ -81,15 +81,15 @@ def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
         start, data = start + line + 1, data[line + 1 :]
     is_end = over and start + len(data) >= end
     text, used = decode(data, is_end=is_end)
-    # After an output that was begun anew it is read from its new beginning.
+    # An output that was started over is read from its new beginning.
     skipped = start - offset if 0 <= offset <= end else start
     return Piece(text, start + used, skipped, is_end)
 
 
 def _start(offset: int, end: int) -> int:
-    """1. Where the last piece ended, unless the output was begun anew since.
+    """1. Where the last piece ended, unless the output was started over since.
 
-    2. Near the end, for a terminal that begins or is too far behind.
+    2. Near the end, for a new terminal or one that is too far behind.
     """
     start = offset if 0 <= offset <= end else 0
     return end - TAIL if end - start > (BEHIND if offset >= 0 else TAIL) else start

@@ -54,7 +54,7 @@ def tail_in(text: str) -> Tail:
 
 @functools.lru_cache(maxsize=128)
 def _tail(path: Path, size: int) -> Tail:
-    """`size` is part of the key alone: an output that was written anew has another one."""
+    """`size` is only part of the key: an output that was started over has another one."""
     try:
         with path.open("rb", buffering=0) as file:
             file.seek(max(0, size - _BYTES))

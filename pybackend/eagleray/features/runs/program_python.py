@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"pythonw?[0-9.]*")
 # The options of Python that take no value of their own, alone or several in one word.
 _FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
-# A folder that happens to have the name is a namespace, which is no package to import something from.
+# A folder that happens to have the name is a namespace package, from which nothing can be imported.
 _PROBE = """\
 import importlib.util, json, os, sys
 sys.path[0] = sys.argv[1]
@@ -53,7 +53,7 @@ class Probed:
 
 
 def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment in which a program of this machine runs, but for what our code in it is told."""
+    """The environment of a program of this machine, without the variables for our code in it."""
     return {**activated(environ, plan.python), **plan.env}
 
 
@@ -66,7 +66,7 @@ def found_on_path(name: str, cwd: str, path: str | None) -> tuple[Path, ...]:
 
 
 def target_of(plan: RunPlan) -> Target | None:
-    """1. None for what is not started here, and for a command that is not Python's.
+    """1. None for a program that isn't started here, and for a command that isn't Python's.
 
     2. What follows Python's own options; None for `-c` and standard input.
     """

@@ -132,7 +132,7 @@ class Records:
         self._read: dict[str, tuple[object, Listed | None]] = {}
 
     def create(self, plan: RunPlan, state: RunState) -> Record:
-        """A new run with a key of its own."""
+        """A new run with a new key."""
         run = secrets.token_hex(6)
         record = Record(run, self.folder / run)
         record.folder.mkdir(mode=0o700)

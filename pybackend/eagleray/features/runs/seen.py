@@ -40,7 +40,7 @@ def seen(one: Listed) -> Listed:
 
 
 def prints_no_more(record: Record) -> bool:
-    """Whether all output of a run is in its file: it is over, or goes on where nobody copies what it prints."""
+    """Whether all output of a run is in its file: it is over, or it continues on another host and isn't copied."""
     now = read(record)
     if now is None:
         return True

@@ -51,7 +51,7 @@ def decode(data: bytes, *, is_end: bool) -> tuple[str, int]:
 
 
 class TerminalOutput:
-    """Bytes in, clean text out; keeps what is not complete yet."""
+    """Bytes in, clean text out; keeps an incomplete character or sequence."""
 
     def __init__(self) -> None:
         self._rest = b""

@@ -214,7 +214,7 @@ class Watching:
             self._handing.pop(gate, None)
 
     def _later(self, gate: GateAt) -> None:
-        """One that failed is tried again, ever more rarely."""
+        """Retries one that failed, at increasing intervals."""
         failures = self._failures.get(gate, 0) + 1
         self._failures[gate] = failures
         self._due[gate] = self._looks + min(2**failures, RARELY)

@@ -89,7 +89,7 @@ class SourceMapping:
         return self._said(cluster) + self._found.get(cluster, [])
 
     def local(self, cluster: str, path: str) -> str:
-        """The local file of `path` as far as it was seen by `look`, without asking the worker; "" otherwise."""
+        """The local file of `path` if `look` has found it, without a request to the worker; "" otherwise."""
         candidates = self._candidates(cluster, path)
         return next((local for local in candidates if self._files.answer(local)), "")
 

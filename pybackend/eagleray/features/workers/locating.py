@@ -112,7 +112,7 @@ class Locator:
         self._on_change()
 
     def _unknown(self, pause: Pause, error: BaseException) -> None:
-        """Nobody waits any longer for a place that isn't found."""
+        """Ends the waits for a location that can't be found."""
         self._tasks.pop(pause.key, None)
         self._on_change()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # From 3.12 on debugpy sees all threads; before, one that C++ started is unknown to it.
 TRACES_BY_THREAD = sys.version_info < (3, 12)
-# debugpy starts within a second; a fork that holds what this needs must not wait for ever.
+# debugpy starts within a second; a fork that holds a lock which this needs must not wait without a limit.
 FORK_S = 10.0
 
 
@@ -34,7 +34,7 @@ class Debugger:
     """Starts debugpy at most once.  Several threads may call.
 
     With `children`, debugpy also debugs the processes that this one starts, where their connections can be
-    told from those of other users.
+    distinguished from those of other users.
     """
 
     def __init__(self, offered: str = "", children: bool = False) -> None:

@@ -36,7 +36,7 @@ class EarlyAdapter:
         if not os.path.isdir(os.path.join(folder, "debugpy", "adapter")):
             raise NotStarted(f"there is no folder of debugpy's adapter in {folder}")
         self.folder = folder
-        # Unlike an argument, what goes over a socket is shown to nobody.
+        # Unlike an argument, data on a socket isn't visible to other users.
         self.token = os.urandom(32).hex()
         self.server, server = socket.socketpair()
         self.clients, clients = socket.socketpair()

@@ -24,7 +24,7 @@ def connected(channel: socket.socket) -> socket.socket:
 
 
 def accepted(channel: socket.socket) -> socket.socket | None:
-    """The adapter's end of the next connection; None when nobody can connect any more."""
+    """The adapter's end of the next connection; None when the channel is closed."""
     while True:
         try:
             data, files, _, _ = socket.recv_fds(channel, len(_BYTE), 1)

@@ -5,9 +5,9 @@ can't be told apart before they have sent a signature, and the rules are about t
 
 1. A caller has `LIMIT_S` for its whole request, however it sends it.
 2. There are `PLACES` for callers that haven't sent theirs.
-3. When all are taken, the caller that has waited longest goes: of those from the address with the most callers, and
+3. When all are taken, the caller that has waited longest is dropped: of those from the address with the most callers, and
    only after `FAIR_S`, in which the owner's request arrives over a slow link.
-4. Until then nobody is accepted: new callers wait in the kernel's queue, first come, first served.
+4. Until then no caller is accepted: new callers wait in the kernel's queue, first come, first served.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Calling:
             # This process may open no more files.
             self._make_room()
             return
-        # Most gates are called by nobody, and one begins with each worker.
+        # Most gates never get a caller, and each worker starts one.
         from .gate_request import greeting, new_nonce
 
         _tune(sock)
@@ -81,7 +81,7 @@ class Calling:
         peer.send(f"{greeting(self._run)} {nonce.hex()}\n".encode())
 
     def _make_room(self) -> bool:
-        """Whether a caller had to go; else nobody is accepted for as long as none may be made to."""
+        """Whether a caller was dropped; otherwise accepting is paused until one may be dropped."""
         most = Counter(caller.host for caller in self._callers).most_common(1)
         longest = next((one for one in self._callers if one.host == most[0][0]), None)
         rest = FAIR_S - (time.monotonic() - longest.since) if longest else FAIR_S
@@ -134,7 +134,7 @@ class _Caller:
                 self.peer.on_data(rest)
 
     def _leave(self) -> None:
-        """From now on the connection belongs to whoever takes it."""
+        """From now on the connection belongs to its new owner."""
         self.peer.on_data = lambda _: None
         self.peer.on_end = lambda: None
         self._limit.cancel()

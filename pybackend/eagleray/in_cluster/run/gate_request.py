@@ -87,7 +87,7 @@ def _plain(host: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _public_key(public: str) -> ed25519.PublicKey | None:
-    # Most gates are called by nobody, and one begins with each worker.
+    # Most gates never get a caller, and each worker starts one.
     from . import ed25519
 
     try:

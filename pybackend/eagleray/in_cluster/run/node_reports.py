@@ -26,7 +26,7 @@ def folder_for(shared: str, session_dir: str, run: str) -> str:
     """Where reports of this node go: into the run's own folder if it is this user's alone and writable, else to Ray's logs.
 
     On a shared file system another user may have made that folder, or a link, in its place.  Ray serves the files below
-    its logs, so that reports are had from there without a shared file system.  Raises OSError if neither can be.
+    its logs, so that reports can be fetched from there without a shared file system.  Raises OSError if neither can be.
     """
     with contextlib.suppress(OSError):
         if shared and os.access(checked(shared), os.W_OK | os.X_OK):

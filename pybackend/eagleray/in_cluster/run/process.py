@@ -226,7 +226,7 @@ class Process:
         return False
 
     def _say_listening(self, gate: gates.Gate) -> None:
-        """The first time the gate gets the channel of debugpy's clients, which then nobody else has."""
+        """The first time, the channel of debugpy's clients goes to the gate, which then has the only copy."""
         channel = self.debugger.take_channel()
         try:
             passing = [channel.fileno()] if channel is not None else []

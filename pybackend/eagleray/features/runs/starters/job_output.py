@@ -23,7 +23,7 @@ from eagleray.routes.commands import end
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)
 # The follower takes a longer silence for a lost link.
 _ALIVE_S = 60.0
-_ANEW = b"\n(the job's output was begun anew)\n"
+_ANEW = b"\n(the job's output file was emptied or replaced)\n"
 # Its own text is the first line of its input: nothing of it is read by a shell.
 _START = "import json; exec(json.loads(open(0, 'rb', 0, closefd=False).readline().decode()))"
 _LARGEST_NOISE = 2**20
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class _File:
-    """How far a file was copied; `tail` tells it from one that was begun anew."""
+    """How far a file was copied; `tail` distinguishes it from one that was emptied or replaced."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -49,8 +49,8 @@ class JobOutput:
     """Belongs to one run; `ssh` "" is this machine.
 
     `run` copies until it is cancelled or `finish` was called.  A follower that is lost with its link is started again
-    and goes on where the copy ends, so that no byte is lost or copied twice.  `on_anew` is awaited before the first
-    byte of a file that was begun anew is copied.
+    and continues where the copy ends, so that no byte is lost or copied twice.  `on_anew` is awaited before the first
+    byte of a file that was emptied or replaced is copied.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ async def _greeted(stdout: asyncio.StreamReader, mark: str) -> None:
 
 
 async def _frames(stdout: asyncio.StreamReader) -> AsyncIterator[tuple[str, int, bytes]]:
-    """Until the last one; raises IncompleteReadError where it ends before, ValueError for what is no frame."""
+    """Until the last one; raises IncompleteReadError where it ends before, ValueError for bytes that aren't a frame."""
     while True:
         kind, number, length = (await stdout.readuntil(b"\n")).split()
         if int(length) > PIECE:

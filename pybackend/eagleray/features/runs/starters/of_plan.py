@@ -30,7 +30,7 @@ from eagleray.features.runs.starters.sbatch import Sbatch
 from eagleray.features.runs.starters.starting import Starter
 from eagleray.in_cluster import package_copies
 
-# Copies of our code that no run has begun to use for so long, nor a run that lives, are removed.
+# Copies of our code are removed when no run has started with them for so long, and no live run uses them.
 UNUSED_DAYS = 30.0
 # On a login node, where runs of other machines aren't known: their jobs may be in the queue.
 UNUSED_DAYS_REMOTE = 90.0

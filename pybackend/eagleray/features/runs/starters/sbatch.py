@@ -196,7 +196,7 @@ class Sbatch:
         self._restarts = restarts
 
     async def _on_anew(self) -> None:
-        """What SLURM has done stands before what the job prints then, however long the poll takes to show it."""
+        """Writes the note about a restart before the output after it, however late the poll would notice the restart."""
         with contextlib.suppress(EaglerayError):
             self._see(await self._show())
         self._ask_soon()
