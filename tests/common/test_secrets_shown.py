@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 SECRET = re.compile(r"token|secret|passw|passphrase|headers|api_?key", re.IGNORECASE)
 # What a person answers to ssh may be a password, whatever it is called.
 ANSWERS = {("Answer", "text")}
-# Rules, not the tokens that they are about.
-NONE = {("Parts", "tokens")}
+# Rules about access tokens, and tokens of YAML, aren't secrets.
+NONE = {("Parts", "tokens"), ("_Flow", "tokens")}
 WORD = "hunter2"
 
 
