@@ -51,6 +51,13 @@ def test_long_values_are_shortened_in_the_middle_unless_details_are_wanted() -> 
     assert "…" in short and whole == f"trainer.steps = {LONG} -> 2"
 
 
+def test_settings_of_a_problem_have_their_line_and_no_script_path(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, "openrlhf", "0.11.0")
+    with_script(folder, "openrlhf.sh")
+    text = "\n".join(lines_of(proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on")))
+    assert "--ckpt.load_enable (line 8)\n" in text and "openrlhf.sh" not in text
+
+
 def test_equal_labels_and_reasons_are_shown_once() -> None:
     text = " ".join(" ".join(lines_of(proposal(*CHANGES))).split())
     assert text.count("Few steps") == 1 and text.count("A reason.") == 30

@@ -18,13 +18,18 @@ class Option:
 OPTIONS = (
     Option("steps", "Few steps", "stop after {value} steps"),
     Option("name", "New experiment name", "be named {value}"),
-    Option("no_resume", "No resume from a checkpoint", "start without a checkpoint"),
+    Option("no_resume", "No resume from a checkpoint", "resume from no checkpoint"),
     Option("no_checkpoint", "No checkpoints", "write no checkpoints"),
     Option("no_validation", "No validation", "run no validation"),
     Option("no_trackers", "No trackers", "report to no tracking service"),
     Option("gpus", "Fewer GPUs", "use {value} GPUs", default=False),
     Option("timeouts", "Longer collective timeouts", "wait longer for collectives"),
-    Option("replay", "Saved rollouts", "read its rollouts from {value}", default=False),
+    Option(
+        "replay",
+        "Saved rollouts",
+        "save its rollouts in {value} or read them from there",
+        default=False,
+    ),
 )
 NAMES = frozenset(option.name for option in OPTIONS)
 

@@ -5,7 +5,7 @@ Words are put behind those of the person, since of two that set one key the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from attrs import evolve
@@ -60,7 +60,7 @@ def propose(
     script = facts.script.text if facts.script and after.copy_text else ""
     asked = questions(facts, answers)
     if known and known.known:
-        changes = list(_with_details(changes, {question.id: question.detail for question in asked}))
+        changes = _with_details(changes, {question.id: question.detail for question in asked})
     changes = [*_about_framework(known, preset), *changes, *_about_variables(plan, facts)]
     return Proposal(
         plan=after,
@@ -131,12 +131,14 @@ def _shown(wish: Wish, plan: RunPlan, facts: Facts) -> Shown:
     return Shown()
 
 
-def _with_details(changes: Iterable[Change], details: Mapping[str, str]) -> Iterator[Change]:
-    """The detail of a question is added to the first change that it leads to."""
+def _with_details(changes: Sequence[Change], details: Mapping[str, str]) -> list[Change]:
+    """The detail of a question is added to the last change that it leads to."""
     left = {name: text for name, text in details.items() if text and name in NAMES}
-    for change in changes:
+    shown = []
+    for change in reversed(changes):
         detail = "" if change.outcome in WITHOUT_EFFECT else left.pop(change.option, "")
-        yield replace(change, why=f"{change.why} {detail}".strip()) if detail else change
+        shown.append(replace(change, why=f"{change.why} {detail}".strip()))
+    return shown[::-1]
 
 
 def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
@@ -198,6 +200,8 @@ def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
     for name, why in variables().ineffective.items():
         said = facts.script.assigned(name) if facts.script else None
         if said or name in plan.env:
-            where = f"line {said.line} of {facts.script_word}" if said else "environment"
-            found.append(Change(f"{name}, which you set", "no such option", where, why))
+            place = f"line {said.line}" if said else "environment"
+            where = f"{place} of {facts.script_word}" if said else place
+            shown = vars(Shown(name, "", place))
+            found.append(Change(f"{name}, which you set", "no such option", where, why, **shown))
     return found

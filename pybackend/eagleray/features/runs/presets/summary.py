@@ -62,7 +62,7 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
 def _left_behind(facts: Facts, answers: Mapping[str, str]) -> Iterable[str]:
     known, name = facts.recognised, answers.get("name", "")
     left = []
-    for what, where in known.table.leaves if known else ():
+    for what, where in known.table.leaves if known and known.known else ():
         is_known = where and (name or "{name}" not in where)
         left.append(f"{what} ({where.replace('{name}', name)})" if is_known else what)
     if left:

@@ -13,6 +13,7 @@ from eagleray.features.runs.presets.shown import NOT_SET, REMOVED
 WIDEST = 100
 _LABEL = 30
 _VALUE = 44
+_KEY = 56
 # What changes comes first, then problems.  Outcomes of the whole run are in the summary.
 _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("will apply", "Will apply"),
@@ -35,11 +36,12 @@ def lines_of(made: Proposal, columns: int = WIDEST, details: bool = False) -> li
 
 def setting_of(change: Change, details: bool = False) -> str:
     """`trainer.save_freq = 20 -> -1`, `--load_checkpoint: removed (line 12)`; "" for a change without a setting."""
-    value = printable(change.value, 4000)
+    key, value = change.key, printable(change.value, 4000)
     if not details:
-        value = " -> ".join(_shortened(part) for part in value.split(" -> "))
+        key = _shortened(key, _KEY)
+        value = " -> ".join(_shortened(part, _VALUE) for part in value.split(" -> "))
     joined = ": " if value in (REMOVED, NOT_SET) else " = "
-    text = f"{change.key}{joined}{value}" if change.key else value
+    text = f"{key}{joined}{value}" if key and value else key or value
     return f"{text} ({change.place})" if change.place else text
 
 
@@ -66,9 +68,9 @@ def _wrapped(text: str, columns: int) -> list[str]:
     return textwrap.wrap(text, columns, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, limit: int) -> str:
     """Its middle is left out, since beginning and end say the most."""
-    if len(text) <= _VALUE:
+    if len(text) <= limit:
         return text
-    half = (_VALUE - 1) // 2
+    half = (limit - 1) // 2
     return f"{text[:half]}…{text[-half:]}"

@@ -145,7 +145,10 @@ def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
         return _not_set(asked, flag)
     if word.span is None:
         why = f"{flag} has no opposite; take it out where it stands."
-        return Wish(asked, change=Change(asked, "not changed", _at(facts, word), why))
+        shown = Shown(flag, "", f"line {word.line}" if word.line else "")
+        return Wish(
+            asked, change=Change(asked, "not changed", _at(facts, word), why, **vars(shown))
+        )
     return Wish(asked, edit=Edit(word, ""))
 
 
