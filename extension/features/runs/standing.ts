@@ -52,7 +52,7 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
       hasArrived ||= move !== "";
       isOver ||= move === "ends";
       if (move === "stops") {
-        clearTimeout(this.resumed.get(id));
+        this.cancel(this.resumed.get(id));
         this.resumed.delete(id);
         this.stands.add(id);
       } else if (move === "goes on" && !this.resumed.has(id)) {
@@ -106,7 +106,14 @@ export class Standing implements Disposable, vscode.DebugAdapterTrackerFactory {
     }
   }
 
-  /** Says after a while that nobody stands anywhere, where that is still so. */
+  private cancel(timer: NodeJS.Timeout | undefined): void {
+    if (timer !== undefined) {
+      clearTimeout(timer);
+      this.timers.delete(timer);
+    }
+  }
+
+  /** Fires `onLeft` after `ms` if no session is stopped then; `first` is called before that check. */
   private later(ms: number, first: () => unknown = () => undefined): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.timers.delete(timer);
