@@ -121,7 +121,7 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
         **dict.fromkeys(("no_trackers", "hang_details"), "off"),
     }
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
-    assert made.changes[0].why.startswith("It is 1.5.0; what is known was read from 0.6.0 to")
+    assert made.changes[0].why.startswith("This is 1.5.0; Eagleray's table is for 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.10.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
     assert [one.outcome for one in asked.changes] == ["unknown version", "set, effect not verified"]

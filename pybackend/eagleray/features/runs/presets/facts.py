@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from eagleray.features.runs.presets.launch import Launch
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.script import Script
+from eagleray.features.runs.presets.verifying import CheckoutKeys
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Facts:
 
     `in_variable` is the variable of the environment that holds the training line (`COMMAND` of `ray.sub`).
     `config` is the text of the configuration file that the line names.  `stamp` makes names of experiments
-    that were not used before.
+    that were not used before.  `keys` finds keys in the user's checkout, for a version that no table was read from.
     """
 
     launch: Launch | None
@@ -25,3 +26,4 @@ class Facts:
     in_variable: str = ""
     config: str = ""
     stamp: str = ""
+    keys: CheckoutKeys | None = None

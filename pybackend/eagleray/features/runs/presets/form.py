@@ -24,7 +24,7 @@ OFF, ON = "off", "on"
 def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
     """All questions, with the answers given and what is proposed for the others.
 
-    For a version that the table was not read from nothing is proposed.
+    For a version that the table was not read from, only what has a key in the user's checkout is proposed.
     """
     said = facts.recognised
     asked = [
@@ -90,7 +90,8 @@ def _question(
     option: Option, offer: Offer, said: Recognised, facts: Facts, answers: Mapping[str, str]
 ) -> Question:
     nothing = OFF if offer.kind == "tick" else ""
-    proposes = option.default and said.known and _can_act(offer, said, facts)
+    verified = facts.keys.of_offer(offer, said) if facts.keys else said.known
+    proposes = option.default and verified and _can_act(offer, said, facts)
     proposed = offer.value.replace("{fresh}", fresh(facts)) if proposes else nothing
     doubt = "" if said.known else _doubt(said)
     return Question(

@@ -61,7 +61,7 @@ def propose(
     asked = questions(facts, answers)
     if known and known.known:
         changes = _with_details(changes, {question.id: question.detail for question in asked})
-    changes = [*_about_framework(known, preset), *changes, *_about_variables(plan, facts)]
+    changes = [*_about_framework(known, preset, facts), *changes, *_about_variables(plan, facts)]
     return Proposal(
         plan=after,
         title=_title(known),
@@ -159,30 +159,32 @@ def _outcome(wish: Wish, facts: Facts) -> Outcome:
     return "will apply" if read and wish.verified else "set, effect not verified"
 
 
-def _about_framework(known: Recognised | None, preset: Preset) -> tuple[Change, ...]:
+def _about_framework(known: Recognised | None, preset: Preset, facts: Facts) -> tuple[Change, ...]:
     if known is None:
         why = "No framework was recognised, so the debug run doesn't shorten this program."
         return (Change("Debug run", "no framework", "", why),)
-    found = _about_version(known)
+    found = _about_version(known, facts)
     if preset.framework not in ("", known.table.framework, known.table.title):
         why = f"It was made for {preset.framework}; this is {known.table.title}."
         return (*found, Change(f"Your preset {preset.name}", "set, effect not verified", "", why))
     return found
 
 
-def _about_version(known: Recognised) -> tuple[Change, ...]:
-    """Why nothing is proposed for a version that the table was not read from."""
+def _about_version(known: Recognised, facts: Facts) -> tuple[Change, ...]:
+    """What is proposed for a version that the table was not read from, and why."""
     if known.known:
         return ()
     table = known.table
-    what = f"It is {known.version.text}"
+    what = f"This is {known.version.text}"
     if not known.version.text:
         files = ", ".join(path for path, _ in table.version_files)
         what = f"No version was found in {files} of the checkout, nor of an installed {table.distribution}"
     why = (
-        f"{what}; what is known was read from {table.versions}, so that nothing is proposed."
-        " Answer a question, or say --set steps=2, to ask for it anyway."
+        f"{what}; Eagleray's table is for {table.versions}, so nothing is proposed."
+        " Answer a question, or use --set steps=2, to set it anyway."
     )
+    if facts.keys:
+        why = f"{what}; Eagleray's table is for {table.versions}. Keys that your code defines are set."
     return (Change(f"Which {table.title} this is", "unknown version", known.version.where, why),)
 
 

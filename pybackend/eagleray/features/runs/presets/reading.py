@@ -20,6 +20,7 @@ from eagleray.features.runs.presets.recognise import (
 from eagleray.features.runs.presets.script import Script, read_script
 from eagleray.features.runs.presets.table import Table
 from eagleray.features.runs.presets.table_file import tables
+from eagleray.features.runs.presets.verifying import looked_up
 
 # Scripts, programs and configurations are small; what is larger is none.
 _LARGEST = 2**18
@@ -50,14 +51,17 @@ def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
     found = _found(launch, script.text if script else "", cwd, near[-1] / "_", known)
     roots = list(_roots(near))
     versions = {table.package: _version(found, table.package, roots, python) for table in found}
+    recognised = chosen(found, versions, launch.target if launch else "")
+    recognised, keys = looked_up(recognised, found, launch, near, python)
     return Facts(
         launch=launch,
-        recognised=chosen(found, versions, launch.target if launch else ""),
+        recognised=recognised,
         script=script,
         script_word=script_word,
         in_variable=in_variable,
         config=_config(launch, near),
         stamp=now.strftime("%m%d-%H%M%S"),
+        keys=keys,
     )
 
 

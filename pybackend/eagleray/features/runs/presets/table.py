@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from eagleray.features.runs.presets.checkout.keys import Configuration
 from eagleray.features.runs.presets.versions import Range, order_of
 
 Syntax = Literal["hydra", "argparse", "none"]
@@ -160,6 +161,7 @@ class Table:
     releases: tuple[Release, ...]
     workers: Workers
     sections: tuple[tuple[str, str], ...]
+    configuration: Configuration | None
     offers: Mapping[str, Offer]
     absent: Mapping[str, tuple[Absence, ...]]
     profile: Switch | None = None

@@ -10,6 +10,7 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any
 
+from eagleray.features.runs.presets.checkout.keys import Configuration
 from eagleray.features.runs.presets.options import NAMES
 from eagleray.features.runs.presets.table import (
     Absence,
@@ -92,6 +93,9 @@ class _Reader:
             releases=tuple(Release(**one) for one in recognise.get("releases", ())),
             workers=self._workers(value["workers"]),
             sections=tuple((one["program"], one["name"]) for one in value["sections"]),
+            configuration=(
+                Configuration(**value["configuration"]) if "configuration" in value else None
+            ),
             offers={name: self._offer(one) for name, one in value["options"].items()},
             absent={
                 name: tuple(Absence(self._range(one), one["why"]) for one in listed)

@@ -76,6 +76,11 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
     known = facts.recognised
     assert known is not None
     version = known.table.nearest(known.version.text)
+    if facts.keys and not offer.environment and not facts.keys.of_offer(offer, known):
+        where = ", ".join(entry.key for entry in (*offer.entries, *offer.flags))
+        why = f"Your {known.table.title} doesn't define it; set what it has instead."
+        yield Wish(asked, change=Change(asked, "not changed", where, why))
+        return
     for entry in offer.entries:
         if check := entry.check(version):
             yield from _where_it_acts(asked, entry, check, value, plan, facts, known)
@@ -106,9 +111,13 @@ def _where_it_acts(
             change = Change(asked, "not changed", entry.key, found.why)
             yield Wish(asked, change=change)
         return
+    place = facts.keys.of_entry(entry, known) if facts.keys else None
+    if facts.keys and place is None:
+        return
     value, assumed = multiplied(entry, answer, line)
     wish = _of_entry(asked, entry, value, plan, facts, known)
-    why = " ".join(part for part in (wish.why, found.why, assumed) if part)
+    defined = f"Defined in {place}." if place and not wish.change else ""
+    why = " ".join(part for part in (wish.why, defined, found.why, assumed) if part)
     yield replace(wish, why=why, verified=bool(check.acts) and not (found.why or assumed))
 
 
