@@ -76,6 +76,11 @@ def add_common(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--details", action="store_true", help="with --dry-run, show shortened values in full"
     )
+    run.add_argument(
+        "--check",
+        action="store_true",
+        help="compose the configuration with the program's Python first; nothing starts if that fails",
+    )
     run.add_argument("--detach", action="store_true", help="print the id and leave it running")
     run.add_argument("--yes", action="store_true", help="start on SLURM without asking")
 
@@ -92,6 +97,8 @@ def wrong(asked: argparse.Namespace) -> str:
         return "write the command behind `--`"
     if asked.command in ("run", "profile") and asked.answers and not asked.preset:
         return "--set needs --preset"
+    if asked.command in ("run", "profile") and asked.check and not asked.preset:
+        return "--check needs --preset"
     if asked.command == "runs" and (asked.action == "list") == bool(asked.id):
         return "follow, stop, restart and forget take the id of a run, list takes none"
     return ""

@@ -13,6 +13,7 @@ from typing import Any
 
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
+from eagleray.cli.composed_run import print_composed
 from eagleray.cli.debug_run import print_proposal, stop_lines
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common import tasks
@@ -60,6 +61,9 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
         for line in stop_lines(planned):
             print(line)
         print_proposal(made, asked.details)
+    if asked.check and not print_composed(await parts.debug_runs.composed(planned, plan)):
+        return 1
+    if asked.dry_run:
         return 0
     for change in made.changes:
         if change.outcome in WITHOUT_EFFECT:

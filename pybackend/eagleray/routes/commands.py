@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,7 +28,13 @@ class Ended:
     stderr: bytes
 
 
-async def run(argv: list[str], stdin: bytes, limit_s: float) -> Ended:
+async def run(
+    argv: list[str],
+    stdin: bytes,
+    limit_s: float,
+    cwd: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Ended:
     """Runs `argv` without a terminal or a shell; it ends, with all that it started, when we no longer wait."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -36,6 +43,8 @@ async def run(argv: list[str], stdin: bytes, limit_s: float) -> Ended:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
+            cwd=cwd,
+            env=environ,
         )
     except OSError as error:
         raise command_missing(argv[0], str(error.strerror or error)) from error

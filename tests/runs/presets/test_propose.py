@@ -121,7 +121,7 @@ def test_nothing_is_claimed_for_an_unknown_version(tmp_path: Path) -> None:
         **dict.fromkeys(("no_trackers", "hang_details"), "off"),
     }
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
-    assert made.changes[0].why.startswith("This is 1.5.0; Eagleray's table is for 0.6.0 to")
+    assert made.changes[0].why.startswith("Eagleray's settings for verl were checked in 0.6.0 to")
     assert "Written for verl 0.6.0 to 0.10.0.dev; yours is 1.5.0." in made.questions[0].detail
     asked = proposed(plan_of(folder, *VERL, kind="program"), steps="2")
     assert [one.outcome for one in asked.changes] == ["unknown version", "set, effect not verified"]
@@ -132,7 +132,7 @@ def test_a_version_that_is_nowhere(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "verl", "")
     (change, _) = debug_run(plan_of(folder, *VERL, kind="program")).changes
     assert change.asked == "Which verl this is"
-    assert "No version was found in verl/version/version of the checkout" in change.why
+    assert "no version was found in verl/version/version of the checkout" in change.why
 
 
 def test_an_unknown_framework(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_keys_of_the_checkout_are_set_and_marked(tmp_path: Path) -> None:
     assert steps.why == "Defined in verl/trainer/config/ppo_trainer.yaml:2."
     about = [one for one in made.changes if one.outcome == "unknown version"]
     assert [one.asked for one in about] == ["Which verl this is"]
-    assert "Keys that your code defines are set" in about[0].why
+    assert "Only keys that your code defines are set" in about[0].why
     assert "will apply" not in {
         one.outcome for one in made.changes if one.asked != "Break on Failure"
     }

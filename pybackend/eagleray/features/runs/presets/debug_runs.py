@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +12,7 @@ from attrs import evolve
 from eagleray.common.preset_errors import bad_preset, unknown_preset
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets import own, reading
+from eagleray.features.runs.presets.composing import Composed, compose, line_words
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.form import OFF, ON
 from eagleray.features.runs.presets.options import HANG_DETAILS, POST_MORTEM
@@ -56,6 +58,18 @@ class DebugRuns:
             return made
         facts = reading.facts(made.plan, python or plan.argv[0], self._now())
         return with_switch(made, facts, plan)
+
+    async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
+        """The composed configuration of `plan`, a proposal's for `original`.
+
+        Runs the program's imports: only on request, and only in a trusted workspace.
+        """
+        before, after = await asyncio.to_thread(
+            lambda: [
+                reading.facts(one, python or one.argv[0], self._now()) for one in (original, plan)
+            ]
+        )
+        return await compose(plan, after, line_words(original, before), python)
 
     def _by_preset(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str

@@ -175,16 +175,16 @@ def _about_version(known: Recognised, facts: Facts) -> tuple[Change, ...]:
     if known.known:
         return ()
     table = known.table
-    what = f"This is {known.version.text}"
-    if not known.version.text:
+    what = f"Eagleray's settings for {table.title} were checked in {table.versions}"
+    if known.version.text:
+        what += f", not in {known.version.text}"
+    else:
         files = ", ".join(path for path, _ in table.version_files)
-        what = f"No version was found in {files} of the checkout, nor of an installed {table.distribution}"
-    why = (
-        f"{what}; Eagleray's table is for {table.versions}, so nothing is proposed."
-        " Answer a question, or use --set steps=2, to set it anyway."
-    )
+        what += f"; no version was found in {files} of the checkout, nor of an installed {table.distribution}"
     if facts.keys:
-        why = f"{what}; Eagleray's table is for {table.versions}. Keys that your code defines are set."
+        why = f"{what}. Only keys that your code defines are set."
+    else:
+        why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
     return (Change(f"Which {table.title} this is", "unknown version", known.version.where, why),)
 
 

@@ -40,7 +40,9 @@ def looked_up(
     No keys for a version that was read, and where no configuration was found.  For a version outside all ranges, the
     table whose keys fit the checkout best is taken.
     """
-    if recognised is None or recognised.verified or launch is None:
+    if recognised is None or launch is None:
+        return recognised, None
+    if recognised.table.was_read(recognised.version.text):
         return recognised, None
     started = Started(launch.target, launch.module, tuple(word.text for word in launch.words))
     files = Files(folders, installed_folders(python))

@@ -27,10 +27,14 @@ Find = Callable[[str], Definition | None]
 
 @dataclass(frozen=True)
 class Configuration:
-    """How the programs of a framework are configured."""
+    """How the programs of a framework are configured.
+
+    The configuration is complete once the function `complete` ("module:name") returns it; Hydra needs none.
+    """
 
     kind: Literal["hydra", "yaml", "class", "flags"]
     name: str = ""
+    complete: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,15 @@ def key_finder(started: Started, configuration: Configuration, files: Files) -> 
     return None
 
 
+def program_of(target: str, module: bool, files: Files) -> Path | None:
+    """The file of the program that a training line starts."""
+    return files.module(target) if module else files.located(target, files.near[0])
+
+
 def _programs(started: Started, files: Files) -> Iterable[Path]:
     """The file that is started and, where that is a launcher, the program among its words."""
     here = files.near[0]
-    first = files.module(started.target) if started.module else files.located(started.target, here)
+    first = program_of(started.target, started.module, files)
     behind = (files.located(word, here) for word in started.words if word.endswith(".py"))
     return (file for file in (first, *behind) if file and file.suffix == ".py")
 
