@@ -87,6 +87,16 @@ def test_summary_says_what_the_run_does_and_leaves_behind(tmp_path: Path) -> Non
     assert made.summary.endswith("It leaves behind the final model (./ckpt/mine-model).")
 
 
+def test_summary_names_what_could_not_be_changed(tmp_path: Path) -> None:
+    folder = checkout(tmp_path, "openrlhf", "0.11.0")
+    with_script(folder, "quoted.sh")
+    made = proposed(plan_of(folder, "bash", "quoted.sh"), no_checkpoint="on", name="mine")
+    expected = (
+        "Eagleray couldn't set new experiment name and no checkpoints; the reasons are below."
+    )
+    assert made.summary == f"{expected} It leaves behind the final model."
+
+
 def test_summary_says_that_a_submission_returns_at_once(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "verl", "0.7.0")
     for option in ("--no-wait", ""):

@@ -22,8 +22,11 @@ def summary(
 ) -> str:
     """`name` is the framework and its version; `answers` ask for something, `texts` are their questions."""
     phrases: dict[str, list[str]] = {_SURE: [], _UNSURE: []}
+    verbs = {
+        name: _verb({one.outcome for one in changes if one.option == name}) for name in answers
+    }
     for option, phrase in _phrases(answers, texts):
-        if verb := _verb({one.outcome for one in changes if one.option == option}):
+        if verb := verbs[option]:
             phrases[verb].append(phrase)
     subject = f"This debug run of {name}" if name else "This debug run"
     parts = [one.why for one in changes if one.outcome in _OF_RUN]
@@ -32,9 +35,12 @@ def summary(
     if unsure := phrases[_UNSURE]:
         start = "It should also" if sure else f"{subject} should"
         parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
+    if failed := {one.option: one.asked for one in changes if one.outcome == "not changed"}:
+        listed = _listed([text.partition(": ")[0].lower() for text in failed.values()])
+        parts.append(f"Eagleray couldn't set {listed}; the reasons are below.")
     if POST_MORTEM.name in answers:
         parts.append("A worker that fails stops at the failing line.")
-    parts += _left_behind(facts, answers)
+    parts += _left_behind(facts, answers["name"] if verbs.get("name") else "")
     if returns_at_once(facts.launch):
         parts.append(
             "`ray job submit --no-wait` returns before the training starts; the job continues in the cluster."
@@ -59,9 +65,9 @@ def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[t
             yield option.name, phrase.replace("{value}", value)
 
 
-def _left_behind(facts: Facts, answers: Mapping[str, str]) -> Iterable[str]:
-    known, name = facts.recognised, answers.get("name", "")
-    left = []
+def _left_behind(facts: Facts, name: str) -> Iterable[str]:
+    """`name` is the experiment's new name, "" if it has none."""
+    known, left = facts.recognised, []
     for what, where in known.table.leaves if known and known.known else ():
         is_known = where and (name or "{name}" not in where)
         left.append(f"{what} ({where.replace('{name}', name)})" if is_known else what)
