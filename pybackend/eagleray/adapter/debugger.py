@@ -129,7 +129,7 @@ class Debugger:
         return await self._calls.call(self.request, function, *arguments)
 
     async def resume(self, thread: int, resumed: asyncio.Event) -> bool:
-        """Whether the worker has resumed: it said so, or `resumed` was set; False when it stays silent.
+        """Whether the worker has resumed: its response says so, or `resumed` was set; False when it stays silent.
 
         debugpy answers only when a thread really resumed.  It may tell of two stopped threads for one pause,
         so that the second `continue` finds all of them running and is never answered.

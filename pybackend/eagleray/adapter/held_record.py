@@ -39,7 +39,7 @@ class HeldRecord:
         self._version = version
         self._states = states
         self._news = asyncio.Event()
-        # The first look doesn't wait for a change.
+        # The first write doesn't wait for a change.
         self._news.set()
 
     def changed(self) -> None:

@@ -65,7 +65,7 @@ class Sources:
         await self._worker.rules.look(path for path in paths if isinstance(path, str))
 
     async def translated(self, body: Message, *keys: str) -> Message:
-        """`outward_in` with a look at the files first."""
+        """`outward_in`, after the local files have been looked up."""
         rows = (row for key in keys for row in _rows(body.get(key)))
         await self.look(row.get("source") for row in rows)
         return self.outward_in(body, *keys)

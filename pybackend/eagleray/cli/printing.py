@@ -133,7 +133,7 @@ def _state(worker: Paused) -> str:
 
 
 def _waiting_s(worker: Paused) -> float | None:
-    """None unless an adapter has held it: Ray does not say since when a worker waits, and we look only once."""
+    """None unless an adapter has held it: Ray does not report since when a worker waits, and we check only once."""
     return round(worker.held_s, 3) or None
 
 

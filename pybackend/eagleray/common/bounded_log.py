@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-# Of the file in use; the one before it is kept beside it.
+# The limit of the current file; the previous one stays beside it.
 LIMIT = 2**20
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # While the file can't be written, so many lines wait; later ones are left out.

@@ -1,4 +1,4 @@
-"""Whether files exist here: answered from memory, looked up by threads, since a file system may never answer.
+"""Whether local files exist: answered from memory and looked up by threads, since a file system may never answer.
 
 An event loop that asked the file system itself would stop, with every connection that it carries.
 """

@@ -134,7 +134,7 @@ def redact_text(text: str) -> str:
 
 
 def _is_key_or_token(words: Sequence[str], value: str) -> bool:
-    """One of its words is such; what counts tokens, or describes keys, is not."""
+    """Whether a word is a key or token; a count of tokens, or a property of keys, is not."""
     for at, word in enumerate(words):
         if not (_KEY_OR_TOKEN.fullmatch(word) or word.endswith(("key", "keys", "token", "tokens"))):
             continue

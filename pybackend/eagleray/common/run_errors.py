@@ -158,7 +158,7 @@ def keeper_not_started(why: str) -> EaglerayError:
 def not_submitted(said: str) -> EaglerayError:
     return EaglerayError(
         "not-submitted",
-        f"SLURM did not take the script: {_redacted(said, 400) or 'it says nothing'}",
+        f"SLURM rejected the script: {_redacted(said, 400) or 'no reason given'}",
         "Try the same `sbatch` in a terminal.",
         redact_text(said),
     )
@@ -275,5 +275,5 @@ def rest_not_read(why: str) -> str:
 
 
 def _redacted(text: str, limit: int = 200) -> str:
-    """A command, or what a program said about one."""
+    """A command, or a program's message about one."""
     return printable(redact_text(text), limit)

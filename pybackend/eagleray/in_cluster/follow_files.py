@@ -20,14 +20,14 @@ import sys
 import time
 from pathlib import Path
 
-# How often the files are looked at: a tenth of the time for which nothing has changed, within these limits.
+# The interval of polls: a tenth of the time since the last change, within these limits.
 SHORTEST_S = 0.2
 LONGEST_S = 10.0
 # The other end gives a sign of life every minute.
 SILENT_S = 300.0
-# For so long another login node may see less of a file than was read already.
+# For so long another login node may see a shorter file than was read already.
 STALE_S = 60.0
-# A file on a file server may look odd for a moment.
+# A file on a file server may show wrong content for a moment.
 DOUBTS = 3
 PIECE = 2**18
 TAIL = 64

@@ -1,10 +1,10 @@
-"""Steps of a SLURM job, each of which a site's accounting shows: none is started unless the user asked for it."""
+"""Limits the steps of a SLURM job, each of which a site's accounting shows: none starts without a click."""
 
 from __future__ import annotations
 
 from eagleray.common.clock import Clock, SystemClock
 
-# After a click a job that is starting its Ray is looked into so long after the step before.
+# After a click, the minimum time from one step to the next while the job starts its Ray.
 _GAPS_S = (0.0, 15.0, 30.0, 60.0, 120.0, 240.0)
 
 

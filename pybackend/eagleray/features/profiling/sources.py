@@ -157,7 +157,7 @@ class Node:
             listed = await self._listed_in_parts(error)
         inside = (name for name in listed if name.startswith(self._folder))
         names = (shown(one.removeprefix(self._folder)) for one in inside)
-        # A report that Ray can't send is listed, so that the user is told of it.
+        # A report that Ray can't send is listed, so that the user hears of it.
         return [one for one in names if is_taken(one) and (one.endswith(ENTRY) or utf8(one))]
 
     async def _listed(self, ending: str) -> list[str]:

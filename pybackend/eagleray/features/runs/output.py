@@ -85,11 +85,11 @@ class Output:
                     shutil.copyfileobj(source, out, _PIECE)
                     out.flush()
                     end = (before.end if before else 0) + source.tell()
-                    # It has its name before the log is emptied: who follows looks for it then.
+                    # It gets its name before the log is emptied, which is when followers look for it.
                     copy = copy.rename(_older_path(self._path, end))
                 os.truncate(self.fd, 0)
         except OSError as error:
-            # Without room for it nothing of it can be kept.
+            # Without free space none of it can be kept.
             log.warning("what was printed before is lost: %s", error)
             copy.unlink(missing_ok=True)
             os.truncate(self.fd, 0)

@@ -133,7 +133,7 @@ def _modified(file: Path) -> float:
 
 
 async def probe(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
-    """Asks the interpreter of a plan; None when it does not answer, which is no reason to stop anybody."""
+    """Asks the interpreter of a plan; None when it does not answer, which must not prevent the start."""
     return await off_loop(partial(_probed, plan, packages))
 
 

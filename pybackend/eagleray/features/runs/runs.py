@@ -154,7 +154,7 @@ class Runs:
         confirmed: bool,
         python: str = "",
     ) -> str:
-        """Starts the same command once more, with another `python` if one is given; a live run goes on beside it."""
+        """Starts the same command again, with another `python` if one is given; a live run continues beside it."""
         plan = (await off_loop(partial(self.one, written))).plan
         if python:
             plan = with_python(plan, python)

@@ -96,7 +96,7 @@ class Watching:
         self._schedule = WORKER_TABLE if stops else UNSTOPPED_WORKERS
 
     async def run(self) -> None:
-        """Asks the adapter when it says that something has changed, and looks for workers as the schedule says."""
+        """Polls the adapter when it reports a change, and the worker table by the schedule."""
         self._changed_at = self._table_at = _now()
         changes = FolderChanges(self._on_file)
         if not await changes.watch(self._record.folder):

@@ -1,4 +1,4 @@
-"""The local files of the lines at which workers are stopped, looked up beside the event loop."""
+"""The local files of the lines at which workers are stopped, looked up outside the event loop."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SamePaths:
 
 
 class LocalPlaces:
-    """Answers at once; `changed` is called when a later look has found something else.
+    """Answers at once; `changed` is called when a later lookup has another result.
 
     Owns one task, which looks for all that was asked meanwhile.
     """
@@ -59,7 +59,7 @@ class LocalPlaces:
         return self._files.local(cluster, path)
 
     async def settled(self) -> None:
-        """Returns when everything that was asked for has been looked at, or given up."""
+        """Returns when all requested files have been looked up, or given up."""
         if self._looking is not None:
             await asyncio.wait([self._looking])
 

@@ -98,7 +98,7 @@ class Talk:
                 told[EXCLUDED] = True
                 body = json.dumps(message).encode()
             thread = told.get("threadId")
-            # A stop is kept for the next client, whatever is wrong with its thread.
+            # The next client needs the stop, even one with an invalid thread.
             self._stopped[thread if isinstance(thread, int) else None] = told
         elif message.get("event") == "continued":
             self._stopped.clear()
@@ -126,7 +126,7 @@ class Talk:
 
 
 def _read(body: bytes) -> dict[str, Any] | None:
-    """The message, empty if it is too large to be looked at; None for what isn't one."""
+    """The message, empty if it is too large to parse; None for bytes that aren't one."""
     if len(body) > _LOOKED_AT and b'"response"' not in body[:200]:
         return {}
     try:
