@@ -60,6 +60,27 @@ async def test_a_variable_names_a_cluster_which_gets_no_token_for_that(
     assert (added.origin, added.state) == ("added", "connected")
 
 
+@pytest.mark.parametrize("is_added", [True, False])
+async def test_a_cluster_named_by_another_address_is_not_watched_twice(
+    make: Make, here: Here, fake: FakeDashboard, is_added: bool
+) -> None:
+    """As by the address at which a run has found it, while it is watched through a tunnel."""
+    clusters = make()
+    if is_added:
+        await clusters.add(fake.address)
+    else:
+        here.ports = [fake.port]
+        await clusters.refresh()
+    async with dashboard() as of_run:
+        of_run.version["session_name"] = fake.session
+        assert await clusters.id_of(of_run.address) == fake.address
+        await clusters.refresh()
+        assert [one.id for one in clusters.known().clusters] == [fake.address]
+        asked = len(of_run.requests)
+        assert await clusters.id_of(of_run.address) == fake.address
+        assert len(of_run.requests) == asked
+
+
 async def test_a_named_cluster_is_watched_and_not_stored(make: Make, fake: FakeDashboard) -> None:
     clusters = make()
     assert await clusters.named(str(fake.port)) == fake.address

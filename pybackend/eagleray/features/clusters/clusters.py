@@ -103,16 +103,15 @@ class Clusters:
     async def _until_next(self) -> None:
         waited = 0.0
         while waited < (DISCOVER_S if self._watch.visible else HIDDEN_DISCOVER_S):
-            # In small steps: once the panel is seen, one's clusters are wanted soon.
+            # In small steps, since a panel that opens needs its clusters soon.
             await asyncio.sleep(STEP_S)
             waited += STEP_S
 
     async def discover(self) -> None:
         """Looks once which clusters there are, and has them watched."""
         async with self._changing:
-            findings = await off_loop(
-                partial(discovery.find, self._environ, self._machine, own=self._own)
-            )
+            find = partial(discovery.find, self._environ, self._machine, own=self._own)
+            findings = await off_loop(find)
             found = await that_are_ray(
                 findings.found, self._watching.seen_of, self._is_added, self._watching.check
             )
@@ -207,7 +206,7 @@ class Clusters:
         return self._known(self._watch.seen(cluster))
 
     async def named(self, written: str, say: Say = lambda _: None, *, clicked: bool = True) -> str:
-        """The id of the cluster that the user named by its address; it is watched, but not stored.
+        """The id of the cluster that the user named by its address; it is watched once, and not stored.
 
         Raises what went wrong if it does not answer; a job that waits for its nodes is not waited for.
         `clicked` False: on behalf of a run, again and again until it is found.
@@ -219,12 +218,15 @@ class Clusters:
             await self._watch.refresh(cluster)
             if error := self._watch.seen(cluster).error:
                 raise error
+            if is_new and self._twins.same(cluster, self._watch.all_seen()) != cluster:
+                self._named.pop(cluster, None)
+                await self._watch_what_is_wanted()
         except EaglerayError:
             if is_new:
                 self._named.pop(cluster, None)
                 await self._watch_what_is_wanted()
             raise
-        return cluster
+        return self._twins.of(cluster)
 
     async def look_at(self, written: str, say: Say = lambda _: None) -> str:
         """Like `named`, for one that is to be shown whether it answers or not."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from eagleray.clients.seen import Seen
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,13 @@ class Twins:
         """Forgets those of which one is not wanted any more."""
         every = {*wanted, *self._of}
         self._of = {twin: of for twin, of in self._of.items() if {twin, of} <= every}
+
+    def same(self, address: str, seen: Iterable[Seen]) -> str:
+        """The address at which the cluster is watched already, and `address` is left out from now on; else `address`."""
+        sessions = {one.cluster: one.session for one in seen if one.state == "connected"}
+        others = [other for other in sessions if other != address]
+        self.find(sessions, [*others, address], lambda other: other != address)
+        return self.of(address)
 
     def find(
         self, sessions: Mapping[str, str], wanted: Sequence[str], is_added: Callable[[str], bool]
