@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
-from eagleray.common.whole_file import replace_text
+from eagleray.common.whole_file import remove_unfinished, replace_text
 
 
 def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
@@ -20,3 +22,26 @@ def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="taken"):
         replace_text(tmp_path / "taken", "x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.json", "taken"]
+
+
+def test_files_of_writers_that_were_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(*_: object) -> NoReturn:
+        raise SystemExit
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "replace", end)
+        killed.setattr(Path, "unlink", lambda *_, **options: None)
+        with pytest.raises(SystemExit):
+            replace_text(tmp_path / "clusters.json", "never there")
+    (left,) = tmp_path.iterdir()
+    others = {"clusters.json", ".clusters.json.lock", "presets"}
+    for name in others:
+        (tmp_path / name).touch()
+    for path in tmp_path.iterdir():
+        os.utime(path, (0.0, 0.0))
+    being_written = tmp_path / left.name.replace(left.name[-8:], "abcdefgh")
+    being_written.touch()
+    remove_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*others, being_written.name}

@@ -72,11 +72,16 @@ def of_folder(home: Path, temporary: Path) -> dict[str, float]:
     """Files and logs."""
     logs = list(home.glob("*.log"))
     return {
-        "files in home": float(sum(len(files) for _, _, files in os.walk(home))),
+        "files in home": float(sum(_count(path, files) for path, _, files in os.walk(home))),
         "entries in run folder": float(sum(1 for _ in (home / "run").rglob("*"))),
         "temporary files": float(sum(1 for _ in temporary.rglob("*"))),
         "log bytes": float(sum(path.stat().st_size for path in logs)),
     }
+
+
+def _count(folder: str, files: list[str]) -> int:
+    """Without Python's caches beside the copies of our code: one for each module, once that is imported."""
+    return 0 if folder.endswith("/__pycache__") else len(files)
 
 
 def processes(variable: str, value: str, fits: Callable[[str], bool]) -> list[psutil.Process]:

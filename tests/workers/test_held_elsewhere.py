@@ -59,8 +59,11 @@ async def test_what_is_released_is_removed(tmp_path: Path) -> None:
 async def test_a_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as ended:
         pass
-    kept = {f"login2-1.0-{os.getppid()}.json", f"login3-1.0-{ended.pid}.json", "login2-2.0-1.json"}
-    for name in {*kept, f"login2-1.0-{ended.pid}.json", f"login2-1.0-{'9' * 30}.json"}:
+    pid = ended.pid
+    kept = {f"login2-1.0-{os.getppid()}.json", f"login3-1.0-{pid}.json", "login2-2.0-1.json"}
+    kept |= {f"login2-1.0.1-{pid}.json", f"login2-1.0-{os.getppid()}.{os.getppid()}.new"}
+    stale = {f"login2-1.0-{pid}.json", f"login2-1.0-{'9' * 30}.json", f"login2-1.0-{pid}.{pid}.new"}
+    for name in kept | stale:
         (tmp_path / name).touch()
     running = asyncio.create_task(HeldRecord(tmp_path, "login2", "1.0", list).run())
     await until(lambda: {path.name for path in tmp_path.iterdir()} == kept)

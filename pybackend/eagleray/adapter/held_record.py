@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 # Many changes at once, as of a group that is attached, are one text.
 _REST_S = 0.5
 _END_S = 2.0
+# Of the name of a record, or of one that is being written; one without a process id is of an older version.
+_END_OF_NAME = re.compile(r"(?:-(?P<pid>[0-9]+)(?:\.[0-9]+\.new|\.json)|\.json)")
 
 
 class HeldRecord:
@@ -62,11 +65,11 @@ class HeldRecord:
                 await asyncio.wait_for(off_loop(partial(self._write, [])), _END_S)
 
     def _remove_stale(self) -> None:
-        """Removes what killed adapters of this version and machine left behind."""
+        """Removes what killed adapters of this version and machine left behind, half-written files too."""
         with contextlib.suppress(OSError):
-            for path in self._path.parent.glob(f"{self._beginning}*.json"):
-                pid = path.stem.removeprefix(self._beginning).lstrip("-")
-                if not pid or (pid.isdigit() and not _is_alive(int(pid))):
+            for path in self._path.parent.glob(f"{self._beginning}*"):
+                found = _END_OF_NAME.fullmatch(path.name.removeprefix(self._beginning))
+                if found and not (found["pid"] and _is_alive(int(found["pid"]))):
                     path.unlink(missing_ok=True)
 
     def _write(self, states: list[WorkerState]) -> None:

@@ -12,11 +12,18 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from eagleray.common.errors import newer_file
+
+# As `replace_text` names a file before it has its name.
+_UNFINISHED = re.compile(r"\..+-[a-z0-9_]{8}")
+# No writing takes so long.
+_UNFINISHED_S = 3600.0
 
 
 def replace_text(file: Path, text: str) -> None:
@@ -33,6 +40,17 @@ def replace_text(file: Path, text: str) -> None:
         made.unlink(missing_ok=True)
         raise
     sync_folder(file.parent)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what processes that were killed while they wrote have left in a folder."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            # Another process may remove it first.
+            with contextlib.suppress(OSError):
+                is_ours = _UNFINISHED.fullmatch(path.name) is not None
+                if is_ours and time.time() - path.lstat().st_mtime > _UNFINISHED_S:
+                    path.unlink()
 
 
 def sync_folder(folder: Path) -> None:
