@@ -217,11 +217,12 @@ def test_breakpoints_that_cannot_be_hit_are_not_verified(
         {"line": 11, "hitCondition": "often"},
         {"line": 11, "logMessage": "loss is {loss"},
         {"line": 11, "logMessage": "loss is {lo ss}"},
+        {"line": 15},
     ]
     with session(path) as client:
         response = client.request("setBreakpoints", source={"path": LOOP}, breakpoints=asked)
         rows = response["breakpoints"]
-        assert [row["verified"] for row in rows] == [False, True, False, False, False, False, False]
+        assert [row["verified"] for row in rows] == [number == 1 for number in range(len(asked))]
         assert rows[1]["line"] == 12
         texts = [row.get("message", "") for row in rows]
         assert "isn't valid Python" in texts[0]
@@ -230,6 +231,7 @@ def test_breakpoints_that_cannot_be_hit_are_not_verified(
             texts[3]
             == f"The file has {len(Path(LOOP).read_text().splitlines())} lines in the worker."
         )
+        assert texts[7] == "Line 15 has no code to stop at. Use line 16."
         assert "hit count" in texts[4] and "brace" in texts[5] and "log message" in texts[6]
         client.request("continue", threadId=1)
         client.wait_for("stopped")

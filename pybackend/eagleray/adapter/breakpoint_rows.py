@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from eagleray.adapter.dap import Message
 from eagleray.common.breakpoint_rules import problem_of
+
+# Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
+# may be of another branch or another function.
+_NO_CODE = re.compile(r"\s*(?:(?:else|try|finally)\s*:\s*)?(?:#.*)?")
 
 
 class Rows:
@@ -39,14 +46,29 @@ class Rows:
             if isinstance(line := answer.get("line"), int)
         )
 
-    def limit(self, count: int) -> bool:
-        """The file has so many lines; whether that makes rows unfit."""
-        beyond = [
-            not p and row["line"] > count for row, p in zip(self._rows, self._problems, strict=True)
+    def refuse(self, answers: list[Message], lines: Sequence[str]) -> bool:
+        """Gives rows that debugpy has moved to an earlier line a problem, by the `lines` of the worker's file.
+
+        Whether there are any.  A row within a statement of several lines stays where debugpy has moved it.
+        """
+        left = iter(answers)
+        before = self._problems
+        self._problems = [
+            problem or _unfit(row["line"], next(left, {}).get("line"), lines)
+            for row, problem in zip(self._rows, before, strict=True)
         ]
-        text = f"The file has {count} line{'' if count == 1 else 's'} in the worker."
-        self._problems = [text if b else p for b, p in zip(beyond, self._problems, strict=True)]
-        return any(beyond)
+        return self._problems != before
+
+
+def _unfit(line: int, used: object, lines: Sequence[str]) -> str:
+    if line > len(lines):
+        return f"The file has {len(lines)} line{'' if len(lines) == 1 else 's'} in the worker."
+    if not isinstance(used, int) or used >= line or not _NO_CODE.fullmatch(lines[line - 1]):
+        return ""
+    below = (n for n, text in enumerate(lines[line:], line + 1) if not _NO_CODE.fullmatch(text))
+    following = next(below, 0)
+    next_step = f" Use line {following}." if following else ""
+    return f"Line {line} has no code to stop at.{next_step}"
 
 
 def _problem(row: Message) -> str:

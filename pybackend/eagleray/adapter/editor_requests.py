@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable
 from itertools import zip_longest
 
@@ -19,7 +18,7 @@ from eagleray.adapter.sources import Sources
 from eagleray.adapter.worker import Worker
 from eagleray.common.errors import EaglerayError
 
-# Without the worker's file, a breakpoint beyond its end stays where debugpy has moved it.
+# Without the worker's file, a breakpoint stays where debugpy has moved it.
 _FILE_S = 5.0
 
 # Lists in responses whose rows have a `source`.
@@ -134,8 +133,10 @@ class EditorRequests:
         names, asked = self._sources.names(source), Rows(arguments)
         answers = await self._send_breakpoints(names, asked)
         first = (answers[0].get("body") or {}).get("breakpoints") or []
-        if asked.has_moved_up(first) and asked.limit(await self._lines(names[0]["path"])):
-            answers = await self._send_breakpoints(names, asked)
+        if asked.has_moved_up(first):
+            lines = await self._lines(names[0]["path"])
+            if lines is not None and asked.refuse(first, lines):
+                answers = await self._send_breakpoints(names, asked)
         bodies = [
             await self._sources.translated(one.get("body") or {}, "breakpoints") for one in answers
         ]
@@ -149,13 +150,13 @@ class EditorRequests:
             {"source": name, "breakpoints": rows} for name in names
         )
 
-    async def _lines(self, path: str) -> int:
-        """How many lines the worker's file has; more than any where that is not known."""
+    async def _lines(self, path: str) -> list[str] | None:
+        """The lines of the worker's file; None where they aren't known."""
         try:
             file = await asyncio.wait_for(self._worker.read_file(path), _FILE_S)
         except (EaglerayError, asyncio.TimeoutError):
-            return sys.maxsize
-        return sys.maxsize if file["truncated"] else len(file["text"].splitlines())
+            return None
+        return None if file["truncated"] else str(file["text"]).splitlines()
 
     async def _clear(self, paths: Iterable[str]) -> None:
         await self._worker.debugger.set_breakpoints(
