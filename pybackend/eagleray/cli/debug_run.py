@@ -49,10 +49,20 @@ def _diff(made: Proposal, columns: int, details: bool) -> Iterator[str]:
         elif line.startswith(" ") and not details:
             yield f"{shown[: columns - 1]}…"
         else:
-            indent = f"{shown[:1]}      "
-            yield from textwrap.wrap(
-                shown, columns, subsequent_indent=indent, break_on_hyphens=False
-            )
+            yield from _wrapped(shown, columns)
+
+
+def _wrapped(line: str, columns: int) -> list[str]:
+    """A line of the difference whose continuation lines have its sign and a deeper indent."""
+    sign, text = line[:1], line[1:]
+    indent = sign + text[: len(text) - len(text.lstrip())]
+    return textwrap.wrap(
+        text.lstrip(),
+        columns,
+        initial_indent=indent,
+        subsequent_indent=f"{sign}      ",
+        break_on_hyphens=False,
+    )
 
 
 def stop_lines(plan: RunPlan) -> list[str]:

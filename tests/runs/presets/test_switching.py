@@ -13,6 +13,7 @@ from eagleray.features.runs.presets.switching import ASKED
 from eagleray.features.runs.presets.table_file import tables
 
 from tests.runs.presets.checkouts import NOW, VERL, checkout
+from tests.runs.presets.test_verifying import verl
 
 NEMO_RL = ("python", "run_grpo.py")
 RLINF = ("python", "train_embodied_agent.py")
@@ -140,6 +141,35 @@ def test_unread_version_gets_a_switch_that_the_checkout_has(tmp_path: Path) -> N
     assert made.summary.startswith(
         "NeMo RL 9.0.0 should run nsys itself, for steps 3 to 4 of *policy*;"
     )
+
+
+def block(keys: list[str], indent: str = "") -> str:
+    """A YAML file that defines `keys`, whose names are joined by dots."""
+    lines = []
+    for name in dict.fromkeys(key.partition(".")[0] for key in keys):
+        below = [key.partition(".")[2] for key in keys if key.partition(".")[0] == name]
+        inner = block([key for key in below if key], f"{indent}  ")
+        lines.append(f"{indent}{name}:\n{inner}" if inner else f"{indent}{name}: 1\n")
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_unread_version_gets_overrides_that_the_checkout_defines(
+    tmp_path: Path, missing: bool
+) -> None:
+    (table,) = [one for one in tables() if one.framework == "verl" and one.profile]
+    assert table.profile
+    nearest = table.nearest("90.0.0")
+    keys = [entry.key for entry in table.profile.entries if entry.check(nearest)]
+    shown = ["trainer.total_training_steps", *keys[missing:]]
+    verl(tmp_path, "90.0.0", block(shown))
+    plan = RunPlan("program", VERL, str(tmp_path), "train", profile=steps("*"))
+    made = DebugRuns(OwnPresets(tmp_path / "presets"), lambda: NOW).proposal(plan, NONE, {})
+    if missing:
+        assert f"your checkout has no {keys[0]}." in the_reason(made)
+    else:
+        assert {one.outcome for one in made.changes} == {"set, effect not verified"}
+        assert len(made.plan.overrides) == len(keys)
 
 
 def test_summary_says_what_is_recorded(tmp_path: Path) -> None:

@@ -67,12 +67,14 @@ def test_equal_labels_and_reasons_are_shown_once() -> None:
 def test_printed_diff_fits_and_keeps_changed_lines_whole(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    context, added = f"context {LONG}", f"added {LONG} word"
+    context, added = f"context {LONG}", f"    {LONG} word"
     made = proposal(before=f"{context}\n", after=f"{context}\n{added}\n")
     print_proposal(made)
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 100 for line in lines)
-    assert "".join(line[7:] for line in lines if line.startswith("+   ")).endswith("/end word")
+    changed = [line for line in lines if line.startswith("+   ")]
+    assert len(changed) == 3 and changed[0].startswith("+    /data/x")
+    assert "".join(line[1:].strip() for line in changed).endswith("/end word")
     assert lines[-1] == "--details shows shortened lines and values in full."
     print_proposal(made, details=True)
     assert "--details" not in capsys.readouterr().out

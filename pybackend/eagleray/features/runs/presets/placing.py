@@ -48,7 +48,7 @@ def place_for(facts: Facts, words: Sequence[str], edits: Sequence[Edit]) -> Plac
     if script.crlf:
         return Place("copy", f"{here}, in a copy", "The script has the line ends of Windows.")
     if edits:
-        return Place("copy", f"{here}, in a copy", "Words that stand in the line have to change.")
+        return Place("copy", f"{here}, in a copy", "Options in the line have to change.")
     if not script.forwards:
         why = "The script does not pass its arguments on, or reads them itself."
         return Place("copy", f"{here}, in a copy", why)

@@ -45,7 +45,7 @@ def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
     values = _values(profile, switch, plan, known.table)
     if isinstance(values, str):
         return _not_changed(made, "not changed", values)
-    if missing := _not_in_checkout(switch, values, known):
+    if missing := _not_in_checkout(switch, values, known, facts):
         why = f"Eagleray's table is for {known.table.title} {known.table.versions}"
         return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
     wishes = _wishes(switch, values, plan, facts, _nearest(known))
@@ -76,12 +76,15 @@ def _nearest(known: Recognised) -> str:
     return known.table.nearest(known.version.text)
 
 
-def _not_in_checkout(switch: Switch, values: dict[str, str], known: Recognised) -> str:
+def _not_in_checkout(
+    switch: Switch, values: dict[str, str], known: Recognised, facts: Facts
+) -> str:
     """The first setting of a version outside of the table that the user's checkout does not have."""
     if known.known:
         return ""
     for entry in switch.entries:
-        return entry.key
+        if entry.check(_nearest(known)) and not (facts.keys and facts.keys.of_entry(entry, known)):
+            return entry.key
     for entry in switch.environment:
         check = entry.check(_nearest(known)) if _filled(entry.value, values) else None
         if check and not reads_variable(known, check.exists.rpartition(":")[0], entry.key):
