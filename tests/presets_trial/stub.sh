@@ -11,14 +11,23 @@ case $name in
     exec pause 0.05
     ;;
   nvidia-smi) for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: stub"; done ;;
-  ray) [ "$1" = status ] && echo ' 0.0/8.0 worker_units' ;;
+  ray)
+    [ "$1" = status ] && echo ' 0.0/8.0 worker_units'
+    [[ " $* " == *' --block '* ]] && exec pause 8
+    ;;
   git) [ "$1" = rev-parse ] && echo "$TRIAL_CHECKOUT" ;;
   python*) [ "$1" = -c ] && [[ $2 == *npu* ]] && exit 1 ;;
-  scontrol) [ "$2" = node ] && echo 'NodeName=node1 CPUTot=64 CfgTRES=cpu=64,gres/gpu=8' || echo node1 ;;
+  scontrol)
+    case $2 in
+      node) echo 'NodeName=node1 CPUTot=64 CfgTRES=cpu=64,gres/gpu=8' ;;
+      job) echo "JobId=1 WorkDir=$TRIAL_CHECKOUT" ;;
+      *) echo node1 ;;
+    esac
+    ;;
   hostname) echo node1 ;;
   srun)
     for ((at = 1; at <= $#; at++)); do
-      case ${!at} in bash | sh | python | python3 | uv | env) exec "${@:at}" ;; esac
+      case ${!at} in bash | sh | python | python3 | uv | env | ray | test) exec "${@:at}" ;; esac
     done
     ;;
   sbatch)
