@@ -14,7 +14,7 @@ EXACT, WRONG_PLACE, MISSING = "exact", "wrong place", "not at all"
 NOT_REACHED, NOT_EXECUTED = "line not reached", "not executed"
 # Programs that start a training; others, such as `tee`, may well be given a changed text.
 _OF_BASH = re.compile(r": line \d+: ")
-_LAUNCHERS = ("python", "uv", "torchrun", "ray", "accelerate", "deepspeed", "docker", "srun", "ssh")
+_LAUNCHERS = ("python", "uv", "torchrun", "ray", "accelerate", "deepspeed", "docker", "ssh")
 
 
 @dataclass(frozen=True)

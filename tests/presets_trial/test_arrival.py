@@ -32,8 +32,8 @@ def words(line: str, *more: str) -> tuple[str, ...]:
 ROWS: dict[str, tuple[list[Line], list[Line], str]] = {
     "at the end": ([LINE], [words(LINE, *WORDS)], EXACT),
     "in a command of a shell": (
-        [words("srun bash -c", f"{LINE} | tee log")],
-        [words("srun bash -c", f"{LINE} ++steps=2 '++name=a b' | tee log")],
+        [words("docker exec box bash -c", f"{LINE} | tee log")],
+        [words("docker exec box bash -c", f"{LINE} ++steps=2 '++name=a b' | tee log")],
         EXACT,
     ),
     "not at the end": ([LINE], [words(LINE, *WORDS, "b=1")], WRONG_PLACE),
