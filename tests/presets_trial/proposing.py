@@ -23,7 +23,6 @@ from eagleray.features.runs.presets.debug_runs import DEBUG, DebugRuns
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.own import OwnPresets
 from eagleray.features.runs.presets.placing import Place
-from eagleray.features.runs.presets.recognise import imports_of
 from eagleray.features.runs.presets.submitting import Edit
 from eagleray.features.runs.presets.table_file import tables
 
@@ -32,6 +31,7 @@ from tests.presets_trial.commands import SCRIPTS, CommandLine
 COLUMNS = 100
 _NOW = datetime(2026, 11, 22, 18, 30, tzinfo=timezone.utc)
 _NO_PRESETS = Path("/nonexistent/presets")
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _OTHER_SCRIPT = re.compile(
     r"\b(?:bash|sh|sbatch|source|\.)\s+\S*(?:" + "|".join(SCRIPTS) + r")\b|\./\S+\.sh\b"
 )
@@ -111,6 +111,9 @@ def cause(facts: Facts, checkout: Path) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
         return "" if facts.recognised.known else "version not read"
+    # What the proposal says of a program of a framework that doesn't train.
+    if getattr(facts, "remark", ""):
+        return "not a trainer"
     launch, script = facts.launch, facts.script
     if launch is None:
         text = script.text if script else ""
@@ -119,15 +122,18 @@ def cause(facts: Facts, checkout: Path) -> str:
         return "in a quoted text" if script and script.hidden else "no Python line"
     packages = {name for table in tables() for name in (table.package, *table.imports) if name}
     if launch.module:
-        imported = frozenset({launch.target.partition(".")[0]})
+        imported = {launch.target.partition(".")[0]}
     else:
         imported = _imports(launch.target, [checkout, (checkout / facts.script_word).parent])
     return "program of a framework" if imported & packages else "other program"
 
 
-def _imports(target: str, folders: Sequence[Path]) -> frozenset[str]:
-    near = reading._near(target, folders)
-    return imports_of(reading._text(near)) if near else frozenset()
+def _imports(target: str, folders: Sequence[Path]) -> set[str]:
+    """The packages that a program imports, whose folder may be an unexpanded variable."""
+    name = re.split(r"[})\"]", target)[-1].lstrip("/")
+    files = (above / name for folder in folders for above in (folder, *folder.parents) if name)
+    file = next((one for one in files if one.is_file()), None)
+    return set(_IMPORT.findall(file.read_text("utf-8", "replace"))) if file else set()
 
 
 def _wide_rows(text: str) -> int:
