@@ -39,7 +39,8 @@ def of_process(pid: int, probes: Path) -> tuple[dict[str, float], dict[str, int]
         "fds": float(len(list((folder / "fd").iterdir()))),
         "threads": float(status["Threads"]),
         "RSS kB": float(status["VmRSS"].split()[0]),
-        "PSS kB": float(_field(rollup, "Pss:")),
+        # Not PSS: the share of common pages grows when other programs of this machine end.
+        "USS kB": float(_field(rollup, "Private_Clean:")) + float(_field(rollup, "Private_Dirty:")),
     }
     probe = probed(pid, probes)
     values |= {name: float(probe[name]) for name in ("tasks", "objects") if name in probe}

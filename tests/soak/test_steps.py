@@ -24,5 +24,5 @@ async def test_steps_and_samples(cluster: RayCluster, tmp_path: Path) -> None:
         assert sample.values["debuggers"] == sample.values["temporary files"] == 0
         assert sample.values["processes"] == 2
         for role in ("sidecar", "adapter"):
-            for name in ("fds", "threads", "tasks", "objects", "PSS kB"):
+            for name in ("fds", "threads", "tasks", "objects", "USS kB"):
                 assert sample.values[f"{role} {name}"] > 0

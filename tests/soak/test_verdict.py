@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.soak.sampling import Sample
-from tests.soak.verdict import LOG_BYTES, LONG_WARM_UP, rows, table
+from tests.soak.verdict import LOG_BYTES, LONG_WARM_UP, THREADS, rows, table
 
 
 def verdicts(**values: Callable[[int], float]) -> dict[str, str]:
@@ -43,6 +43,12 @@ def test_growth_is_named() -> None:
 def test_growth_until_runs_are_thrown_away_is_no_growth() -> None:
     found = verdicts(files_in_home=lambda at: 10 * min(at, LONG_WARM_UP))
     assert found == {"files in home": "level"}
+
+
+def test_the_threads_of_a_pool_are_bounded() -> None:
+    found = verdicts(sidecar_threads=lambda at: min(4 + at // 10, THREADS))
+    assert found == {"sidecar threads": "bounded"}
+    assert verdicts(sidecar_threads=lambda at: at) == {"sidecar threads": "too large"}
 
 
 def test_logs_are_bounded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,6 +22,9 @@ TOLERATED = {
 COUNT = (0.0, 2.0)
 # Logs record what happens, so they are bounded rather than level: by rotation, at this size in all.
 LOG_BYTES = 8 * 2**20
+# asyncio's pool starts a thread whenever none of it is idle, until it has this many; the main thread comes on top.
+THREADS = 1 + min(32, (os.cpu_count() or 1) + 4)
+BOUNDED = {"log bytes": LOG_BYTES, "sidecar threads": THREADS}
 # Samples of each process lifetime that are left out.  The window and the home have a level only once as many runs
 # are kept as are kept at most; an adapter, which is killed at times, knows no ended runs.
 WARM_UP = {"adapter": 3}
@@ -61,9 +65,9 @@ def _row(name: str, points: list[Point]) -> Row:
         empty = Trend(0, 0, 0, 0, 0, None)
         return Row(name, empty, 0, passed=False, verdict="not measured")
     found = trend(points)
-    if name == "log bytes":
-        small = max(point.value for point in points) <= LOG_BYTES
-        return Row(name, found, LOG_BYTES, small, "bounded" if small else "too large")
+    if bound := BOUNDED.get(name):
+        small = max(point.value for point in points) <= bound
+        return Row(name, found, bound, small, "bounded" if small else "too large")
     share, amount = TOLERATED.get(name.rpartition(" ")[2], COUNT)
     tolerated = share * found.median + amount
     grows = found.grows(tolerated)
