@@ -95,9 +95,10 @@ def test_search_path_and_variables_in_paths_are_followed(folder: Path) -> None:
         "hydra: {searchpath: ['file://${oc.env:X}/config']}\ndefaults: [main]\n"
     )
     files = Files([folder])
-    words = ("--config-path=${HERE}/recipe/config/", "--config-name=own")
-    layers = hydra_layers(folder / "train.py", HydraMain("", ""), words, files)
-    assert find(layers, "trainer.steps", files)
+    for here in ("${HERE}", "$HERE", '$( cd "$(dirname "$0" )" && pwd )', "`pwd`"):
+        words = (f"--config-path={here}/recipe/config/", "--config-name=own")
+        layers = hydra_layers(folder / "train.py", HydraMain("", ""), words, files)
+        assert find(layers, "trainer.steps", files)
 
 
 def test_files_that_include_each_other_end(folder: Path) -> None:
@@ -106,3 +107,11 @@ def test_files_that_include_each_other_end(folder: Path) -> None:
     layers = hydra_layers(folder / "train.py", HydraMain("config", "main"), (), files)
     assert find(layers, "own", files)
     assert len(layers) < 1000
+
+
+def test_variable_in_the_name_stands_for_a_configuration_that_exists(folder: Path) -> None:
+    files, main = Files([folder]), HydraMain("config", "other")
+    words = ("--config-name", "${CONFIG_NAME}")
+    hints = ("bash", "run.sh", "child")
+    assert find(hydra_layers(folder / "train.py", main, words, files, hints), "own", files)
+    assert hydra_layers(folder / "train.py", main, words, files, ("bash",)) == []

@@ -118,7 +118,12 @@ def test_options_with_dots_and_the_last_of_two() -> None:
     assert made["ckpt.load_enable"] is True
 
 
-@given(PRINTABLE | ODD)
+def test_end_of_the_options_is_no_value_of_an_option() -> None:
+    with pytest.raises(EaglerayError, match="end of the options"):
+        argparse_words("--logger.wandb.key", "--")
+
+
+@given((PRINTABLE | ODD).filter(lambda value: value != "--"))
 def test_any_value_of_an_option_comes_back(value: str) -> None:
     words = argparse_words("--logger.wandb.key", value)
     assert vars(parsed(*words))["logger.wandb.key"] == value

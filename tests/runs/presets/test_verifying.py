@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from eagleray.features.runs.presets.propose import propose
 
-from tests.runs.presets.checkouts import VERL, checkout, debug_run, plan_of
+from tests.runs.presets.checkouts import VERL, checkout, debug_run, plan_of, read
 
 MAIN = """\
 import hydra
@@ -94,3 +95,17 @@ def test_table_that_fits_the_checkout_best_is_taken(tmp_path: Path) -> None:
     assert "--max_samples" in made.plan.overrides
     assert "--save_steps" in made.plan.overrides
     assert not any("." in word for word in made.plan.overrides if word.startswith("--"))
+
+
+def test_installed_package_is_looked_into_without_a_checkout(tmp_path: Path) -> None:
+    packages = tmp_path / "env" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    verl(packages)
+    work = tmp_path / "work"
+    work.mkdir()
+    python = str(tmp_path / "env" / "bin" / "python")
+    plan = plan_of(work, python, *VERL[1:], kind="program")
+    made = propose(plan, read(plan, python), {})
+    assert "++trainer.total_training_steps=2" in made.plan.overrides
+    steps = next(one for one in made.changes if one.asked == "Few steps: 2")
+    assert steps.why == "Defined in site-packages/verl/trainer/config/ppo_trainer.yaml:2."

@@ -41,6 +41,8 @@ def argparse_words(key: str, value: str) -> tuple[str, ...]:
     """
     if not _printable(value):
         raise bad_answer(value, "it holds a control character")
+    if value == "--":
+        raise bad_answer(value, "argparse reads it as the end of the options")
     negative_number = re.fullmatch(r"-\d+(\.\d+)?", value) is not None
     if value.startswith("-") and not negative_number:
         return (f"{key}={value}",)

@@ -52,7 +52,7 @@ def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
     roots = list(_roots(near))
     versions = {table.package: _version(found, table.package, roots, python) for table in found}
     recognised = chosen(found, versions, launch.target if launch else "")
-    recognised, keys = looked_up(recognised, found, launch, near, python)
+    recognised, keys = looked_up(recognised, found, launch, near, python, _hints(plan, script))
     return Facts(
         launch=launch,
         recognised=recognised,
@@ -63,6 +63,12 @@ def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
         stamp=now.strftime("%m%d-%H%M%S"),
         keys=keys,
     )
+
+
+def _hints(plan: RunPlan, script: Script | None) -> list[str]:
+    """What may be the name of a configuration: arguments of the script, then the values that it assigns."""
+    assigned = [one.raw for one in script.assignments] if script else []
+    return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
 
 def _script_word(plan: RunPlan, cwd: Path) -> str:

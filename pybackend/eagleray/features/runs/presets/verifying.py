@@ -34,6 +34,7 @@ def looked_up(
     launch: Launch | None,
     folders: Sequence[Path],
     python: str,
+    hints: Sequence[str] = (),
 ) -> tuple[Recognised | None, CheckoutKeys | None]:
     """The framework with the keys of the user's checkout, else of the package installed for `python`.
 
@@ -44,7 +45,8 @@ def looked_up(
         return recognised, None
     if recognised.table.was_read(recognised.version.text):
         return recognised, None
-    started = Started(launch.target, launch.module, tuple(word.text for word in launch.words))
+    words = tuple(word.text for word in launch.words)
+    started = Started(launch.target, launch.module, words, tuple(hints))
     files = Files(folders, installed_folders(python))
     others = [] if recognised.known else [t for t in tables if _is_alike(t, recognised.table)]
     best: tuple[Recognised, CheckoutKeys | None] = (recognised, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ _LARGEST = 2**18
 # Composing the largest configuration of the frameworks that were read takes about 60 files.
 _MOST_FILES = 400
 _ABOVE = 8
-_VARIABLE = re.compile(r"[\"']?\$(?:\{[^}]*\}|\w+|\([^()]*\))[\"']?")
+# The end of a variable or command substitution, or of its quotes.
+_EXPANSION_END = re.compile(r"[})\"'`]|\$\w+")
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Files:
 
         1. Relative to `base`.  2. Relative to the roots.  3. Without a leading variable, likewise.
         """
-        known = _VARIABLE.split(written)[-1].strip("\"'")
+        known = _EXPANSION_END.split(written)[-1] if re.search(r"[$`]", written) else written
         rest = known.lstrip("/") if known != written else written
         if not rest:
             return None
@@ -94,10 +96,11 @@ def text_of(file: Path) -> str:
 
 
 def installed_folders(python: str) -> tuple[Path, ...]:
-    """The folders of packages installed for the interpreter at the path `python`."""
-    if "/" not in python:
+    """The folders of packages installed for the interpreter at the path `python`, else for the active one."""
+    path = python if "/" in python else shutil.which("python3")
+    if path is None:
         return ()
-    return tuple(sorted(Path(python).parent.parent.glob("lib/python3*/site-packages")))
+    return tuple(sorted(Path(path).parent.parent.glob("lib/python3*/site-packages")))
 
 
 def _with_parents(folders: Iterable[Path]) -> Iterator[Path]:

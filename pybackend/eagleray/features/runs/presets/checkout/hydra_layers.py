@@ -32,13 +32,20 @@ _OPTIONS = {
 }
 
 
-def hydra_layers(program: Path, main: HydraMain, words: Sequence[str], files: Files) -> list[Layer]:
-    """The layers of the configuration that `program` composes with these words; none if it isn't found."""
+def hydra_layers(
+    program: Path, main: HydraMain, words: Sequence[str], files: Files, hints: Sequence[str] = ()
+) -> list[Layer]:
+    """The layers of the configuration that `program` composes with these words; none if it isn't found.
+
+    If the name of the configuration is a variable, the first of `hints` that names one is taken.
+    """
     given = _given(words)
     folder = files.located(given.get("path") or main.config_path or ".", program.parent)
     name = (given.get("name") or main.config_name).removesuffix(".yaml")
     if main.config_path.startswith("pkg://") and "path" not in given:
         folder = files.package(main.config_path.removeprefix("pkg://"))
+    if folder and "$" in name:
+        name = next((hint for hint in hints if hint and (folder / f"{hint}.yaml").is_file()), "")
     if folder is None or not name:
         return []
     extra = files.located(given["dir"], program.parent) if "dir" in given else None

@@ -39,11 +39,15 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Started:
-    """What the training line starts: a file or, with `module`, a module, with its words."""
+    """What the training line starts: a file or, with `module`, a module, with its words.
+
+    `hints` may hold the name of a configuration that a variable of the script stands for.
+    """
 
     target: str
     module: bool
     words: tuple[str, ...]
+    hints: tuple[str, ...] = ()
 
 
 def key_finder(started: Started, configuration: Configuration, files: Files) -> Find | None:
@@ -73,7 +77,7 @@ def _hydra(
     file: Path, tree: ast.Module, started: Started, _: Configuration, files: Files
 ) -> Find | None:
     main = program.hydra_main(tree)
-    found = hydra_layers(file, main, started.words, files) if main else []
+    found = hydra_layers(file, main, started.words, files, started.hints) if main else []
     return (lambda key: layers.find(found, key, files)) if found else None
 
 
