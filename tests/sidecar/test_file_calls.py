@@ -156,7 +156,8 @@ async def ask_about_debugging(panel: Panel, cluster: str, worker: str, folder: P
 
 async def ask_about_runs(panel: Panel, folder: Path) -> None:
     workspace = str(folder)
-    lines = [{"path": str(folder / "train.py"), "lines": [LINE]}]
+    # The program would wait at a line of its own for an adapter that attaches.
+    lines = [{"path": str(folder / "never_imported.py"), "lines": [LINE]}]
     await panel.ask(runs.PRESETS, workspace=workspace)
     await panel.ask(runs.SAVE_PRESET, workspace=workspace, name="", text=json.dumps(PRESET))
     proposal = await panel.ask(
