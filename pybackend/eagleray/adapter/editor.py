@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from eagleray.adapter import dap
 from eagleray.adapter.client_writer import ClientWriter
@@ -16,6 +18,7 @@ from eagleray.adapter.dap import Message
 from eagleray.adapter.editor_requests import EditorRequests
 from eagleray.adapter.leaving import Leaving, leaving
 from eagleray.adapter.sources import Sources
+from eagleray.adapter.stop_events import StopEvents
 from eagleray.adapter.worker import Worker
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
@@ -44,6 +47,7 @@ class Editor:
         self._writer = ClientWriter(writer, f"The editor of {worker.params.name}")
         self._sequence = itertools.count(1)
         self._requests = EditorRequests(worker, sources)
+        self._stop_events = StopEvents(worker.record.stopped)
         self._is_initialized = False
         self._live = False
         self._left: Leaving | None = None
@@ -75,7 +79,7 @@ class Editor:
             return
         if self._continuing:
             self._later.append(event)
-        else:
+        elif self._stop_events.is_needed(event):
             self._send(self._requests.event_for_editor(event))
 
     def end(self, why: str) -> None:
@@ -97,11 +101,14 @@ class Editor:
             await self._begin(request)
         else:
             # Answers may overtake one another, as they do at debugpy: a slow evaluation holds up nothing.
-            task = tasks.owned(
-                self._answer(request), "request", lambda _: self._not_answered(request)
-            )
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            self._start(self._answer(request), lambda _: self._not_answered(request))
+
+    def _start(
+        self, doing: Coroutine[Any, Any, None], on_failure: Callable[[BaseException], object]
+    ) -> None:
+        task = tasks.owned(doing, "request", on_failure)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
 
     def _refusal(self, command: object) -> str:
         """Why a request is not served, "" if it is.
@@ -140,24 +147,30 @@ class Editor:
         if self._worker.editor is not self:
             return
         self._live = True
-        for event in self._replay():
-            self.tell(event)
+        stop = self._worker.record.last_stop()
+        if stop is None:
+            self._start(self._announce_threads(), tasks.only_logged)
+        else:
+            # debugpy says of a pause that the client should look elsewhere, but it has just come to look here.
+            self.tell(dap.event("stopped", {**stop, "preserveFocusHint": False}))
 
-    def _replay(self) -> list[Message]:
-        record = self._worker.record
-        stopped = [
-            record.stopped[thread] for thread in sorted(record.stopped) if thread != record.focus
-        ]
-        hinted = [{**body, "preserveFocusHint": True} for body in stopped]
-        # debugpy says of a pause that the editor should look elsewhere, but it has just come to look here.
-        last = [
-            {**record.stopped[thread], "preserveFocusHint": False}
-            for thread in record.stopped
-            if thread == record.focus
-        ]
-        return [dap.event("stopped", body) for body in hinted + last]
+    async def _announce_threads(self) -> None:
+        """Tells the client of a running worker which threads it can pause.
+
+        VS Code requests the threads, nvim-dap waits for an event of each. Once the worker has stopped, all clients
+        request them, and an event would say that its thread has resumed.
+        """
+        try:
+            threads = await self._requests.threads()
+        except EaglerayError as error:
+            log.info("threads of %s: %s", self._worker.params.name, error.code)
+            return
+        if not self._worker.record.stopped:
+            for thread in threads:
+                self.tell(dap.event("thread", {"reason": "started", "threadId": thread["id"]}))
 
     async def _answer(self, request: Message) -> None:
+        self._stop_events.requested(request.get("command"))
         if request.get("command") != "continue":
             await self._answer_now(request)
             return

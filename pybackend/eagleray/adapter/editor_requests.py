@@ -76,6 +76,11 @@ class EditorRequests:
             if not all(name.get("path") for name in names):
                 raise Unfit("The “sourceReference” is not one of this worker's.")
 
+    async def threads(self) -> list[Message]:
+        """The threads of the worker's program; raises errors of the catalogue."""
+        response = await self._worker.request("threads")
+        return self._threads((response.get("body") or {}).get("threads") or [])
+
     async def forget_unnamed_files(self) -> None:
         """Clears the breakpoints of files that an earlier editor named and this one did not."""
         record = self._worker.record

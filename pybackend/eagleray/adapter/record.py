@@ -70,6 +70,11 @@ class Record:
         self.focus = _thread_of(body)
         self.stopped[self.focus] = body
 
+    def last_stop(self) -> Message | None:
+        """The `stopped` event of the thread that stopped last, None while the worker runs."""
+        other = next(reversed(list(self.stopped.values())), None)
+        return self.stopped.get(self.focus, other)
+
     def run_on(self) -> None:
         self.stopped.clear()
 

@@ -1,0 +1,40 @@
+"""A client gets one `stopped` event each time the worker stops, however many threads stopped."""
+
+from __future__ import annotations
+
+from eagleray.adapter.dap import Message, event
+from eagleray.adapter.stop_events import StopEvents
+
+
+def stopped(thread: int) -> Message:
+    return event("stopped", {"reason": "breakpoint", "threadId": thread, "allThreadsStopped": True})
+
+
+def test_a_second_thread_of_the_same_stop_is_not_sent() -> None:
+    record: dict[int, Message] = {1: {}, 2: {}}
+    events = StopEvents(record)
+    assert events.is_needed(stopped(1))
+    assert not events.is_needed(stopped(2))
+    # An evaluation of the user can stop the same thread again.
+    assert events.is_needed(stopped(1))
+    assert events.is_needed(event("output"))
+
+
+def test_a_stop_after_the_worker_resumed_is_sent() -> None:
+    record: dict[int, Message] = {1: {}}
+    events = StopEvents(record)
+    assert events.is_needed(stopped(1))
+    record.clear()
+    record[2] = {}
+    assert events.is_needed(stopped(2))
+
+
+def test_a_stop_after_a_request_that_resumes_is_sent() -> None:
+    """Also when the debugger hasn't yet reported that the worker resumed."""
+    for command in ("continue", "next", "stepIn", "stepOut", "goto"):
+        events = StopEvents({1: {}, 2: {}})
+        assert events.is_needed(stopped(1))
+        events.requested("evaluate")
+        assert not events.is_needed(stopped(2))
+        events.requested(command)
+        assert events.is_needed(stopped(2)), command
