@@ -75,6 +75,7 @@ async function look(frameId) {
   await ask("setExpression", { expression: "loss", value: "4.0", frameId });
   await ask("stepInTargets", { frameId });
   await assert.rejects(ask("evaluate", { expression: "nothing_here", frameId, context: "watch" }));
+  await assert.rejects(ask("variables", { variablesReference: 99_999 }));
   await assert.rejects(ask("loadedSources"), /not supported/);
   await assert.rejects(ask("exceptionInfo", { threadId: 99 }), /not stopped/);
 }

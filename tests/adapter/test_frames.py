@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.exceptions import without_note
+from eagleray.adapter.exceptions import for_client, without_note
 from eagleray.adapter.frames import Owners, fold, is_noise, is_own_thread
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
@@ -91,3 +91,10 @@ def test_debugpys_note_is_taken_off_every_name_of_an_exception() -> None:
         "text": "ValueError",
     }
     assert without_note(info) == bare
+
+
+def test_exception_details_have_only_properties_of_the_protocol() -> None:
+    details = {"typeName": "ValueError", "message": "bad", "source": "/x/train.py"}
+    info = for_client({"exceptionId": "ValueError", "details": details})
+    assert info["details"] == {"typeName": "ValueError", "message": "bad"}
+    assert for_client({"exceptionId": "ValueError"}) == {"exceptionId": "ValueError"}

@@ -11,7 +11,7 @@ from eagleray.adapter.attaching import UNCAUGHT
 from eagleray.adapter.breakpoint_rows import Rows
 from eagleray.adapter.dap import Message
 from eagleray.adapter.dap_requests import TABLE, Unfit, checked
-from eagleray.adapter.exceptions import without_note
+from eagleray.adapter.exceptions import for_client
 from eagleray.adapter.frames import is_noise, is_own_thread
 from eagleray.adapter.record import FileBreakpoints
 from eagleray.adapter.sources import Sources
@@ -200,13 +200,16 @@ class EditorRequests:
 
     async def _for_editor(self, request: Message, command: str, response: Message) -> Message:
         body = response.get("body") or {}
-        if command == "threads":
+        if not response.get("success"):
+            # debugpy adds an empty list of what was requested, which no error of the protocol has.
+            body = {name: value for name, value in body.items() if name == "error"}
+        elif command == "threads":
             body = {**body, "threads": self._threads(body.get("threads") or [])}
         elif command == "variables":
             rows = body.get("variables") or []
             body = {**body, "variables": [row for row in rows if not is_noise(row)]}
         elif command == "exceptionInfo":
-            body = without_note(body)
+            body = for_client(body)
         elif command in _LISTS_WITH_SOURCES:
             body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
         return _answered(request, response, body)

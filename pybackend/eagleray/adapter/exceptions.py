@@ -26,6 +26,14 @@ def without_note(info: Message) -> Message:
     return {**info, **bare}
 
 
+def for_client(info: Message) -> Message:
+    """The body of `exceptionInfo` as the protocol defines it: pydevd adds the name of the file to the details."""
+    body = without_note(info)
+    if isinstance(body.get("details"), dict):
+        body["details"].pop("source", None)
+    return body
+
+
 def summary(info: Message) -> str:
     """ "ValueError: reward is nan" of the body of `exceptionInfo`."""
     info = without_note(info)
