@@ -39,6 +39,7 @@ export const environments = {
     unread: ["torch", "sympy", "mpmath", "networkx", "pandas", "scipy", "ray/(llm|serve)"],
     imports: ["ray.train.torch", "ray.rllib.algorithms.ppo", "torch._dynamo"],
   },
+  nvim: { folder: join(cache, "nvim"), lock: "nvim.txt" },
   ...Object.fromEntries(["3.12", "3.13"].map((python) => [`worker-${python}`, worker(python)])),
 };
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { root } from "./places.mjs";
 import { must } from "./run.mjs";
 
-const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging"];
+const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap"];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // What has its own suite: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];

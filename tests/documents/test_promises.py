@@ -44,13 +44,13 @@ def test_the_keys_are_the_manifest() -> None:
 
 @pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
 def test_the_npm_scripts_are_there(text: str) -> None:
-    named = set(re.findall(r"npm run (\w+)", text))
+    named = set(re.findall(r"npm run ([\w-]+)", text))
     assert named
     assert named <= set(MANIFEST["scripts"])
 
 
 def test_every_npm_script_is_described() -> None:
-    named = set(re.findall(r"npm (?:run )?(\w+)", CONTRIBUTING))
+    named = set(re.findall(r"npm (?:run )?([\w-]+)", CONTRIBUTING))
     assert set(MANIFEST["scripts"]) <= named
 
 
