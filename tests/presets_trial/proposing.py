@@ -24,14 +24,12 @@ from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.own import OwnPresets
 from eagleray.features.runs.presets.placing import Place
 from eagleray.features.runs.presets.submitting import Edit
-from eagleray.features.runs.presets.table_file import tables
 
 from tests.presets_trial.commands import SCRIPTS, CommandLine
 
 COLUMNS = 100
 _NOW = datetime(2026, 11, 22, 18, 30, tzinfo=timezone.utc)
 _NO_PRESETS = Path("/nonexistent/presets")
-_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _OTHER_SCRIPT = re.compile(
     r"\b(?:bash|sh|sbatch|source|\.)\s+\S*(?:" + "|".join(SCRIPTS) + r")\b|\./\S+\.sh\b"
 )
@@ -73,7 +71,7 @@ def proposed(line: CommandLine, checkout: Path) -> Proposed:
         plan=made.plan,
         framework=facts.recognised.table.framework if facts.recognised else "",
         version=made.framework_version,
-        cause=cause(facts, checkout),
+        cause=cause(facts),
         target=facts.launch.target if facts.launch else "",
         words=tuple(words),
         removed=len(removed),
@@ -107,7 +105,7 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
         yield
 
 
-def cause(facts: Facts, checkout: Path) -> str:
+def cause(facts: Facts) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
         return "" if facts.recognised.known else "version not read"
@@ -120,20 +118,7 @@ def cause(facts: Facts, checkout: Path) -> str:
         if _OTHER_SCRIPT.search(text):
             return "starts another script"
         return "in a quoted text" if script and script.hidden else "no Python line"
-    packages = {name for table in tables() for name in (table.package, *table.imports) if name}
-    if launch.module:
-        imported = {launch.target.partition(".")[0]}
-    else:
-        imported = _imports(launch.target, [checkout, (checkout / facts.script_word).parent])
-    return "program of a framework" if imported & packages else "other program"
-
-
-def _imports(target: str, folders: Sequence[Path]) -> set[str]:
-    """The packages that a program imports, whose folder may be an unexpanded variable."""
-    name = re.split(r"[})\"]", target)[-1].lstrip("/")
-    files = (above / name for folder in folders for above in (folder, *folder.parents) if name)
-    file = next((one for one in files if one.is_file()), None)
-    return set(_IMPORT.findall(file.read_text("utf-8", "replace"))) if file else set()
+    return "program of a framework" if facts.remark else "other program"
 
 
 def _wide_rows(text: str) -> int:

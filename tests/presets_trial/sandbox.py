@@ -170,10 +170,11 @@ class Execution:
 
 @dataclass(frozen=True)
 class Copy:
-    """A text that runs in place of the script `original`, an absolute path."""
+    """A text that runs in place of the script `original`, an absolute path; `inner` are those that it starts."""
 
     original: Path
     text: str
+    inner: tuple[Copy, ...] = ()
 
 
 class Sandbox:
@@ -218,6 +219,13 @@ class Sandbox:
             if copy:
                 (shared / copy.original.name).write_text(copy.text)
                 given["EAGLERAY_SCRIPT"] = str(copy.original)
+                given["EAGLERAY_COPIES"] = "/record"
+                for number, inner in enumerate(copy.inner, 1):
+                    file = shared / str(number) / inner.original.name
+                    file.parent.mkdir()
+                    file.write_text(inner.text)
+                    file.chmod(0o700)
+                    given[f"EAGLERAY_SCRIPT_{number}"] = str(inner.original)
                 words = [
                     f"/record/{copy.original.name}" if checkout / word == copy.original else word
                     for word in words

@@ -145,4 +145,5 @@ def is_script(line: CommandLine) -> bool:
 def _copy(made: Proposed, checkout: Path) -> Copy | None:
     if not made.plan.copy_text:
         return None
-    return Copy(checkout / made.plan.copy_of, made.plan.copy_text)
+    inner = tuple(Copy(Path(copy.path), copy.text) for copy in made.plan.inner_copies)
+    return Copy(checkout / made.plan.copy_of, made.plan.copy_text, inner)

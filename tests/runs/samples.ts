@@ -75,6 +75,7 @@ export function plan(changes: Partial<Plan> = {}): Plan {
     overrides: [],
     copy_of: "",
     copy_text: "",
+    inner_copies: [],
     workspace: FOLDER,
     profile: null,
     python: "",

@@ -114,6 +114,7 @@ export interface Plan {
   readonly workspace: string;
   readonly copy_of: string;
   readonly copy_text: string;
+  readonly inner_copies: readonly (readonly string[])[];
   readonly profile: Profile | null;
   readonly python: string;
 }

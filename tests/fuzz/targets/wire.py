@@ -232,6 +232,7 @@ PLAN = {
     "workspace": "/home/a",
     "copy_of": "",
     "copy_text": "",
+    "inner_copies": [["/w/a.sh", "echo\n"]],
     "profile": {"workers": ["*"], "options": {"gpu-metrics": ""}, "seconds": 1.5},
     "python": "",
 }

@@ -21,6 +21,32 @@ AREAL = ("python3", "areal_grpo.py", "--config", "c.yaml")
 OPENRLHF = ("python3", "-m", "openrlhf.cli.train_ppo_ray")
 ENV = "++ray_kwargs.ray_init.runtime_env.env_vars"
 
+NEMO_TRAINER = """
+def main():
+    from nemo_rl.algorithms.{section} import {section}_train
+    from nemo_rl.utils.config import parse_hydra_overrides
+
+    {section}_train(parse_hydra_overrides())
+"""
+# The least that is recognised as a trainer of each framework.
+TRAINERS = {
+    "nemo_rl": NEMO_TRAINER.format(section="grpo"),
+    "areal": """
+def main(args):
+    from areal import PPOTrainer
+    from areal.api.cli_args import GRPOConfig, load_expr_config
+
+    PPOTrainer(load_expr_config(args, GRPOConfig)).train()
+""",
+    "rlinf": """
+def main():
+    import hydra
+    from rlinf.runners.embodied_runner import EmbodiedRunner
+
+    hydra.main()(EmbodiedRunner().run())
+""",
+}
+
 # What each framework's checkout says of its version, by the file that says it.
 VERSION_FILES = {
     "verl": ("verl/version/version", "{version}\n"),
@@ -51,7 +77,7 @@ def with_script(folder: Path, name: str, newline: str = "\n") -> Path:
     shutil.copy(SCRIPTS / name, target)
     if newline != "\n":
         target.write_bytes(target.read_bytes().replace(b"\n", newline.encode()))
-    (folder / "train.py").write_text("import rlinf.runners\n")
+    (folder / "train.py").write_text(TRAINERS["rlinf"])
     return target
 
 
@@ -76,9 +102,9 @@ def debug_run(plan: RunPlan, **answers: str) -> Proposal:
 def folder_of(tmp_path: Path, framework: str, version: str) -> Path:
     """A checkout with a program of each framework in it."""
     folder = checkout(tmp_path, framework, version)
-    (folder / "run_grpo.py").write_text("import nemo_rl\n")
-    (folder / "run_sft.py").write_text("import nemo_rl\n")
-    (folder / "areal_grpo.py").write_text("import areal\n")
-    (folder / "train.py").write_text("import rlinf\n")
+    (folder / "run_grpo.py").write_text(TRAINERS["nemo_rl"])
+    (folder / "run_sft.py").write_text(NEMO_TRAINER.format(section="sft"))
+    (folder / "areal_grpo.py").write_text(TRAINERS["areal"])
+    (folder / "train.py").write_text(TRAINERS["rlinf"])
     (folder / "c.yaml").write_text("actor:\n  scheduling_spec:\n    - gpu: 1\n")
     return folder

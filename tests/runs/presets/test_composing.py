@@ -75,8 +75,15 @@ import sys
 
 from areal.api.cli_args import GRPOConfig, load_expr_config
 
+
+def train(config):
+    from areal import PPOTrainer
+
+    PPOTrainer(config).train()
+
+
 if __name__ == "__main__":
-    load_expr_config(sys.argv[1:], GRPOConfig)
+    train(load_expr_config(sys.argv[1:], GRPOConfig))
 """
 OPENRLHF = """\
 import argparse

@@ -12,7 +12,7 @@ from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.presets.training_variable import with_training_line
 from eagleray.features.runs.presets.worker_classes import unmatched
 
-from tests.runs.presets.checkouts import checkout
+from tests.runs.presets.checkouts import TRAINERS, checkout
 
 LINE = "uv run examples/run_grpo.py"
 READS_COMMAND = '#!/bin/bash\n#SBATCH -N 1\nCOMMAND=${COMMAND:-}\nbash -c "$COMMAND"\n'
@@ -22,7 +22,7 @@ READS_COMMAND = '#!/bin/bash\n#SBATCH -N 1\nCOMMAND=${COMMAND:-}\nbash -c "$COMM
 def folder(tmp_path: Path) -> Path:
     made = checkout(tmp_path / "checkout", "nemo_rl", "0.7.0")
     (made / "examples").mkdir()
-    (made / "examples/run_grpo.py").write_text("import nemo_rl\n")
+    (made / "examples/run_grpo.py").write_text(TRAINERS["nemo_rl"])
     (made / "nemo_rl/models").mkdir()
     (made / "nemo_rl/models/policy.py").write_text(
         "@ray.remote\nclass DTensorPolicyWorker:\n    def inner(self): ...\ndef task(): ...\n"

@@ -15,7 +15,14 @@ import pytest
 from attrs import evolve
 from eagleray.features.runs.plan import RunPlan
 
-from tests.runs.presets.checkouts import checkout, debug_run, plan_of, proposed, with_script
+from tests.runs.presets.checkouts import (
+    TRAINERS,
+    checkout,
+    debug_run,
+    plan_of,
+    proposed,
+    with_script,
+)
 
 FAKE = Path(__file__).parents[2] / "fakes" / "fake_python.py"
 
@@ -169,7 +176,7 @@ def test_an_empty_value_reaches_the_program(tmp_path: Path) -> None:
 
 def test_a_command_in_a_variable_of_the_environment(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "nemo_rl", "0.6.0")
-    (folder / "run_grpo.py").write_text("from nemo_rl.algorithms.grpo import setup\n")
+    (folder / "run_grpo.py").write_text(TRAINERS["nemo_rl"])
     (folder / "ray.sub").write_text('#!/bin/bash\nprintf "%s" "$COMMAND" > c.sh\nbash c.sh\n')
     command = "python3 run_grpo.py a='b c' 2>&1"
     plan = plan_of(folder, "bash", "ray.sub", env={"COMMAND": command})

@@ -12,7 +12,7 @@ import pytest
 from eagleray.features.runs.presets.table_file import variables
 
 from tests.ray_cluster import RayCluster
-from tests.runs.presets.checkouts import checkout, plan_of, proposed
+from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, proposed
 
 pytestmark = pytest.mark.real_ray
 
@@ -38,8 +38,8 @@ def placed(folder: Path, program: str, target: str) -> tuple[str, ...]:
     file.parent.mkdir(parents=True, exist_ok=True)
     text = (PROGRAMS / program).read_text()
     package = {"run_grpo.py": "nemo_rl", "train.py": "rlinf", "areal_grpo.py": "areal"}
-    # A program is recognised by what it imports.
-    first = "" if module else f"\nimport {package[target]}  # noqa: F401\n"
+    # A program is recognised by what it calls.
+    first = "" if module else TRAINERS[package[target]]
     head, _, rest = text.partition("from __future__ import annotations\n")
     file.write_text(f"{head}from __future__ import annotations\n{first}{rest}")
     shutil.copy(PROGRAMS / "in_workers.py", folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
 
-from tests.runs.presets.checkouts import checkout, plan_of, read, with_script
+from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, read, with_script
 
 # A framework by its checkout: what is run there, and which table comes out.
 RUNS = [
@@ -46,10 +46,10 @@ RUNS = [
 
 
 def programs(folder: Path) -> Path:
-    (folder / "run_grpo.py").write_text("import os\nfrom nemo_rl.utils.config import load_config\n")
+    (folder / "run_grpo.py").write_text(TRAINERS["nemo_rl"])
     (folder / "run_eval.py").write_text("from nemo_rl.evals.eval import run_env_eval\n")
-    (folder / "areal_grpo.py").write_text("from areal.api.cli_args import GRPOConfig\n")
-    (folder / "train.py").write_text("import ray\n\nimport rlinf.runners as runners\n")
+    (folder / "areal_grpo.py").write_text(TRAINERS["areal"])
+    (folder / "train.py").write_text(TRAINERS["rlinf"])
     (folder / "plain.py").write_text("import ray  # not verl\n# import verl\nx = 'import verl'\n")
     return folder
 
@@ -120,7 +120,7 @@ def test_an_installed_package_says_its_version(tmp_path: Path) -> None:
 
 def test_nothing_of_the_checkout_is_executed(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "nemo_rl", "0.6.0")
-    trap = f"open({str(tmp_path / 'trap')!r}, 'w')\nimport nemo_rl\n"
+    trap = f"open({str(tmp_path / 'trap')!r}, 'w')\n" + TRAINERS["nemo_rl"]
     for file in ("sitecustomize.py", "setup.py", "run_grpo.py", "nemo_rl/__init__.py"):
         (folder / file).write_text(trap)
     (folder / "run.sh").write_text(f"touch {tmp_path}/trap\n$(touch trap) python3 run_grpo.py\n")

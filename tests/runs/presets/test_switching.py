@@ -12,14 +12,14 @@ from eagleray.features.runs.presets.proposal import Proposal
 from eagleray.features.runs.presets.switching import ASKED
 from eagleray.features.runs.presets.table_file import tables
 
-from tests.runs.presets.checkouts import NOW, VERL, checkout
+from tests.runs.presets.checkouts import NOW, TRAINERS, VERL, checkout
 from tests.runs.presets.test_verifying import verl
 
 NEMO_RL = ("python", "run_grpo.py")
 RLINF = ("python", "train_embodied_agent.py")
 PROGRAMS = {
-    "nemo_rl": ("run_grpo.py", "import nemo_rl\n"),
-    "rlinf": ("train_embodied_agent.py", "import rlinf\n"),
+    "nemo_rl": ("run_grpo.py", TRAINERS["nemo_rl"]),
+    "rlinf": ("train_embodied_agent.py", TRAINERS["rlinf"]),
 }
 
 
@@ -116,7 +116,7 @@ def test_otherwise_it_is_the_general_way(
 @pytest.mark.parametrize("preset", [NONE, "debug"])
 def test_diff_of_a_copied_script_shows_only_the_added_options(tmp_path: Path, preset: str) -> None:
     folder = checkout(tmp_path, "rlinf", "0.4.0")
-    (folder / "train_embodied_agent.py").write_text("import rlinf\n")
+    (folder / "train_embodied_agent.py").write_text(TRAINERS["rlinf"])
     lines = [
         "#!/bin/bash",
         *(f"# line {i}" for i in range(9)),

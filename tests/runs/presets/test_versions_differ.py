@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from eagleray.features.runs.presets.proposal import Proposal
 
-from tests.runs.presets.checkouts import OPENRLHF, VERL, debug_run, folder_of, plan_of, proposed
+from tests.runs.presets.checkouts import (
+    NEMO_TRAINER,
+    OPENRLHF,
+    TRAINERS,
+    VERL,
+    debug_run,
+    folder_of,
+    plan_of,
+    proposed,
+)
 
 SKIP = "++actor_rollout_ref.rollout.skip"
 TIMEOUT = "++actor_rollout_ref.nccl_timeout=60"
@@ -195,7 +204,7 @@ def test_number_of_prompts_is_assumed_where_the_batch_is_not_known(tmp_path: Pat
 )
 def test_areal(tmp_path: Path, version: str, name: str, added: list[str]) -> None:
     folder = folder_of(tmp_path, "areal", version)
-    (folder / name).write_text("import areal\n")
+    (folder / name).write_text(TRAINERS["areal"])
     plan = plan_of(folder, "python3", name, "--config", "c.yaml", kind="program")
     assert list(proposed(plan, steps="2").plan.overrides) == added
 
@@ -231,7 +240,7 @@ def test_warm_up_of_nemo_rl_is_not_longer_than_the_run(
 @pytest.mark.parametrize("name", ["distillation", "rm", "ppo"])
 def test_other_trainers_of_nemo_rl_have_their_own_section(tmp_path: Path, name: str) -> None:
     folder = folder_of(tmp_path, "nemo_rl", "0.7.0")
-    (folder / f"run_{name}.py").write_text((folder / "run_grpo.py").read_text())
+    (folder / f"run_{name}.py").write_text(NEMO_TRAINER.format(section=name))
     made = debug_run(plan_of(folder, "uv", "run", f"run_{name}.py", kind="program"))
     assert f"++{name}.max_num_steps=2" in made.plan.overrides
     assert outcomes(made) == {"will apply"}

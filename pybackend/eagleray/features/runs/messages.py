@@ -85,6 +85,7 @@ class Plan:
     workspace: str
     copy_of: str
     copy_text: str
+    inner_copies: list[list[str]]
     profile: Profile | None = None
     python: str = ""
 

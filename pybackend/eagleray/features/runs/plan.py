@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import cattrs
-from attrs import field, frozen
+from attrs import astuple, field, frozen
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
 When = Literal["always", "steps", "seconds", "on-demand"]
@@ -53,6 +53,14 @@ class ProfilePlan:
 
 
 @frozen
+class ScriptCopy:
+    """The text that runs in place of the script `path`, which is absolute; a pair in JSON."""
+
+    path: str
+    text: str
+
+
+@frozen
 class RunPlan:
     """A start of the person's program.
 
@@ -61,7 +69,8 @@ class RunPlan:
     joins it.  `env` is added to the environment.  `workers` are shell patterns, none of them means everybody;
     `ranks` None means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.
     `workspace` is the folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the
-    script `copy_of`, with that text, is what runs in its place.  `profile`: workers that nsys records.
+    script `copy_of`, with that text, is what runs in its place; it starts the `inner_copies` by their numbers.
+    `profile`: workers that nsys records.
     `python` is the interpreter whose environment a program of this machine finds active, "" for as it is.
     """
 
@@ -82,6 +91,7 @@ class RunPlan:
     workspace: str = ""
     copy_of: str = ""
     copy_text: str = ""
+    inner_copies: tuple[ScriptCopy, ...] = ()
     profile: ProfilePlan | None = None
     python: str = ""
 
@@ -89,6 +99,17 @@ class RunPlan:
     def command(self) -> tuple[str, ...]:
         """What is run."""
         return (*self.argv, *self.overrides)
+
+
+def _script_copy(said: Any, _: type) -> ScriptCopy:
+    path, text = said
+    if not (isinstance(path, str) and isinstance(text, str)):
+        raise TypeError("a copy is a pair of texts")
+    return ScriptCopy(path, text)
+
+
+_converter.register_unstructure_hook(ScriptCopy, lambda copy: list(astuple(copy)))
+_converter.register_structure_hook(ScriptCopy, _script_copy)
 
 
 def to_json(plan: RunPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A copy of a run script in which the training line has more words; nothing else of it changes but its own place."""
+"""The changes of a copied run script: more words at the end of a line, and the place of the original for its own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from eagleray.features.runs.presets.bash_words import commands_of, end_of_piece
-from eagleray.features.runs.presets.launch import Launch
-from eagleray.features.runs.presets.submitting import Edit
 
-# Set to the original's path for a copy, which lies elsewhere.
+# Holds the original's path for a copy, which is in another folder; with _1, _2, … those of inner scripts.
 ORIGINAL = "EAGLERAY_SCRIPT"
+# Holds the folder with the copies of inner scripts, each in a folder of its number.
+COPIES = "EAGLERAY_COPIES"
 # No person nests commands so far; what stands deeper is left as it is.
 DEEPEST = 20
 _OWN_PLACE = re.compile(r"\$(?:0\b|(?P<open>\{)(?:0\b|BASH_SOURCE\b(?:\[0\])?)|BASH_SOURCE\b)")
 
 
-def script_copy(text: str, launch: Launch, words: Sequence[str], edits: Iterable[Edit]) -> str:
-    """`text` with `words` at the end of the training line, and with the `edits` of its words."""
-    added = "".join(f" \\\n    {line}" for line in _lines(words))
-    places = [(launch.end, launch.end, added)]
-    places += [(*edit.word.span, edit.text) for edit in edits if edit.word.span]
-    return with_own_place(_edited(text, places))
+def added_words(words: Sequence[str]) -> str:
+    """`words` as they follow the last one of a line."""
+    return "".join(f" \\\n    {line}" for line in _lines(words))
+
+
+def copied_script(number: int, name: str) -> str:
+    """The word that runs the inner copy with this number, counted from 1."""
+    return f'"${{{COPIES}}}/{number}/{name}"'
+
+
+def copy_number(written: str) -> int:
+    """The number of the inner copy that a script runs, 0 for any other word."""
+    found = re.search(rf"\$\{{{COPIES}\}}/(\d+)/", written)
+    return int(found[1]) if found else 0
 
 
 def shell_quoted(word: str) -> str:
@@ -50,23 +58,29 @@ def _lines(words: Sequence[str]) -> Iterator[str]:
         yield waiting
 
 
-def with_own_place(text: str) -> str:
-    """`text`, which finds the original's folder wherever it lies: `$0` and BASH_SOURCE name the original."""
+def with_own_place(text: str, variable: str = ORIGINAL, zero: str = "") -> str:
+    """`text`, which finds the original's folder from any other: `$0` and BASH_SOURCE name what `variable` holds.
+
+    In a sourced script `$0` is another script, which the variable `zero` holds.
+    """
     edits = [
         (at, end, new)
         for command in commands_of(text)
         for word in command.words
-        for at, end, new in _own_places(text, word.start, word.end)
+        for at, end, new in _own_places(text, word.start, word.end, (variable, zero or variable))
     ]
-    return _edited(text, edits)
+    return edited(text, edits)
 
 
-def _own_places(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+def _own_places(
+    text: str, start: int, end: int, variables: tuple[str, str]
+) -> Iterator[tuple[int, int, str]]:
     found = list(_OWN_PLACE.finditer(text, start, end))
     left = list(_left_alone(text, start, end)) if found else []
     for one in found:
         if not any(begin < one.start() < closing for begin, closing in left):
-            yield one.start(), one.end(), "${" + ORIGINAL + ("" if one["open"] else "}")
+            variable = variables["BASH_SOURCE" not in one[0]]
+            yield one.start(), one.end(), "${" + variable + ("" if one["open"] else "}")
 
 
 def _left_alone(
@@ -90,7 +104,8 @@ def _left_alone(
         at = closing
 
 
-def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+def edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """`text` with each `(start, end, new)` replaced."""
     for start, end, new in sorted(set(edits), reverse=True):
         text = text[:start] + new + text[end:]
     return text

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 
 from eagleray.common.redact import HIDDEN, redact_env, redact_text, redact_words
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.plan import RunPlan, ScriptCopy
 from eagleray.features.runs.presets.copying import shell_quoted
 
 # A variable that holds a command has one option a line, as the command itself.
 _OPTION = re.compile(r" (?=--\w|\+{0,2}[\w.]+=)")
 
 
-def effective(plan: RunPlan, script: str = "") -> str:
-    """The command, its environment and the script that is run: the plan's copy, else the text `script`."""
+def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ()) -> str:
+    """The command, its environment and the scripts that are run: the plan's copies, else `script` and `inner`."""
     lines = [f"# in {plan.cwd}", *_words(plan.command)]
     lines += ["", "# environment"]
     for name, value in sorted(redact_env(plan.env).items()):
@@ -23,6 +23,9 @@ def effective(plan: RunPlan, script: str = "") -> str:
     if plan.copy_text or script:
         lines += ["", "# script"]
         lines += redact_text(plan.copy_text or script).splitlines()
+    for copy in plan.inner_copies or inner:
+        what = "a copy of it, which stays as it is" if plan.inner_copies else "as it is"
+        lines += ["", f"# {copy.path}: {what}", *redact_text(copy.text).splitlines()]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,11 @@ _PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 # Modules that prepare and do not train.
 _TOOLS = frozenset({"pip", "venv", "ensurepip", "http.server", "json.tool", "site", "compileall"})
+# Modules that run the program which their arguments name.
+_WRAPPERS = re.compile(
+    r"torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|areal\.(?:\w+\.)*launcher\.\w+"
+    r"|coverage|debugpy|cProfile|viztracer"
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Launch:
     """A line that runs Python: `target` is the file or, with `module`, the module; `words` come after it.
 
     `all_words` are those of the whole command, `line` and `end` its place in a script, `inside`: in a function.
+    `folder` is that of a `cd` before it, "" if there is none or its value is not known.
     """
 
     target: str
@@ -40,6 +46,7 @@ class Launch:
     line: int = 0
     end: int = 0
     inside: bool = False
+    folder: str = ""
 
 
 def launch_of(words: Sequence[Said]) -> Launch | None:
@@ -49,8 +56,10 @@ def launch_of(words: Sequence[Said]) -> Launch | None:
         return None
     for i in range(python, len(words)):
         text = words[i].text
-        if text == "-m" and i + 1 < len(words):
+        if text in ("-m", "--module") and i + 1 < len(words):
             name = words[i + 1].text
+            if _WRAPPERS.fullmatch(name):
+                continue
             if not _MODULE.fullmatch(name) or name in _TOOLS:
                 return None
             return Launch(name, True, tuple(words[i + 2 :]), tuple(words))

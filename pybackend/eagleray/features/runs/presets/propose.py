@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from attrs import evolve
 
@@ -17,7 +18,14 @@ from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.form import checked, questions
 from eagleray.features.runs.presets.options import NAMES, POST_MORTEM
 from eagleray.features.runs.presets.own import Preset
-from eagleray.features.runs.presets.placing import Place, place_for, placed
+from eagleray.features.runs.presets.placing import (
+    Place,
+    copied_text,
+    lines_text,
+    originals,
+    place_for,
+    placed,
+)
 from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT, Change, Outcome, Proposal
 from eagleray.features.runs.presets.recognise import Recognised
 from eagleray.features.runs.presets.shown import REMOVED, Shown, of_variable, of_words
@@ -57,15 +65,14 @@ def propose(
         changes.append(_post_mortem(plan))
         after = evolve(after, post_mortem=True)
     known = facts.recognised
-    script = facts.script.text if facts.script and after.copy_text else ""
     asked = questions(facts, answers)
     if known and known.known:
         changes = _with_details(changes, {question.id: question.detail for question in asked})
-    changes = [*_about_framework(known, preset, facts), *changes, *_about_variables(plan, facts)]
+    changes = [*_about_framework(facts, preset), *changes, *_about_variables(plan, facts)]
     return Proposal(
         plan=after,
         title=_title(known),
-        before=effective(plan, script),
+        before=effective(plan, *originals(facts, after)),
         after=effective(after),
         changes=tuple(changes),
         questions=asked,
@@ -96,8 +103,9 @@ def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, l
     words = [word for wish in wishes for word in wish.words]
     edits = [wish.edit for wish in wishes if wish.edit]
     for_job = dict(pair for wish in wishes for pair in wish.job)
-    if for_job and facts.launch and isinstance(edit := with_variables(facts.launch, for_job), Edit):
-        edits.append(edit)
+    for launch in facts.launches if for_job else ():
+        if isinstance(edit := with_variables(launch, for_job), Edit):
+            edits.append(edit)
     place = place_for(facts, words, edits) if words or edits else Place("nowhere", "")
     env = dict(pair for wish in wishes for pair in wish.env)
     after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
@@ -105,10 +113,10 @@ def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, l
     if plan.copy_text and place.kind != "copy":
         why = "It has Windows line endings, which no shell reads."
         changes.insert(0, Change(COPIED, "will apply", "a copy of it runs", why))
-    if place.kind == "copy" and facts.launch:
-        where = f"a copy of it runs, with other options in line {facts.launch.line}"
+    changes += _about_other_lines(facts, place)
+    if place.kind == "copy":
         why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
-        changes.insert(0, Change(COPIED, "will apply", where, why))
+        changes.insert(0, Change(COPIED, "will apply", copied_text(facts, place), why))
     return after, changes
 
 
@@ -155,13 +163,31 @@ def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
 
 def _outcome(wish: Wish, facts: Facts) -> Outcome:
     known = facts.recognised
-    read = known is None or known.table.was_read(known.version.text)
+    read = known is None or known.verified
     return "will apply" if read and wish.verified else "set, effect not verified"
 
 
-def _about_framework(known: Recognised | None, preset: Preset, facts: Facts) -> tuple[Change, ...]:
+def _about_other_lines(facts: Facts, place: Place) -> list[Change]:
+    """Training lines that stay as they are."""
+    if place.kind == "nowhere":
+        return []
+    left = list(place.unreached)
+    for line in facts.other_lines:
+        program = Path(line.launch.target).name
+        why = f"It starts another trainer, {program}. Run it separately to shorten it."
+        left.append((line, why))
+    return [
+        Change("Another training line", "not changed", lines_text([line]), why)
+        for line, why in left
+    ]
+
+
+def _about_framework(facts: Facts, preset: Preset) -> tuple[Change, ...]:
+    known = facts.recognised
     if known is None:
-        why = "No framework was recognised, so the debug run doesn't shorten this program."
+        why = facts.remark or (
+            "No framework was recognised, so the debug run doesn't shorten this program."
+        )
         return (Change("Debug run", "no framework", "", why),)
     found = _about_version(known, facts)
     if preset.framework not in ("", known.table.framework, known.table.title):
@@ -200,10 +226,10 @@ def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
     """Variables that the person sets and that act on nothing."""
     found = []
     for name, why in variables().ineffective.items():
-        said = facts.script.assigned(name) if facts.script else None
+        said = facts.assigned(name)
         if said or name in plan.env:
-            place = f"line {said.line}" if said else "environment"
-            where = f"{place} of {facts.script_word}" if said else place
+            place = f"line {said[0].line}" if said else "environment"
+            where = f"{place} of {said[1]}" if said else place
             shown = vars(Shown(name, "", place))
             found.append(Change(f"{name}, which you set", "no such option", where, why, **shown))
     return found

@@ -1,67 +1,58 @@
-"""The one place that reads files for a debug run: script, program, configuration, versions; none is executed."""
+"""The one place that reads for a debug run: script, program, configuration, versions; nothing is executed."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.presets.facts import Facts
+from eagleray.features.runs.presets.copying import copy_number
+from eagleray.features.runs.presets.facts import Facts, TrainingLine
+from eagleray.features.runs.presets.files import near, roots, text_of
 from eagleray.features.runs.presets.launch import Launch, Said, launch_of, value_of
+from eagleray.features.runs.presets.program_files import ProgramFiles
 from eagleray.features.runs.presets.recognise import (
+    Identity,
+    Recognised,
     Version,
-    candidates,
     chosen,
+    identify,
     metadata_version,
+    modules_in,
     version_in,
 )
-from eagleray.features.runs.presets.script import Script, read_script
+from eagleray.features.runs.presets.script import Script
+from eagleray.features.runs.presets.script_starts import ScriptStart
+from eagleray.features.runs.presets.script_tree import Found, ScriptNode, ScriptTree
 from eagleray.features.runs.presets.table import Table
 from eagleray.features.runs.presets.table_file import tables
-from eagleray.features.runs.presets.verifying import looked_up
+from eagleray.features.runs.presets.trainers import purpose_of
+from eagleray.features.runs.presets.verifying import CheckoutKeys, looked_up
 
-# Scripts, programs and configurations are small; what is larger is none.
-_LARGEST = 2**18
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
 _COMMAND = "COMMAND"
-# How many folders above the program are looked at for the framework's own files.
-_ABOVE = 8
 
 
 def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
     """What can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
-    known = [table for table in tables() if table.package]
     cwd = Path(plan.cwd)
-    script_word = _script_word(plan, cwd)
+    stamp = now.strftime("%m%d-%H%M%S")
+    if script_word := _script_word(plan, cwd):
+        return _of_script(plan, script_word, python, stamp)
     launch = launch_of([Said(word) for word in plan.command])
-    script: Script | None = None
-    in_variable = ""
-    if script_word:
-        file = cwd / script_word
-        text = plan.copy_text or _text(file)
-        arguments = plan.command[plan.command.index(script_word) + 1 :]
-        script = read_script(text, arguments, lambda one: bool(_found(one, "", cwd, file, known)))
-        launch = script.launch
-        if launch is None and plan.env.get(_COMMAND):
-            inner = read_script(plan.env[_COMMAND])
-            launch, in_variable = inner.launch, _COMMAND if inner.launch else ""
-    near = [cwd, *([(cwd / script_word).parent] if script_word else [])]
-    found = _found(launch, script.text if script else "", cwd, near[-1] / "_", known)
-    roots = list(_roots(near))
-    versions = {table.package: _version(found, table.package, roots, python) for table in found}
-    recognised = chosen(found, versions, launch.target if launch else "")
-    recognised, keys = looked_up(recognised, found, launch, near, python, _hints(plan, script))
+    identity = _Frameworks([cwd]).of(launch) if launch else Identity()
+    recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
     return Facts(
         launch=launch,
         recognised=recognised,
-        script=script,
-        script_word=script_word,
-        in_variable=in_variable,
-        config=_config(launch, near),
-        stamp=now.strftime("%m%d-%H%M%S"),
         keys=keys,
+        config=_config(launch, [cwd]),
+        stamp=stamp,
+        remark=_remark(identity, launch.target if launch else ""),
     )
 
 
@@ -69,6 +60,135 @@ def _hints(plan: RunPlan, script: Script | None) -> list[str]:
     """What may be the name of a configuration: arguments of the script, then the values that it assigns."""
     assigned = [one.raw for one in script.assignments] if script else []
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
+
+
+def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> Facts:
+    """A script, the scripts that it starts, and COMMAND if none of them starts a trainer."""
+    cwd = Path(plan.cwd)
+    file = cwd / word
+    arguments = plan.command[plan.command.index(word) + 1 :]
+    frameworks = _Frameworks([cwd, file.parent])
+    tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
+    outer = tree.of(Found(word, str(file), plan.copy_text or text_of(file)), arguments)
+    root, in_variable = outer, ""
+    lines = frameworks.of_lines(root)
+    if plan.env.get(_COMMAND) and not any(identity.trains for _, identity in lines):
+        held = tree.of(Found(_COMMAND, str(cwd / _COMMAND), plan.env[_COMMAND]), ())
+        if of_variable := frameworks.of_lines(held):
+            root, in_variable, lines = held, _COMMAND, of_variable
+    main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
+    launch = main.launch if main else None
+    node = main.node if main and not in_variable else outer
+    near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
+    recognised, keys = _recognised(identity, launch, near_line, python, _hints(plan, node.script))
+    alike = [line for line, other in lines if _is_same(identity, other)]
+    return Facts(
+        launch=launch,
+        recognised=recognised,
+        keys=keys,
+        script=replace(node.script, launch=None if in_variable else launch),
+        script_word=node.name,
+        in_variable=in_variable,
+        config=_config(launch, near_line),
+        stamp=stamp,
+        root=root,
+        lines=tuple(alike or ([main] if main else [])),
+        other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
+        remark=_remark(identity, launch.target if launch else ""),
+    )
+
+
+def _main(lines: Sequence[tuple[TrainingLine, Identity]]) -> tuple[TrainingLine, Identity] | None:
+    """The last line that starts a trainer, else the last one of a framework, else the last one."""
+    for wanted in (lambda one: one.trains, lambda one: one.tables, lambda one: True):
+        if found := [(line, identity) for line, identity in lines if wanted(identity)]:
+            return found[-1]
+    return None
+
+
+def _is_same(main: Identity, other: Identity) -> bool:
+    return (
+        main.trains
+        and other.trains
+        and (main.tables, main.section) == (other.tables, other.section)
+    )
+
+
+class _Frameworks:
+    """Identifies programs; each file is read once."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.tables = [table for table in tables() if table.package]
+        self._folders = folders
+        self._read: dict[tuple[str, bool, str, Path | None], Identity] = {}
+
+    def of(self, launch: Launch, folder: Path | None = None) -> Identity:
+        """`folder` is that of the script, beside which its program may be."""
+        key = launch.target, launch.module, launch.folder, folder
+        if key not in self._read:
+            folders = [*self._folders, *([folder] if folder else [])]
+            if launch.folder:
+                folders = [folders[0] / launch.folder, *folders]
+            packages = {table.package for table in self.tables}
+            file = ProgramFiles(folders, packages).of(launch)
+            self._read[key] = identify(file, self.tables)
+        return self._read[key]
+
+    def quoted_in(self, script: Script) -> Identity:
+        """A module that the script runs in a quoted text: the last one of a framework."""
+        found = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
+        return next((one for one in reversed(found) if one.tables), Identity())
+
+    def of_lines(self, root: ScriptNode) -> list[tuple[TrainingLine, Identity]]:
+        return [
+            (TrainingLine(node, launch), self.of(launch, Path(node.path).parent))
+            for node, launch in root.launches()
+        ]
+
+
+def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Found | None:
+    """The file of a script that another one starts: a copy of the plan, else one of the checkout."""
+    written = start.script.text
+    folders = [folder / start.folder for folder in folders]
+    if number := copy_number(written):
+        if number > len(plan.inner_copies):
+            return None
+        copy = plan.inner_copies[number - 1]
+        return Found(_shown(copy.path, plan.cwd), copy.path, copy.text)
+    file = near(written, folders)
+    return Found(_shown(str(file), plan.cwd), str(file), text_of(file)) if file else None
+
+
+def _shown(path: str, cwd: str) -> str:
+    """The path as the user would write it in `cwd`."""
+    return os.path.relpath(path, cwd) if Path(path).is_relative_to(cwd) else path
+
+
+def _recognised(
+    identity: Identity,
+    launch: Launch | None,
+    near: Sequence[Path],
+    python: str,
+    hints: Sequence[str],
+) -> tuple[Recognised | None, CheckoutKeys | None]:
+    folders = list(roots(near))
+    versions = {
+        table.package: _version(identity.tables, table.package, folders, python)
+        for table in identity.tables
+    }
+    return looked_up(chosen(identity, versions), identity.tables, launch, near, python, hints)
+
+
+def _remark(identity: Identity, target: str) -> str:
+    """Why nothing is shortened although a framework was found."""
+    if identity.trains or not identity.tables:
+        return ""
+    title = identity.tables[0].title
+    target = target or identity.module
+    name = re.split(r"[/})\"]", target)[-1]
+    if purpose := purpose_of(target):
+        return f"This is {title}'s {purpose} ({name}), not its trainer, so nothing is shortened."
+    return f"{name} uses {title} but starts none of its trainers, so nothing is shortened."
 
 
 def _script_word(plan: RunPlan, cwd: Path) -> str:
@@ -83,36 +203,8 @@ def _script_word(plan: RunPlan, cwd: Path) -> str:
 def _is_shell_script(file: Path) -> bool:
     if not file.is_file():
         return False
-    first = _text(file).partition("\n")[0]
+    first = text_of(file).partition("\n")[0]
     return first.startswith("#!") and any(shell in first for shell in _SHELLS)
-
-
-def _found(
-    launch: Launch | None, script: str, cwd: Path, script_file: Path, known: Sequence[Table]
-) -> tuple[Table, ...]:
-    program = ""
-    if launch is not None and not launch.module:
-        near = _near(launch.target, [cwd, script_file.parent])
-        program = _text(near) if near else ""
-    return candidates(launch, program, script, known)
-
-
-def _near(written: str, folders: Iterable[Path]) -> Path | None:
-    """The file that a script means by `written`, whose beginning may be a variable that is not known."""
-    known = re.split(r"[})\"]", written)[-1]
-    rest = known.lstrip("/") if known != written else written
-    tried = (folder / rest for folder in _roots(folders)) if rest else iter(())
-    return next((file for file in tried if file.is_file()), None)
-
-
-def _roots(folders: Iterable[Path]) -> Iterator[Path]:
-    """The folders and those above them, each once."""
-    seen: set[Path] = set()
-    for folder in folders:
-        for one in [folder, *folder.parents][:_ABOVE]:
-            if one not in seen:
-                seen.add(one)
-                yield one
 
 
 def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python: str) -> Version:
@@ -124,10 +216,10 @@ def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python
             if not (root / package).is_dir():
                 continue
             for path, pattern in table.version_files:
-                if version := version_in(_text(root / path), pattern):
+                if version := version_in(text_of(root / path), pattern):
                     return Version(_release(found, package, root, version), str(root / path))
         for metadata in _metadata(table.distribution, python):
-            if version := metadata_version(_text(metadata)):
+            if version := metadata_version(text_of(metadata)):
                 return Version(version, str(metadata.parent))
     return Version("", "")
 
@@ -136,7 +228,7 @@ def _release(found: Sequence[Table], package: str, root: Path, version: str) -> 
     """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
     releases = [one for table in found if table.package == package for one in table.releases]
     for release in releases:
-        text = _text(root / release.path) if release.says == version else ""
+        text = text_of(root / release.path) if release.says == version else ""
         if re.search(release.pattern, text, re.MULTILINE):
             return release.version
     return version
@@ -152,17 +244,7 @@ def _metadata(distribution: str, python: str) -> Iterator[Path]:
         )
 
 
-def _config(launch: Launch | None, near: Sequence[Path]) -> str:
+def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
     said = value_of(launch.words, "--config", "argparse") if launch else None
-    file = _near(said[1], near) if said and said[1] else None
-    return _text(file) if file else ""
-
-
-def _text(file: Path) -> str:
-    """The text of a file, "" if it cannot be read, is too large or is no text."""
-    try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            return ""
-        return file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError, ValueError):
-        return ""
+    file = near(said[1], folders) if said and said[1] else None
+    return text_of(file) if file else ""

@@ -1,23 +1,28 @@
-"""What a run script says: its training line, the variables that it sets, and whether it passes its words on."""
+"""The contents of a run script: the programs and scripts that it starts, its variables, the way of its arguments."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from eagleray.features.runs.presets.bash_words import Command, Word, commands_of
 from eagleray.features.runs.presets.expanding import Text, array_words, expanded
 from eagleray.features.runs.presets.launch import Launch, Said, launch_of
+from eagleray.features.runs.presets.script_starts import ScriptStart, start_of
 
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<more>\+?)=(?P<value>.*)", re.DOTALL)
 _WHOLE_VARIABLE = re.compile(r"\"?\$\{?(?P<name>[A-Za-z_]\w*)(?P<array>\[[@*]\])?\}?\"?")
 _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _ALL_ARGUMENTS = {"$@": False, "${@}": False, '"$@"': True, '"${@}"': True}
+# Commands that print or search for their words and run none of them.
+_ONLY_TEXT = frozenset({"echo", "printf", ":", "grep", "pgrep", "pkill", "alias", "which"})
 # What a script does with its arguments besides passing them on.
 _READS_ARGUMENTS = re.compile(r"\$(?:[1-9]|\{[1-9]|#|\{#\}|\{@:)|\b(?:shift|getopts)\b")
 _QUOTED_PYTHON = re.compile(r"\bpython[\d.]*\s+(?:-m\s+)?[\w./]+")
+_FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\(\)", re.MULTILINE)
 _GLOB_OPTIONS = re.compile(r"\bshopt\s+-s\b[^\n;]*\b(?:nullglob|failglob)\b")
 
 
@@ -37,21 +42,44 @@ class Assignment:
 class Script:
     """A run script, read and not run.
 
-    `text` has Unix line ends, whatever the file has (`crlf`).  `launch` is the training line, None if none was
-    found; `others` are the lines of further Python programs, `hidden` is that of one in a quoted text.
-    `forwards`: the line passes the script's arguments on, `splits`: without quotes, so that bash splits them once
-    more, `globs`: a pattern that matches no file does not stay as it is.
+    `text` has Unix line ends, whatever the file has (`crlf`).  `launches` are the lines of Python programs and `starts`
+    those of other scripts.  `launch` is the one that counts, None without any; `hidden` is the line of a Python program
+    in a quoted text.  `globs`: a pattern that matches no file does not stay as it is.
     """
 
     text: str
     crlf: bool
     launch: Launch | None
-    others: tuple[int, ...]
+    launches: tuple[Launch, ...]
+    starts: tuple[ScriptStart, ...]
     assignments: tuple[Assignment, ...]
-    forwards: bool
-    splits: bool
+    commands: tuple[Command, ...]
     globs: bool
     hidden: int
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The lines of further Python programs."""
+        return tuple(launch.line for launch in self.launches if launch is not self.launch)
+
+    @property
+    def forwards(self) -> bool:
+        """Whether the line passes the script's arguments on."""
+        return self.launch is not None and self.forwards_to([self.launch])
+
+    @property
+    def splits(self) -> bool:
+        """Whether the line passes them on without quotes, so that bash splits them once more."""
+        return self.launch is not None and self.splits_for([self.launch])
+
+    def forwards_to(self, lines: Sequence[Launch | ScriptStart]) -> bool:
+        """Whether each of these lines gets the script's arguments, and nothing else reads them."""
+        each = all(_passed_on(self.text, line) is not None and not line.inside for line in lines)
+        alone = not _given_to_others(self.commands, {line.end for line in lines})
+        return each and alone and _READS_ARGUMENTS.search(_unquoted(self.commands)) is None
+
+    def splits_for(self, lines: Sequence[Launch | ScriptStart]) -> bool:
+        return any(_passed_on(self.text, line) is False for line in lines)
 
     def assigned(self, name: str) -> Assignment | None:
         """The last one of this name that stands before the training line."""
@@ -71,21 +99,19 @@ def read_script(
     text = raw.replace("\r\n", "\n")
     commands = commands_of(text)
     reader = _Reader(text, arguments)
-    found = [launch for command in commands if (launch := reader.read(command))]
-    chosen = next((one for one in reversed(found) if prefers(one)), found[-1] if found else None)
-    passed = None if chosen is None else _passed_on(text, chosen)
-    alone = chosen is not None and not _given_to_others(commands, chosen)
-    readable = alone and _READS_ARGUMENTS.search(_unquoted(commands)) is None
+    found = [line for command in commands if (line := reader.read(command))]
+    launches = tuple(line for line in found if isinstance(line, Launch))
+    last = launches[-1] if launches else None
     return Script(
         text=text,
         crlf=text != raw,
-        launch=chosen,
-        others=tuple(one.line for one in found if one is not chosen),
+        launch=next((one for one in reversed(launches) if prefers(one)), last),
+        launches=launches,
+        starts=tuple(line for line in found if isinstance(line, ScriptStart)),
         assignments=tuple(reader.assignments),
-        forwards=passed is not None and readable and chosen is not None and not chosen.inside,
-        splits=passed is False,
+        commands=tuple(commands),
         globs=_GLOB_OPTIONS.search(text) is not None,
-        hidden=0 if chosen else _hidden(text, commands),
+        hidden=0 if launches else _hidden(text, commands),
     )
 
 
@@ -95,18 +121,31 @@ class _Reader:
     def __init__(self, text: str, arguments: Sequence[str]) -> None:
         self._text = text
         self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
+        self._functions = frozenset(_FUNCTION.findall(text))
         self._values = {str(i): Text(said) for i, said in enumerate(arguments[:9], 1)}
         self._last: dict[str, Assignment] = {}
+        self._folder = ""
         self.assignments: list[Assignment] = []
 
-    def read(self, command: Command) -> Launch | None:
+    def read(self, command: Command) -> Launch | ScriptStart | None:
         words = [said for word in command.words for said in self._said(word)]
         # Assignments in front of a command are no words of it.
         first = next((i for i, one in enumerate(words) if not _ASSIGNMENT.fullmatch(one.text)), 0)
-        found = launch_of(words[first:])
         self._assign(command)
+        if not words or words[first].text in _ONLY_TEXT:
+            return None
+        if words[first].text in ("cd", "pushd"):
+            self._enter(words[first + 1 :])
+            return None
+        found = start_of(words[first:], self._functions) or launch_of(words[first:])
         line = self._line(command.words[0])
-        return found and replace(found, line=line, end=command.end, inside=command.function)
+        return found and replace(
+            found, line=line, end=command.end, inside=command.function, folder=self._folder
+        )
+
+    def _enter(self, words: Sequence[Said]) -> None:
+        is_known = len(words) == 1 and words[0].known
+        self._folder = str(Path(self._folder) / words[0].text) if is_known else ""
 
     def _line(self, word: Word) -> int:
         return bisect(self._ends, word.start - 1) + 1
@@ -154,20 +193,20 @@ class _Reader:
         self.assignments.append(one)
 
 
-def _given_to_others(commands: Sequence[Command], chosen: Launch) -> bool:
-    """Whether another command, which does more than say them, gets the script's arguments too."""
+def _given_to_others(commands: Sequence[Command], ends: Set[int]) -> bool:
+    """Whether a command that ends elsewhere and does more than print gets the script's arguments too."""
     return any(
         word.raw in _ALL_ARGUMENTS
         for command in commands
-        if command.end != chosen.end and not command.function
-        if command.words[0].raw not in ("echo", "printf", ":")
+        if command.end not in ends and not command.function
+        if command.words[0].raw not in _ONLY_TEXT
         for word in command.words
     )
 
 
-def _passed_on(text: str, launch: Launch) -> bool | None:
+def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
     """Whether the line quotes `$@`; None where it does not have it."""
-    for word in launch.words:
+    for word in line.words:
         raw = text[slice(*word.span)] if word.span else word.text
         if raw in _ALL_ARGUMENTS:
             return _ALL_ARGUMENTS[raw]

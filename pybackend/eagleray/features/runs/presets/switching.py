@@ -10,6 +10,7 @@ from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.presets.effective import effective
 from eagleray.features.runs.presets.facts import Facts
 from eagleray.features.runs.presets.override_words import hydra_text, hydra_word
+from eagleray.features.runs.presets.placing import originals
 from eagleray.features.runs.presets.proposal import Change, Outcome, Proposal
 from eagleray.features.runs.presets.propose import put
 from eagleray.features.runs.presets.recognise import Recognised
@@ -56,7 +57,7 @@ def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
     before = made.before
     if after.copy_text and not plan.copy_text and facts.script:
         # Otherwise every line of the copied script would be an added one.
-        before = effective(original, facts.script.text)
+        before = effective(original, *originals(facts, after))
     unsure = any(one.outcome == "set, effect not verified" for one in changes)
     made = replace(made, plan=after, before=before, after=effective(after))
     return _added(made, changes, _recorded(name, profile, unsure))

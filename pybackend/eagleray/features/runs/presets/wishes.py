@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from eagleray.common.redact import redact_text
@@ -91,7 +91,8 @@ def _of_offer(offer: Offer, text: str, value: str, plan: RunPlan, facts: Facts) 
             yield replace(wish, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
-            yield replace(_without(asked, flag.key, plan, facts), verified=bool(check.acts))
+            for words in _lines_with(flag.key, plan, facts):
+                yield replace(_without(asked, flag.key, words, facts), verified=bool(check.acts))
 
 
 def _where_it_acts(
@@ -130,7 +131,12 @@ def _of_entry(
     said = value_of(line_of(plan, facts), key, known.table.syntax)
     if entry.present_only and said is None and facts.launch:
         return _not_set(asked, key)
-    if said and said[1] is not None and _plain(said[1]) == _plain(exact):
+    others = [value_of(launch.words, key, known.table.syntax) for launch in facts.launches[1:]]
+    if (
+        said
+        and said[1] is not None
+        and all(other and _is(other[1], exact) for other in (said, *others))
+    ):
         shown = of_said(key, said[1], said[0])
         return Wish(asked, change=Change(asked, "already so", _at(facts, said[0]), **vars(shown)))
     if facts.script and entry.variable and facts.script.uses(entry.variable):
@@ -144,9 +150,9 @@ def _of_entry(
     return Wish(asked, words=words)
 
 
-def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
-    """A word that is to be taken out of the line."""
-    word = next((one for one in line_of(plan, facts) if one.text == flag), None)
+def _without(asked: str, flag: str, words: Sequence[Said], facts: Facts) -> Wish:
+    """An argument that is to be removed from a line with these `words`."""
+    word = next((one for one in words if one.text == flag), None)
     if facts.launch is None:
         change = Change(asked, "not changed", flag, nothing_found(facts.script))
         return Wish(asked, change=change)
@@ -159,6 +165,14 @@ def _without(asked: str, flag: str, plan: RunPlan, facts: Facts) -> Wish:
             asked, change=Change(asked, "not changed", _at(facts, word), why, **vars(shown))
         )
     return Wish(asked, edit=Edit(word, ""))
+
+
+def _lines_with(flag: str, plan: RunPlan, facts: Facts) -> Iterator[Sequence[Said]]:
+    """The main line, and those others that have the flag."""
+    yield line_of(plan, facts)
+    for launch in facts.launches[1:]:
+        if any(word.text == flag for word in launch.words):
+            yield launch.words
 
 
 def line_of(plan: RunPlan, facts: Facts) -> tuple[Said, ...]:
@@ -177,6 +191,10 @@ def _at(facts: Facts, word: Said) -> str:
     if word.line:
         return f"{shown} (line {word.line} of {facts.script_word})"
     return f"{shown} (in the command)"
+
+
+def _is(value: str | None, exact: str) -> bool:
+    return value is not None and _plain(value) == _plain(exact)
 
 
 def _plain(value: str) -> str:

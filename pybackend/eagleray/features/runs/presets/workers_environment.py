@@ -72,8 +72,8 @@ def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
 
 
 def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -> Carried:
-    said = facts.script.assigned(name) if facts.script else None
-    if said and not said.keeps:
-        return Carried(why=f"Line {said.line} of {facts.script_word} sets it after us.")
+    said = facts.assigned(name)
+    if said and not said[0].keeps:
+        return Carried(why=f"Line {said[0].line} of {said[1]} sets it after us.")
     # A submission hands every variable of the plan on by its name, whatever else it exports.
     return Carried(env=((name, value),), why=why)

@@ -23,6 +23,7 @@ from eagleray.features.runs.home_cluster import NamesClusters, OwnDashboard
 from eagleray.features.runs.main_program import main_program
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.presets.copying import COPIES, ORIGINAL
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.starters.local import LocalProgram
 from eagleray.features.runs.starters.ray_job import RayJob
@@ -168,5 +169,14 @@ def with_copy(record: Record, plan: RunPlan) -> RunPlan:
     copy.write_text(plan.copy_text, "utf-8")
     copy.chmod(0o700)
     argv = tuple(str(copy) if word == plan.copy_of else word for word in plan.argv)
-    original = str(Path(plan.cwd) / plan.copy_of)
-    return evolve(plan, argv=argv, env={**plan.env, "EAGLERAY_SCRIPT": original})
+    env = {ORIGINAL: str(Path(plan.cwd) / plan.copy_of)}
+    for number, inner in enumerate(plan.inner_copies, 1):
+        _write_inner(folder / str(number) / Path(inner.path).name, inner.text)
+        env |= {COPIES: str(folder), f"{ORIGINAL}_{number}": inner.path}
+    return evolve(plan, argv=argv, env={**plan.env, **env})
+
+
+def _write_inner(file: Path, text: str) -> None:
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.write_text(text, "utf-8")
+    file.chmod(0o700)
