@@ -103,6 +103,7 @@ def test_the_diff_shows_the_lines_of_each_script(folder: Path) -> None:
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
     (steps,) = [one for one in made.changes if one.asked.startswith("Few steps")]
     assert steps.where == f"{ADDED} (line 1 of jobs/inner.sh, in copies)"
+    assert made.changes[0].where.startswith("copies of it and of scripts that it starts run, with")
     assert f"# {folder}/jobs/inner.sh: as it is\n{LINE} a=1\n" in made.before
     assert f"{LINE} a=1 \\\n    {ADDED}\n" in made.after
 
@@ -140,6 +141,7 @@ def test_script_in_a_container_is_left_unless_it_passes_its_arguments_on(folder:
     write(folder, inner=f'{LINE} "$@"')
     made = proposed(plan_of(folder, "bash", "outer.sh"), steps="2")
     assert f"bash inner.sh \\\n    {ADDED}\n" in made.plan.copy_text
+    assert made.changes[0].where == "a copy of it runs, with other options for line 1 of inner.sh"
 
 
 SEVERAL = [

@@ -27,12 +27,16 @@ _MOST_NAMED = 2
 
 @dataclass(frozen=True)
 class Place:
-    """`where` and `why` are shown.  `unreached` are training lines that the place does not reach, with the reason."""
+    """`where` and `why` are shown.  `unreached` are training lines that the place does not reach, with the reason.
+
+    `inner`: there are copies of inner scripts.
+    """
 
     kind: Literal["command", "variable", "copy", "nowhere"]
     where: str
     why: str = ""
     unreached: tuple[tuple[TrainingLine, str], ...] = ()
+    inner: bool = False
 
 
 def place_for(facts: Facts, words: Sequence[str], edits: Sequence[Edit]) -> Place:
@@ -67,7 +71,7 @@ def _reached(
         return Place("nowhere", "", unreached[0][1] if unreached else "")
     if missed and kind == "copy":
         where = f"{lines_text(reached)}, in {'copies' if copies.inner else 'a copy'}"
-    return Place(kind, where, why, unreached)
+    return Place(kind, where, why, unreached, bool(copies.inner))
 
 
 def placed(
@@ -123,9 +127,10 @@ def copied_text(facts: Facts, place: Place) -> str:
     if all(line.node is facts.root for line in lines):
         where = lines_text(lines).removesuffix(f" of {lines[0].node.name}")
         return f"a copy of it runs, with other options in {where}"
-    return (
-        f"copies of it and of scripts that it starts run, with other options in {lines_text(lines)}"
+    copies = (
+        "copies of it and of scripts that it starts run" if place.inner else "a copy of it runs"
     )
+    return f"{copies}, with other options for {lines_text(lines)}"
 
 
 def _and(texts: Iterable[str]) -> str:
