@@ -18,7 +18,8 @@ from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.presets import own
 from eagleray.features.runs.presets.bash_words import commands_of
 from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.runs.presets.recognise import imports_of, metadata_version
+from eagleray.features.runs.presets.programs import read_program
+from eagleray.features.runs.presets.recognise import metadata_version
 from eagleray.features.runs.presets.script import read_script
 from eagleray.features.runs.presets.submitting import with_variables
 from eagleray.features.runs.records import Record, read
@@ -199,7 +200,7 @@ def script(text: str) -> None:
     found.uses("A")
     if found.launch is not None:
         with_variables(found.launch, {"A": "1"})
-    imports_of(text)
+    read_program(text, "a.b")
     metadata_version(text)
 
 
