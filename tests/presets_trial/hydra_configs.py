@@ -16,6 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 _DECORATOR = re.compile(r"@hydra\.main\((?P<arguments>[^)]*)\)")
+_PACKAGE = re.compile(r"pkg://([\w.]+)")
 _YAML = re.compile(r"[\"']([\w./-]+\.ya?ml)[\"']")
 _OPTION = {
     "--config-path": "path",
@@ -49,7 +50,16 @@ def problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
     unknown = [word for word in rest if word[:1] == "-" and word.partition("=")[0] not in _OPTION]
     if unknown:
         return f"unrecognized arguments: {' '.join(unknown)}"
-    return _applied(str(config), name, overrides)
+    return _applied(str(config), name, [*_search_path(config, name, checkout), *overrides])
+
+
+def _search_path(config: Path, name: str, checkout: Path) -> list[str]:
+    """The packages of the checkout in which the configuration looks, as folders: they are not installed."""
+    file = config / f"{name.removesuffix('.yaml')}.yaml"
+    packages = _PACKAGE.findall(file.read_text("utf-8", "replace")) if file.is_file() else []
+    folders = [checkout / package.replace(".", "/") for package in packages]
+    found = ",".join(f"file://{folder}" for folder in folders if folder.is_dir())
+    return [f"hydra.searchpath=[{found}]"] if found else []
 
 
 def yaml_problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:

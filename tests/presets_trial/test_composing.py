@@ -10,6 +10,10 @@ from tests.presets_trial.composing import BROKEN_BEFORE, FAILED, NOT_TRIED, OK, 
 from tests.presets_trial.sandbox import Call
 
 MAIN = '@hydra.main(config_path="config", config_name="trainer", version_base=None)\ndef main(c): ...\n'
+SEARCHING = """
+hydra: {searchpath: ["pkg://verl.config"]}
+defaults: [actor/small@_here_, _self_]
+"""
 PARSER = """
 parser.add_argument("--steps", type=int, default=1, help="steps")
 parser.add_argument("--fast", action="store_true")
@@ -35,6 +39,8 @@ def checkout(tmp_path: Path) -> Path:
         "verl/config/trainer.yaml": "defaults: [actor: small, _self_]\ntrainer:\n  steps: 1\n",
         "verl/config/actor/small.yaml": "lr: 1\n",
         "verl/config/actor/large.yaml": "width: 2\n",
+        "verl/other/main.py": MAIN,
+        "verl/other/config/trainer.yaml": SEARCHING,
         "run.py": "import nemo_rl\n",
         "grpo.py": 'config = join(dirname(__file__), "configs", "default.yaml")\n',
         "configs/default.yaml": "grpo:\n  steps: 1\n",
@@ -67,6 +73,7 @@ ROWS = [
     ("verl", VERL, ["--fast"], FAILED, "unrecognized arguments: --fast"),
     ("verl", "python3 -m verl.main absent=1", ["++trainer.steps=2"], BROKEN_BEFORE, ""),
     ("verl", "python3 -m verl.absent", ["++trainer.steps=2"], NOT_TRIED, ""),
+    ("verl", "python3 -m verl.other.main", ["++lr=2"], OK, ""),
     ("nemo_rl", "uv run run.py --config child.yaml", ["grpo.steps=2"], OK, ""),
     ("nemo_rl", "uv run run.py --config=child.yaml", ["sft.steps=2"], FAILED, "sft"),
     ("nemo_rl", "uv run grpo.py", ["grpo.steps=2"], OK, ""),
