@@ -159,9 +159,11 @@ def _of_configurations(checkout: Path, files: Sequence[Path]) -> Iterator[Comman
             yield CommandLine(words, str(file))
 
 
-def _likeness(one: str, other: str) -> int:
-    """How many letters two names have in common from their beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _likeness(program: str, configuration: str) -> tuple[int, bool, bool]:
+    """How many letters two names have in common from their beginning; of several programs, one that trains by RL."""
+    pairs = zip(program, configuration, strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common, "eval" not in program, program.endswith("rl")
 
 
 def _text(file: Path) -> str:

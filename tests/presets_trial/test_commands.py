@@ -67,7 +67,7 @@ def test_a_documented_submission_keeps_its_variables(tmp_path: Path) -> None:
 
 
 def test_configurations_are_paired_with_the_program_of_the_closest_name(tmp_path: Path) -> None:
-    for name in ("sft_program.py", "rl_program.py"):
+    for name in ("rl_eval.py", "sft_rl.py", "rl_program.py"):
         write(tmp_path, f"examples/{name}", "config, _ = load_expr_config(args, Config)\n")
     write(tmp_path, "examples/rl_large.yaml", "seed: 1\n")
     write(tmp_path, "other/rl.yaml", "seed: 1\n")
