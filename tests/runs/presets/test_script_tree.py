@@ -108,6 +108,12 @@ def test_the_diff_shows_the_lines_of_each_script(folder: Path) -> None:
     assert f"{LINE} a=1 \\\n    {ADDED}\n" in made.after
 
 
+@pytest.mark.parametrize("where", ["/no/such/folder", "jobs", "$UNKNOWN", '"$(dirname "$0")"'])
+def test_script_is_found_whatever_folder_is_entered(folder: Path, where: str) -> None:
+    write(folder, outer=f"cd {where}\nbash inner.sh\n", inner=LINE)
+    assert len(read(plan_of(folder, "bash", "outer.sh")).lines) == 1
+
+
 def test_script_that_starts_itself_is_followed_once(folder: Path) -> None:
     write(folder, outer=f'[ -n "$1" ] && bash inner.sh\n{LINE}\n', inner="bash outer.sh x\n")
     found = read(plan_of(folder, "bash", "outer.sh"))

@@ -149,7 +149,8 @@ class _Frameworks:
 def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Found | None:
     """The file of a script that another one starts: a copy of the plan, else one of the checkout."""
     written = start.script.text
-    folders = [folder / start.folder for folder in folders]
+    # A folder that is not on this machine, or is relative to another one, does not hide the script.
+    folders = [*(folder / start.folder for folder in folders if start.folder), *folders]
     if number := copy_number(written):
         if number > len(plan.inner_copies):
             return None
