@@ -46,7 +46,7 @@ async def test_one_request_waits_for_the_other_and_steering_does_not() -> None:
     connection = await peer.open()
     slow = asyncio.create_task(connection.request("evaluate"))
     first = await peer.hear()
-    later = asyncio.create_task(connection.request("variables"))
+    later = asyncio.create_task(connection.request("modules"))
     urgent = asyncio.create_task(connection.request("stackTrace"))
     await asyncio.sleep(0)
     steering = asyncio.create_task(connection.request("continue"))
@@ -58,7 +58,7 @@ async def test_one_request_waits_for_the_other_and_steering_does_not() -> None:
     peer.answer(third)
     fourth = await peer.hear()
     peer.answer(fourth)
-    assert (third["command"], fourth["command"]) == ("stackTrace", "variables")
+    assert (third["command"], fourth["command"]) == ("stackTrace", "modules")
     await asyncio.gather(slow, later, urgent, steering)
     peer.end()
 
@@ -76,6 +76,26 @@ async def test_a_hanging_request_holds_the_others_up_for_a_time_only(
     await other
     peer.answer(first)
     await hanging
+    peer.end()
+
+
+async def test_a_request_of_a_stop_that_continue_overtakes_is_not_sent() -> None:
+    """debugpy would answer neither it nor anything after it."""
+    peer = Peer()
+    connection = await peer.open()
+    slow = asyncio.create_task(connection.request("evaluate"))
+    first = await peer.hear()
+    variables = asyncio.create_task(connection.request("variables"))
+    modules = asyncio.create_task(connection.request("modules"))
+    await asyncio.sleep(0)
+    resume = asyncio.create_task(connection.request("continue"))
+    for request in (await peer.hear(), first):
+        peer.answer(request)
+    assert not (await variables)["success"]
+    last = await peer.hear()
+    assert last["command"] == "modules"
+    peer.answer(last)
+    assert [(await task)["success"] for task in (slow, resume, modules)] == [True] * 3
     peer.end()
 
 

@@ -34,6 +34,13 @@ STEERING = frozenset({"continue", "next", "stepIn", "stepOut", "pause", "goto", 
 _AT_ONCE = STEERING | {"setBreakpoints"}
 _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo"})
 
+_RESUMING = frozenset({"continue", "next", "stepIn", "stepOut"})
+# debugpy gives these to the stopped thread. A thread that was told to resume meanwhile never answers, and debugpy's
+# adapter answers no other request until it does.
+_OF_A_STOP = frozenset(
+    {"completions", "scopes", "setExpression", "setVariable", "stepInTargets", "variables"}
+)
+
 # What the kernel says of a node that no longer answers; a debugger that ended is another thing.
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
@@ -75,6 +82,7 @@ class Link:
         self._pending: dict[int, asyncio.Future[Message]] = {}
         self._turns: list[tuple[int, int, asyncio.Future[None]]] = []
         self._busy = False
+        self._resumptions = 0
         self._closed = False
         self.problem: EaglerayError | None = None
         self.ended = asyncio.Event()
@@ -88,7 +96,11 @@ class Link:
         """The whole response to a request, in its turn; raises LinkClosed."""
         if command in _AT_ONCE:
             return await self.begin(command, arguments)
+        resumptions = self._resumptions
         await self._turn(0 if command in _FIRST else 1)
+        if command in _OF_A_STOP and self._resumptions != resumptions:
+            self._next_turn()
+            return {"type": "response", "success": False, "message": "The worker has resumed."}
         answer = self.begin(command, arguments)
         # Only looked at for a time: then the next one may go, and the answer is awaited all the same.
         try:
@@ -103,6 +115,7 @@ class Link:
         if self._closed:
             answer.set_exception(LinkClosed())
             return answer
+        self._resumptions += command in _RESUMING
         sequence = next(self._sequence)
         self._pending[sequence] = answer
         message = {"seq": sequence, "type": "request", "command": command}
