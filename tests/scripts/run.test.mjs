@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { test } from "node:test";
 
-const RUN = new URL("../../scripts/run.mjs", import.meta.url).href;
+const RUN = join(process.cwd(), "scripts", "run.mjs");
 
 /** Runs `sleep`, then a command that creates the file. */
 const PROGRAM = `
