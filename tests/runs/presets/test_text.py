@@ -94,7 +94,7 @@ def test_summary_names_what_could_not_be_changed(tmp_path: Path) -> None:
     with_script(folder, "quoted.sh")
     made = proposed(plan_of(folder, "bash", "quoted.sh"), no_checkpoint="on", name="mine")
     expected = (
-        "Eagleray couldn't set new experiment name and no checkpoints; the reasons are below."
+        "Eagleray couldn't apply “New experiment name” and “No checkpoints”; the reasons are below."
     )
     assert made.summary == f"{expected} It leaves behind the final model."
 

@@ -57,6 +57,7 @@ VERL_ROWS: list[tuple[str, tuple[str, ...], dict[str, str], list[str]]] = [
     ),
     # A run that only validates does so before the first step.
     ("0.7.1", ("trainer.val_only=True",), {"no_validation": "on"}, ["++trainer.test_freq=-1"]),
+    ("0.7.1", ("trainer.val_only=True",), {"steps": "2"}, []),
     # Which workers read a time-out.
     ("0.4.0", (MEGATRON,), {"timeouts": "60"}, []),
     ("0.5.0", (), {"timeouts": "60"}, []),

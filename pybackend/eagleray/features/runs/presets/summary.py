@@ -36,8 +36,8 @@ def summary(
         start = "It should also" if sure else f"{subject} should"
         parts.append(f"{start} {_listed(unsure)}; this is not verified for this version.")
     if failed := {one.option: one.asked for one in changes if one.outcome == "not changed"}:
-        listed = _listed([text.partition(": ")[0].lower() for text in failed.values()])
-        parts.append(f"Eagleray couldn't set {listed}; the reasons are below.")
+        listed = _listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
+        parts.append(f"Eagleray couldn't apply {listed}; the reasons are below.")
     if POST_MORTEM.name in answers:
         parts.append("A worker that fails stops at the failing line.")
     parts += _left_behind(facts, answers["name"] if verbs.get("name") else "")
