@@ -100,7 +100,7 @@ test("a file below the folder can be run as a module, another cannot", () => {
 });
 
 test("the review has the answers, and what was not changed", () => {
-  const lines = reviewLines(shortened());
+  const lines = reviewLines(shortened(), false);
   assert.deepEqual(
     lines.map((line) => line.label),
     ["Start", "Change…", "Save as Preset…", "Cancel", "Not changed", "no trackers"],
@@ -110,6 +110,30 @@ test("the review has the answers, and what was not changed", () => {
     lines.map((line) => line.answer ?? ""),
     ["start", "back", "save", "cancel", "", ""],
   );
+});
+
+test("a trusted workspace offers to check the configuration of a known framework", () => {
+  const answers = reviewLines(shortened(), true).map((line) => line.answer);
+  assert.deepEqual(answers.slice(0, 3), ["start", "check", "back"]);
+  assert.ok(!reviewLines(proposal(), true).some((line) => line.answer === "check"));
+});
+
+test("the review lists composed values, or the error with its next step", () => {
+  const values = { "trainer.total_training_steps": "2", "trainer.name": "$(x)" };
+  const composed = reviewLines(shortened(), true, { values, error: "", nextStep: "" });
+  assert.deepEqual(
+    composed.slice(5, 8).map(({ label, description, isTitle }) => [label, description, isTitle]),
+    [
+      ["Composed configuration", "", true],
+      ["trainer.total_training_steps", "2", false],
+      ["trainer.name", "$\u200b(x)", false],
+    ],
+  );
+  const failure = { values: {}, error: "It can't be composed: no key x.", nextStep: "Check it." };
+  const [row] = reviewLines(shortened(), true, failure).slice(5);
+  assert.deepEqual([row?.label, row?.detail, row?.answer], [failure.error, "Check it.", undefined]);
+  const nothing = reviewLines(shortened(), true, { values: {}, error: "", nextStep: "" });
+  assert.equal(nothing[5]?.label, "The configuration can be composed");
 });
 
 test("both texts begin with the text of a dry run, and differ below", () => {
@@ -123,7 +147,7 @@ test("both texts begin with the text of a dry run, and differ below", () => {
 
 test("the review says that no framework was recognised, and what else is to be known", () => {
   const problems = [{ code: "x", message: "It passes no arguments on.", next_step: "Add $@." }];
-  const lines = reviewLines(proposal({ problems }));
+  const lines = reviewLines(proposal({ problems }), true);
   assert.equal(lines[0]?.description, "no framework recognised · 0 changes");
   assert.deepEqual([lines[4]?.label, lines[4]?.detail], ["It passes no arguments on.", "Add $@."]);
 });

@@ -1,10 +1,12 @@
 // Runs by a form, by a preset and by launch.json, with a fake editor and a fake sidecar.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
+import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/runs";
 import {
   CHANGED,
+  COMPOSE,
   DELETE_PRESET,
   LIST,
   PREPARE,
@@ -129,6 +131,70 @@ test("from the review there is a way back to the form, and one out", async () =>
   await choose("Cancel");
   await running;
   assert.equal(startedPlans(), 0);
+});
+
+test("“Check Configuration” shows the composed values, and the review stays open", async () => {
+  const values = { "trainer.total_training_steps": "2" };
+  fake.sidecar.on(COMPOSE, (asked, { cancel }) => {
+    assert.equal(cancel?.isCancellationRequested, false);
+    assert.deepEqual(asked, lastAsked());
+    return { values };
+  });
+  const running = editor.run("eagleray.debugRun");
+  await choose("No checkpoint", "Show What Changes, Then Start", "Check Configuration");
+  const review = await open();
+  assert.ok(review.lines.includes("trainer.total_training_steps"));
+  assert.equal(startedPlans(), 0);
+  await choose("Cancel");
+  await running;
+});
+
+test("a check that takes long shows its progress, and can be cancelled", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    fake.sidecar.on(
+      COMPOSE,
+      (_, { cancel }) =>
+        new Promise<never>((_resolve, reject) => {
+          cancel?.onCancellationRequested(() => {
+            reject(new EaglerayError("cancelled", "Cancelled."));
+          });
+        }) as never,
+    );
+    const running = editor.run("eagleray.debugRun");
+    await choose("Show What Changes, Then Start", "Check Configuration");
+    mock.timers.tick(1_000);
+    await settled();
+    const [progress] = editor.progresses;
+    assert.equal(progress?.options.title, "Checking the configuration");
+    assert.equal(progress.options.cancellable, true);
+    progress.cancel();
+    await choose("Cancel");
+    await running;
+    assert.equal(startedPlans(), 0);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a configuration that can't be composed keeps the review open, as does a cancelled check", async () => {
+  const error = new EaglerayError("not-composed", "There is no key x.", "Check the arguments.");
+  fake.sidecar.on(COMPOSE, () => {
+    throw error;
+  });
+  const running = editor.run("eagleray.debugRun");
+  await choose("Show What Changes, Then Start", "Check Configuration");
+  const row = (await open()).items.find(({ label }) => label === error.message);
+  assert.equal(row?.detail, "Check the arguments.");
+  fake.sidecar.on(COMPOSE, () => {
+    throw new EaglerayError("cancelled", "Cancelled.");
+  });
+  await choose("Check Configuration");
+  assert.ok((await open()).lines.includes(error.message));
+  assert.deepEqual(editor.asked, []);
+  await choose("Start");
+  await running;
+  assert.equal(startedPlans(), 1);
 });
 
 test("the answers of the form are saved as a preset, and the review goes on", async () => {

@@ -1,12 +1,13 @@
 /** A run by a form; with a preset, what that changes is shown before anything starts. */
 
 import type { Parts } from "../../parts";
+import { checkConfiguration } from "./checking";
 import { NO_PRESET, type Draft } from "./draft";
 import { Form } from "./form";
 import type { Proposal } from "./messages";
 import { saveAnswers } from "./presets";
 import { review } from "./review";
-import { agreementOf, type ReviewAnswer } from "./review_model";
+import { agreementOf, type ConfigurationCheck, type ReviewAnswer } from "./review_model";
 import type { ReviewTexts } from "./review_texts";
 import type { Starting } from "./starting";
 
@@ -47,14 +48,19 @@ export class Guided {
     return form.fill(given);
   }
 
-  /** What the person makes of what would change; nothing would without a preset. */
+  /** The user's answer to the proposal; without a preset the run starts without a review. */
   private async answerTo(proposal: Proposal, draft: Draft): Promise<ReviewAnswer> {
+    let check: ConfigurationCheck | undefined;
     for (;;) {
-      const answer = draft.preset === NO_PRESET ? "start" : await review(this.texts, proposal);
-      if (answer !== "save") {
+      const answer =
+        draft.preset === NO_PRESET ? "start" : await review(this.texts, proposal, check);
+      if (answer === "check") {
+        check = await checkConfiguration(() => this.starting.compose(draft), check);
+      } else if (answer === "save") {
+        await saveAnswers(this.parts, draft, proposal);
+      } else {
         return answer;
       }
-      await saveAnswers(this.parts, draft, proposal);
     }
   }
 }

@@ -4,6 +4,7 @@ import { notification, request, type Nothing } from "../../common/wire";
 export const LIST = request<Nothing, Runs>("eagleray/runs/list");
 export const CHANGED = notification<Runs>("eagleray/runs/changed");
 export const PREPARE = request<Prepare, Proposal>("eagleray/runs/prepare");
+export const COMPOSE = request<Prepare, Composition>("eagleray/runs/compose");
 export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
@@ -66,6 +67,11 @@ export interface PresetRow {
   readonly framework: string;
   readonly own: boolean;
   readonly text: string;
+}
+
+/** The composed value of each key that a preset sets, as text. */
+export interface Composition {
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /** A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none. */
@@ -144,10 +150,8 @@ export interface RunLine {
 }
 
 /**
- * `started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": no supervisor is
- * left; `reason` says
- * why it failed; `output` is the file of all output; `confirm_stop`: the question before it is
- * stopped.
+ * `started` and `ended` (0: not yet) are seconds since 1970; "unwatched": it has no supervisor;
+ * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop.
  */
 export interface Run {
   readonly id: string;
@@ -192,10 +196,8 @@ export interface Options {
 }
 
 /**
- * `path` may be a module's name, "": `args` is a whole command.  `kind` "" is found out; with a
- * `cluster` it is a job
- * there.  `python`: that of the workspace, "" for the one on PATH.  `preset` "": the one that
- * fits, "none" for none.
+ * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
+ * with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none.
  */
 export interface Prepare {
   readonly path: string;
@@ -217,9 +219,8 @@ export interface Problem {
 }
 
 /**
- * `before`, `after`: the command without and with the preset; `confirm`: what is asked first.
- *
- * `text` are the lines that `eagleray run --dry-run` prints above the difference.
+ * `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+ * `text`: the lines that `eagleray run --dry-run` prints above the difference.
  */
 export interface Proposal {
   readonly plan: Plan;

@@ -4,11 +4,21 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import type { Proposal } from "./messages";
-import { reviewLines, reviewTexts, type ReviewAnswer, type ReviewLine } from "./review_model";
+import {
+  reviewLines,
+  reviewTexts,
+  type ConfigurationCheck,
+  type ReviewAnswer,
+  type ReviewLine,
+} from "./review_model";
 import type { ReviewTexts } from "./review_texts";
 
-/** What the person makes of a proposal; a list that is closed starts nothing. */
-export async function review(texts: ReviewTexts, proposal: Proposal): Promise<ReviewAnswer> {
+/** The user's answer to a proposal; closing the list cancels.  `check` is the result of a check of its configuration. */
+export async function review(
+  texts: ReviewTexts,
+  proposal: Proposal,
+  check: ConfigurationCheck | undefined,
+): Promise<ReviewAnswer> {
   const { before, after } = reviewTexts(proposal);
   const name = plain(proposal.title).replaceAll("/", "∕");
   await vscode.commands.executeCommand(
@@ -18,7 +28,7 @@ export async function review(texts: ReviewTexts, proposal: Proposal): Promise<Re
     plain(`${name} (as it is ↔ ${proposal.plan.preset})`),
     { preview: true, preserveFocus: true },
   );
-  return await pickAnswer(reviewLines(proposal));
+  return await pickAnswer(reviewLines(proposal, vscode.workspace.isTrusted, check));
 }
 
 /** Lines that only explain give no answer, and the list stays. */

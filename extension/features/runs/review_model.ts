@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 
 import { count, plain } from "../../common/texts";
 import type { Draft } from "./draft";
-import type { Change, Proposal } from "./messages";
+import type { Change, Composition, Proposal } from "./messages";
 
 /** Identifies what the user agrees to by a hash, since the draft may hold secrets: the values of changes do not count. */
 export function agreementOf(draft: Draft, { before, changes }: Proposal): string {
@@ -12,7 +12,14 @@ export function agreementOf(draft: Draft, { before, changes }: Proposal): string
   return createHash("sha256").update(agreed).digest("hex");
 }
 
-export type ReviewAnswer = "start" | "back" | "save" | "cancel";
+export type ReviewAnswer = "start" | "check" | "back" | "save" | "cancel";
+
+/** The result of composing the configuration: the `values`, or an `error` with its next step. */
+export interface ConfigurationCheck {
+  readonly values: Composition["values"];
+  readonly error: string;
+  readonly nextStep: string;
+}
 
 export interface ReviewLine {
   readonly label: string;
@@ -36,6 +43,8 @@ const OUTCOMES: readonly (readonly [Change["outcome"], string, string])[] = [
 
 /** Outcomes that the list of answers counts and doesn't name. */
 const EXPECTED: ReadonlySet<Change["outcome"]> = new Set(["will apply", "already so"]);
+
+const CHECKS = "runs the program's imports with its own Python; starts nothing";
 
 /** The list above the texts covers their first lines, which say nothing else. */
 const COVERED = ["", "", "", "", "", "", "", ""];
@@ -63,14 +72,21 @@ function commented(line: string): string {
   return `# ${" ".repeat(indent)}${plain(line, 300)}`.trimEnd();
 }
 
-/** The answers, then what the person should know before they give one. */
-export function reviewLines(proposal: Proposal): ReviewLine[] {
-  const { changes, problems } = proposal;
+/** The answers, the result of a check, then problems and changes; only a trusted workspace offers the check. */
+export function reviewLines(
+  proposal: Proposal,
+  isTrusted: boolean,
+  check?: ConfigurationCheck,
+): ReviewLine[] {
+  const { changes, framework, problems } = proposal;
+  const canCheck = isTrusted && framework !== "";
   return [
     answer("Start", "play", "start", `${plain(known(proposal))} · ${tally(changes)}`),
+    ...(canCheck ? [answer("Check Configuration", "checklist", "check", CHECKS)] : []),
     answer("Change…", "settings", "back", "back to the form"),
     answer("Save as Preset…", "save", "save", "with the answers of the form"),
     answer("Cancel", "close", "cancel", "nothing is started"),
+    ...(check === undefined ? [] : checkLines(check)),
     ...problems.map(({ message, next_step }) => ({
       ...line(plain(message, 300), "", plain(next_step, 300)),
       icon: "warning",
@@ -112,6 +128,18 @@ function section(
     ),
     icon,
   }));
+  return [{ ...line(title, "", ""), isTitle: true }, ...rows];
+}
+
+function checkLines({ values, error, nextStep }: ConfigurationCheck): ReviewLine[] {
+  if (error !== "") {
+    return [{ ...line(plain(error, 700), "", plain(nextStep, 300)), icon: "error" }];
+  }
+  const rows = Object.entries(values).map(([key, value]) => ({
+    ...line(plain(key), plain(value), ""),
+    icon: "symbol-property",
+  }));
+  const title = rows.length > 0 ? "Composed configuration" : "The configuration can be composed";
   return [{ ...line(title, "", ""), isTitle: true }, ...rows];
 }
 

@@ -10,7 +10,17 @@ import { setting } from "../../settings";
 import { windowName } from "../../window_name";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
-import { PREPARE, RESTART, START, STOP, type Proposal, type Run } from "./messages";
+import {
+  COMPOSE,
+  PREPARE,
+  RESTART,
+  START,
+  STOP,
+  type Composition,
+  type Prepare,
+  type Proposal,
+  type Run,
+} from "./messages";
 import type { Output } from "./output";
 import { planWith, withRay } from "./python_question";
 import { whatBefore } from "./restarting";
@@ -30,12 +40,17 @@ export class Starting {
 
   /** What would be started now, with the breakpoints of the gutter. */
   async prepare(draft: Draft): Promise<Proposal> {
-    // A program is read from its file, as are the lines of its breakpoints.
-    await vscode.workspace.saveAll(false);
-    const python = draft.python || (await programPython());
-    const asked = prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
+    const asked = await this.prepareRequest(draft);
     return await longWork("Preparing the run", (options) =>
       this.parts.sidecar.request(PREPARE, asked, options),
+    );
+  }
+
+  /** Composes the configuration of the run with the Python of the program, which runs its imports. */
+  async compose(draft: Draft): Promise<Composition> {
+    const asked = await this.prepareRequest(draft);
+    return await longWork("Checking the configuration", (options) =>
+      this.parts.sidecar.request(COMPOSE, asked, options),
     );
   }
 
@@ -108,7 +123,14 @@ export class Starting {
     }
   }
 
-  /** What stands in the way of stopping is no reason not to start. */
+  private async prepareRequest(draft: Draft): Promise<Prepare> {
+    // The sidecar reads the program and the lines of breakpoints from the saved files.
+    await vscode.workspace.saveAll(false);
+    const python = draft.python || (await programPython());
+    return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
+  }
+
+  /** Problems with breakpoints don't prevent a start. */
   private warn({ problems }: Proposal): void {
     for (const { code, message, next_step } of problems.filter((one) => one.code !== "no-ray")) {
       this.parts.log.warn(`the run: ${code}: ${message} ${next_step}`);

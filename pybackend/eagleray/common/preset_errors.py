@@ -37,6 +37,22 @@ def presets_not_kept(path: str, why: str) -> EaglerayError:
     )
 
 
+def not_composed(why: str, next_step: str) -> EaglerayError:
+    return EaglerayError(
+        "not-composed",
+        f"The configuration can't be composed: {printable(why, 600)}",
+        next_step,
+    )
+
+
+def untrusted_workspace() -> EaglerayError:
+    return EaglerayError(
+        "untrusted-workspace",
+        "Checking a configuration runs the program's imports, and this workspace wasn't trusted when Eagleray started.",
+        "Trust the workspace, run “Eagleray: Restart”, and check again.",
+    )
+
+
 def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
     return EaglerayError(
         "unmatched-workers",

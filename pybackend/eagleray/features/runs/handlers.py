@@ -12,6 +12,7 @@ import cattrs
 from attrs import Attribute, asdict
 
 from eagleray.common.off_loop import InOrder, off_loop
+from eagleray.common.preset_errors import untrusted_workspace
 from eagleray.common.redact import redact_text
 from eagleray.common.run_errors import bad_plan
 from eagleray.common.waiting import after_changes
@@ -24,6 +25,7 @@ from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked, Preparing
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.presets import proposal
+from eagleray.features.runs.presets.composed_text import error_of, shown_values
 from eagleray.features.runs.presets.debug_runs import DebugRuns
 from eagleray.features.runs.presets.proposal import Question
 from eagleray.features.runs.presets.text import lines_of, setting_of
@@ -41,9 +43,13 @@ if TYPE_CHECKING:
 
 def register(server: Requests, parts: Parts) -> None:
     """Answers all methods of this feature."""
-    handlers = Handlers(parts.runs, parts.preparing, parts.debug_runs, parts.cluster_pythons)
+    trusted = parts.settings.trusted
+    handlers = Handlers(
+        parts.runs, parts.preparing, parts.debug_runs, parts.cluster_pythons, trusted=trusted
+    )
     server.answer_plain(messages.LIST, handlers.list)
     server.answer(messages.PREPARE, messages.Prepare, handlers.prepare)
+    server.answer(messages.COMPOSE, messages.Prepare, handlers.compose)
     server.answer(messages.START, messages.Start, handlers.start)
     server.answer(messages.STOP, messages.Stop, handlers.stop)
     server.answer(messages.RESTART, messages.Restart, handlers.restart)
@@ -75,11 +81,14 @@ class Handlers:
         preparing: Preparing,
         debug_runs: DebugRuns,
         cluster_pythons: Callable[[], builtins.list[str]],
+        *,
+        trusted: bool = False,
     ) -> None:
         self._runs = runs
         self._preparing = preparing
         self._debug_runs = debug_runs
         self._cluster_pythons = cluster_pythons
+        self._trusted = trusted
         self._preset_files = InOrder()
 
     async def list(self) -> messages.Runs:
@@ -89,30 +98,7 @@ class Handlers:
         return messages.Runs([wire_run(one) for one in self._runs.listed()])
 
     async def prepare(self, asked: messages.Prepare) -> messages.Proposal:
-        options = asked.options
-        plan = await self._preparing.plan(
-            Asked(
-                path=asked.path,
-                args=asked.args,
-                cwd=asked.cwd,
-                kind=asked.kind or None,
-                cluster=asked.cluster,
-                python=asked.python,
-                workspace=asked.workspace,
-                breakpoints=_breakpoints(options.breakpoints),
-                workers=tuple(options.workers),
-                ranks=None if options.ranks is None else tuple(options.ranks),
-                post_mortem=options.post_mortem,
-                children=options.children,
-                env=options.env,
-                overrides=tuple(options.overrides),
-                profile=_profile(options.profile),
-            )
-        )
-        propose = partial(
-            self._debug_runs.proposal, plan, asked.preset, options.answers, asked.python
-        )
-        made = await off_loop(propose)
+        plan, made = await self._proposed(asked)
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
             plan=wire_plan(made.plan),
@@ -128,6 +114,23 @@ class Handlers:
             problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
             confirm=confirm_text(made.plan),
         )
+
+    async def compose(self, asked: messages.Prepare) -> messages.Composition:
+        """Runs the program's imports."""
+        if not self._trusted:
+            raise untrusted_workspace()
+        plan, made = await self._proposed(asked)
+        composed = await self._debug_runs.composed(plan, made.plan)
+        if error := error_of(composed):
+            raise error
+        return messages.Composition(shown_values(composed))
+
+    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, proposal.Proposal]:
+        """The plan without the preset, and the proposal for it."""
+        plan = await self._preparing.plan(_asked(asked))
+        answers, python = asked.options.answers, asked.python
+        propose = partial(self._debug_runs.proposal, plan, asked.preset, answers, python)
+        return plan, await off_loop(propose)
 
     async def start(self, asked: messages.Start) -> messages.RunRef:
         plan = plan_of(asked.plan)
@@ -259,6 +262,27 @@ def plan_of(said: messages.Plan) -> RunPlan:
         return plans.of_json(asdict(said))
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
         raise bad_plan(str(error)) from error
+
+
+def _asked(asked: messages.Prepare) -> Asked:
+    options = asked.options
+    return Asked(
+        path=asked.path,
+        args=asked.args,
+        cwd=asked.cwd,
+        kind=asked.kind or None,
+        cluster=asked.cluster,
+        python=asked.python,
+        workspace=asked.workspace,
+        breakpoints=_breakpoints(options.breakpoints),
+        workers=tuple(options.workers),
+        ranks=None if options.ranks is None else tuple(options.ranks),
+        post_mortem=options.post_mortem,
+        children=options.children,
+        env=options.env,
+        overrides=tuple(options.overrides),
+        profile=_profile(options.profile),
+    )
 
 
 def _profile(said: messages.Profile | None) -> ProfilePlan | None:

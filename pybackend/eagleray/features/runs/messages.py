@@ -12,11 +12,13 @@ from eagleray.features.runs.output_messages import OutputPiece as OutputPiece
 from eagleray.features.runs.output_messages import Pythons as Pythons
 from eagleray.features.runs.plan import Kind
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
+from eagleray.features.runs.preset_messages import Composition as Composition
 from eagleray.features.runs.state import Phase
 
 LIST = "eagleray/runs/list"  # {} -> Runs
 CHANGED = "eagleray/runs/changed"  # notification to the editor: Runs
 PREPARE = "eagleray/runs/prepare"  # Prepare -> Proposal
+COMPOSE = "eagleray/runs/compose"  # Prepare -> Composition
 START = "eagleray/runs/start"  # Start -> RunRef
 STOP = "eagleray/runs/stop"  # Stop -> {}
 RESTART = "eagleray/runs/restart"  # Restart -> RunRef
@@ -120,8 +122,8 @@ class RunLine:
 
 @frozen
 class Run:
-    """`started` and `ended` (0 while it lives) are seconds since 1970; "unwatched": no supervisor is left; `reason` says
-    why it failed; `output` is the file of all output; `confirm_stop`: the question before it is stopped."""
+    """`started` and `ended` (0: not yet) are seconds since 1970; "unwatched": it has no supervisor;
+    `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop."""
 
     id: str
     name: str
@@ -170,8 +172,8 @@ class Options:
 
 @frozen
 class Prepare:
-    """`path` may be a module's name, "": `args` is a whole command.  `kind` "" is found out; with a `cluster` it is a job
-    there.  `python`: that of the workspace, "" for the one on PATH.  `preset` "": the one that fits, "none" for none."""
+    """`path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
+    with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none."""
 
     path: str
     args: list[str]
@@ -195,10 +197,8 @@ class Problem:
 
 @frozen
 class Proposal:
-    """`before`, `after`: the command without and with the preset; `confirm`: what is asked first.
-
-    `text` are the lines that `eagleray run --dry-run` prints above the difference.
-    """
+    """`before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+    `text`: the lines that `eagleray run --dry-run` prints above the difference."""
 
     plan: Plan
     title: str

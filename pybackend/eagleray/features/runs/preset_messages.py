@@ -38,3 +38,10 @@ class PresetRow:
     framework: str
     own: bool
     text: str
+
+
+@frozen
+class Composition:
+    """The composed value of each key that a preset sets, as text."""
+
+    values: dict[str, str]

@@ -38,10 +38,11 @@ _NOT_IMPORTED = re.compile(r"(?:ModuleNotFound|Import)Error: (?P<what>.*)")
 
 @dataclass(frozen=True)
 class Composed:
-    """The composed `values` of the keys that the preset sets, None for a key that isn't there; `error` says why none are."""
+    """The composed `values` of the keys that the preset sets, None for a missing key; or an `error` with its `next_step`."""
 
     values: Mapping[str, str | None] = field(default_factory=dict)
     error: str = ""
+    next_step: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,33 +63,39 @@ async def compose(
     `original` are the words of the training line without the preset.  `python` is the interpreter, "" for that of the line.
     """
     made = _composition(plan, facts, original, python)
-    if isinstance(made, str):
-        return Composed(error=made)
+    if isinstance(made, Composed):
+        return made
     try:
         ended = await run(made.argv, b"", LIMIT_S, plan.cwd, made.environ)
     except EaglerayError as error:
-        return Composed(error=str(error))
+        return Composed(error=error.message, next_step=error.next_step)
     values = _values(ended, made)
     if ended.code or values is None:
-        return Composed(error=_reason(ended, made.argv[0]))
+        return _failed(ended, made.argv[0])
     return Composed({key: values.get(key) for key in made.keys})
 
 
 def _composition(
     plan: RunPlan, facts: Facts, original: Sequence[str], python: str
-) -> Composition | str:
-    """What to run, or why it can't be run."""
+) -> Composition | Composed:
+    """The program to run, or the error that prevents it."""
     recognised, launch = facts.recognised, facts.launch
     configuration = recognised.table.configuration if recognised else None
     if recognised is None or configuration is None or launch is None:
-        return "No configuration of a known framework was recognised."
+        return Composed(
+            error="No configuration of a known framework was recognised.",
+            next_step="Start the run without the check.",
+        )
     files = Files([Path(plan.cwd), Path(plan.cwd, facts.script_word or "_").parent])
     words = _words(_line(plan, facts), files)
-    if isinstance(words, str):
+    if isinstance(words, Composed):
         return words
     program = program_of(launch.target, launch.module, files)
     if program is None:
-        return f"{launch.target} was not found."
+        return Composed(
+            error=f"{launch.target} was not found.",
+            next_step="Check the folder in which the program starts.",
+        )
     keys = _keys([word for word in words if word not in original], recognised.table.syntax)
     environ = _environment(plan, files, recognised.table.package)
     interpreter = python or _interpreter(launch.all_words, Path(plan.cwd))
@@ -121,8 +128,8 @@ def _line(plan: RunPlan, facts: Facts) -> list[Said]:
     return words
 
 
-def _words(line: Sequence[Said], files: Files) -> list[str] | str:
-    """The words as the program gets them, or why they aren't known.
+def _words(line: Sequence[Said], files: Files) -> list[str] | Composed:
+    """The arguments as the program gets them, or an error if they aren't known.
 
     Values that the script computes are left out: they don't decide whether a key exists.
     """
@@ -136,7 +143,10 @@ def _words(line: Sequence[Said], files: Files) -> list[str] | str:
             continue
         else:
             shown = redact_text(word.text)
-            return f"The script computes {shown}, so the configuration can't be composed before it runs."
+            return Composed(
+                error=f"The script computes {shown}, so it is known only when the script runs.",
+                next_step="Write its value into the script, or start the run without the check.",
+            )
     return found
 
 
@@ -193,17 +203,19 @@ def _shown(node: Node) -> str:
     return "{…}" if node.children is not None else node.value
 
 
-def _reason(ended: Ended, python: str) -> str:
-    """The error in one sentence."""
+def _failed(ended: Ended, python: str) -> Composed:
+    """The error of the program in one or two sentences."""
     lines = ended.stderr.decode("utf-8", "replace").splitlines()
     if found := next((one for line in reversed(lines) if (one := _NOT_IMPORTED.match(line))), None):
-        return (
-            f"{python} can't import the program: {found['what']}. Select the Python of the training"
-            " environment, or activate it."
+        return Composed(
+            error=f"{python} can't import the program: {found['what']}.",
+            next_step="Select the Python of the training environment, or activate it.",
         )
-    told = [line for line in lines if line.strip() and not _NOISE.match(line)]
+    printed = [line for line in lines if line.strip() and not _NOISE.match(line)]
     if "Traceback (most recent call last):" in lines:
-        told = told[-1:]
-    if not told:
-        return f"The program ended with exit code {ended.code} and printed no error."
-    return " ".join(line.strip().rstrip(".") + "." for line in told[:2])
+        printed = printed[-1:]
+    sentences = " ".join(line.strip().rstrip(".") + "." for line in printed[:2])
+    return Composed(
+        error=sentences or f"The program ended with exit code {ended.code} and printed no error.",
+        next_step="Check the arguments of the program and the answers of the debug run.",
+    )

@@ -60,13 +60,15 @@ class DebugRuns:
         return with_switch(made, facts, plan)
 
     async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
-        """The composed configuration of `plan`, a proposal's for `original`.
+        """The composed configuration of `plan`, the proposal for `original`.
 
+        `python` replaces the interpreter of the training line.
         Runs the program's imports: only on request, and only in a trusted workspace.
         """
         before, after = await asyncio.to_thread(
             lambda: [
-                reading.facts(one, python or one.argv[0], self._now()) for one in (original, plan)
+                reading.facts(one, python or one.python or one.argv[0], self._now())
+                for one in (original, plan)
             ]
         )
         return await compose(plan, after, line_words(original, before), python)
