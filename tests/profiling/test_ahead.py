@@ -99,7 +99,7 @@ async def test_where_room_is_short_it_is_left_to_who_opens_it(
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path, trusted: bool) -> None:
+async def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path, trusted: bool) -> None:
     """nsys reads none of them by itself in a workspace that isn't trusted."""
     seen = Profiled(str(tmp_path), files=("a.nsys-rep", "b.nsys-rep"))
     runs = [ProfiledRun("r1", tmp_path, tmp_path, "", False, True, seen)]
@@ -109,7 +109,13 @@ def test_the_sidecar_tells_which_reports_are_here(tmp_path: Path, trusted: bool)
     parts.settings = Settings.read({"trusted": trusted}, {})
     handlers.register(server, parts)
     ((changed,), _) = parts.runs.on_change.call_args
+    ((_, published_after_changes), _) = server.in_background.call_args
+    published = asyncio.Event()
+    server.notify.side_effect = lambda *_: published.set()
     changed()
+    publishing = asyncio.ensure_future(published_after_changes())
+    await published.wait()
+    publishing.cancel()
     told = [call.args for call in parts.ahead.told.call_args_list]
     assert told == ([(["a.nsys-rep", "b.nsys-rep"],)] if trusted else [])
 

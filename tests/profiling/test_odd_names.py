@@ -188,7 +188,7 @@ async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
     sources: list[Source] = [broken, Folder(tmp_path / "good")]
 
-    async def now(*_: object) -> list[Source]:
+    async def now(*_: object, **__: object) -> list[Source]:
         return sources
 
     monkeypatch.setattr(made._rounds._sources, "now", now)
@@ -232,10 +232,10 @@ async def test_a_round_that_fails_is_tried_again(
     put(tmp_path / "there", "p.nsys-rep", b"one")
     good, faults = rounds_module.Rounds._look_and_fetch, [OSError("first"), KeyError("second")]
 
-    async def look_and_fetch(one: rounds_module.Rounds) -> list[EaglerayError]:
+    async def look_and_fetch(one: rounds_module.Rounds, at_once: bool) -> list[EaglerayError]:
         if faults:
             raise faults.pop(0)
-        return await good(one)
+        return await good(one, at_once)
 
     monkeypatch.setattr(rounds_module.Rounds, "_look_and_fetch", look_and_fetch)
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())
