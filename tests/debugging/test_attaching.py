@@ -44,14 +44,26 @@ async def test_the_rank_is_that_of_the_row(
     assert attachment.rank == rank
 
 
-async def test_a_worker_that_ran_on_is_given_up(adapter: FakeAdapter, adapters: Adapters) -> None:
+@pytest.mark.parametrize("listed", ["paused", "held"])
+async def test_a_worker_that_ran_on_is_given_up(
+    adapter: FakeAdapter, adapters: Adapters, listed: str
+) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
-    core = attaching(adapters, Row("w1"))
+    core = attaching(adapters, Row("w1", state=listed))
     with pytest.raises(EaglerayError) as caught:
         await core.attach("http://c:8265", "w1", [], lambda _: None)
     assert caught.value.code == "worker-ran-on"
     assert "name of w1" in caught.value.message
     assert [op for op, _ in adapter.asked] == ["attach", "release"]
+
+
+async def test_a_worker_of_a_run_is_attached_to_while_it_runs(
+    adapter: FakeAdapter, adapters: Adapters
+) -> None:
+    adapter.answers["w1"] = state("w1", state="running", stop=None)
+    core = attaching(adapters, Row("w1", state="held", port=0))
+    await core.attach("http://c:8265", "w1", [], lambda _: None)
+    assert [op for op, _ in adapter.asked] == ["attach"]
 
 
 @pytest.mark.parametrize("state", ["held", "attached", "running"])

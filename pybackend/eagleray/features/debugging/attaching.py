@@ -55,7 +55,7 @@ class Attaching:
             raise worker_taken(target.name)
         say(f"Attaching to {target.name}")
         result = await self.connect(target, unless_taken)
-        if result.worker.state == "running" and target.state == "paused":
+        if result.worker.state == "running" and _was_at_breakpoint(target):
             await self._adapters.release(target.session, target.worker_id)
             raise worker_ran_on(target.name)
         stop = result.worker.stop
@@ -95,6 +95,14 @@ class Attaching:
                 unless_taken=unless_taken,
             )
         )
+
+
+def _was_at_breakpoint(target: Target) -> bool:
+    """Whether it was listed as waiting at Ray's breakpoint(); a row may still say that the adapter holds it there.
+
+    A worker of a run has no port of Ray's, and may be attached to while it runs.
+    """
+    return target.state == "paused" or (target.state == "held" and target.port != 0)
 
 
 def _rank(target: Target, result: AttachResult) -> int | None:
