@@ -112,9 +112,13 @@ export class Lab {
   standing(row) {
     return until(
       async () => {
-        const session = sessions().find((one) => one.configuration.worker === row.worker_id);
-        if (!session) return undefined;
-        return await stand(session);
+        // After a restart VS Code may list the session before as well, which answers nothing any more.
+        const ofWorker = sessions().filter((one) => one.configuration.worker === row.worker_id);
+        for (const session of ofWorker.reverse()) {
+          const at = await stand(session).catch(() => undefined);
+          if (at) return at;
+        }
+        return undefined;
       },
       `a session stands in ${row.name}`,
       LIMIT,
