@@ -185,9 +185,12 @@ await browserRun(
       endWithRun(() => waiting.kill());
       const list = page.locator(".quick-input-widget:visible");
       const session = (name) => list.locator(".monaco-list-row", { hasText: name });
+      // Each question is a job of Ray, which takes seconds on a busy machine.
       await window.command(
         "Eagleray: Open Waiting pdb Session",
         async () => (await session(/legacy\.py:\d+/).count()) === 2,
+        "both sessions are listed",
+        20_000,
       );
       await window.shot("pdb-sessions");
       await window.gesture(

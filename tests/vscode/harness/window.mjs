@@ -159,7 +159,7 @@ export class Window {
   }
 
   /** Runs a command by its title through the palette. */
-  async command(title, effect, what = `“${title}” has its effect`) {
+  async command(title, effect, what = `“${title}” has its effect`, effectMs = EFFECT_MS) {
     await this.gesture(
       async () => {
         const { input } = await this.palette();
@@ -171,6 +171,7 @@ export class Window {
       },
       effect,
       what,
+      effectMs,
     );
   }
 
