@@ -172,6 +172,9 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
     await panel.ask(
         runs.PREPARE, path="", args=["sbatch", "job.sh"], cwd=workspace, workspace=workspace
     )
+    await panel.ask(
+        runs.COMPOSE, path="train.py", args=[], cwd=workspace, workspace=workspace, preset="debug"
+    )
     await panel.ask(runs.DELETE_PRESET, workspace=workspace, name="mine")
     run = await panel.ask(runs.START, plan=proposal["plan"], anyway=True)
     await panel.ask(runs.LIST)
