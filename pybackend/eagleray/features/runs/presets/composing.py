@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets.checkout.files import Files
@@ -62,7 +63,7 @@ async def compose(
 
     `original` are the words of the training line without the preset.  `python` is the interpreter, "" for that of the line.
     """
-    made = _composition(plan, facts, original, python)
+    made = await off_loop(lambda: _composition(plan, facts, original, python))
     if isinstance(made, Composed):
         return made
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from attrs import evolve
 
+from eagleray.common.off_loop import off_loop
 from eagleray.common.preset_errors import bad_preset, unknown_preset
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.presets import own, reading
@@ -65,7 +65,7 @@ class DebugRuns:
         `python` replaces the interpreter of the training line.
         Runs the program's imports: only on request, and only in a trusted workspace.
         """
-        before, after = await asyncio.to_thread(
+        before, after = await off_loop(
             lambda: [
                 reading.facts(one, python or one.python or one.argv[0], self._now())
                 for one in (original, plan)
