@@ -64,7 +64,7 @@ class ScriptCopies:
         return with_own_place(self.changed(node, variable), variable, zero)
 
     def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:
-        """The script's text with the words; `copies` of inner scripts may stand in their places."""
+        """The script's text with the words; `copies` may replace inner scripts."""
         added = added_words(self._words)
         places: list[tuple[int, int, str]] = []
         for line in self._lines:
@@ -105,7 +105,7 @@ class ScriptCopies:
 
 
 def _not_copied(start: ScriptStart, copies: bool) -> str:
-    """Why no copy can stand in place of an inner script."""
+    """Why a copy can't replace an inner script."""
     if start.outside or not copies:
         return "It runs where a copy of the script is not available. Pass the arguments to it yourself."
     if start.script.span is None:

@@ -61,7 +61,7 @@ def start_of(words: Sequence[Said], functions: frozenset[str] = frozenset()) -> 
 
 
 def _runs_script(before: Sequence[Said]) -> bool:
-    """Whether what stands in front of a script runs it and is no other program that reads it."""
+    """Whether the words before a script run it, and don't belong to a program that only reads it."""
     shells = [i for i, word in enumerate(before) if word.text.rpartition("/")[2] in SHELLS]
     if shells:
         options = before[shells[-1] + 1 :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,7 +120,7 @@ class ClassFields:
     ) -> Definition | None:
         if depth > _DEEPEST:
             return None
-        field = next((one for one in _fields(node) if one.target.id == path[0]), None)  # type: ignore[union-attr]
+        field = _field(node, path[0])
         if field is None:
             return self._first(module, node.bases, path, depth + 1)
         here = Definition(self._files.shown(module.file), field.lineno)
@@ -152,10 +152,13 @@ class ClassFields:
         return next((file for file in tried if file.is_file()), None)
 
 
-def _fields(node: ast.ClassDef) -> Iterator[ast.AnnAssign]:
+def _field(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:
     for one in node.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            yield one
+        if not isinstance(one, ast.AnnAssign) or not isinstance(one.target, ast.Name):
+            continue
+        if one.target.id == name:
+            return one
+    return None
 
 
 def _holds_anything(annotation: ast.expr, rest: Sequence[str]) -> bool:

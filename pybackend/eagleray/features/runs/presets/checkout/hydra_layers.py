@@ -92,7 +92,7 @@ class _Composer:
             self.layers.append(layer)
 
     def _override(self, entries: Sequence[Node]) -> None:
-        """Takes up the choices for groups of the other entries, wherever they stand in the list."""
+        """Takes up the choices for groups of the other entries, wherever they are in the list."""
         for entry in entries:
             for key, option in (entry.children or {}).items():
                 if key.startswith("override "):
