@@ -48,11 +48,11 @@ def run(what: str, arguments: "list[str]") -> int:
 
         return cli(arguments)
     if what == "keep-run":
-        from eagleray.cli.keep_run import main as keep_run
+        from eagleray.supervisor.main import main as keep_run
 
         return keep_run(arguments)
     if what == "askpass":
-        from eagleray.routes.askpass_helper import main as askpass
+        from eagleray.routes.ssh.askpass_helper import main as askpass
 
         return askpass(arguments)
     if what == "pdb-terminal":

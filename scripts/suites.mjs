@@ -10,7 +10,7 @@ const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvi
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // What has its own suite: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];
-const PROCESSES = ["tests/adapter", "tests/in_cluster_run", "tests/routes"];
+const PROCESSES = ["tests/adapter", "tests/injected", "tests/routes"];
 // The newest VS Code, and the one that Cursor is made of.
 const NEWEST = "1.139";
 const OLDEST = "1.105";

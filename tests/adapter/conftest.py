@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter import landing, registry
-from eagleray.adapter.registry import Registry
+from eagleray.adapter.sessions import registry, worker_rpc
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common.clock import SetClock
 from eagleray.routes.routes import Routes
 
@@ -42,7 +42,7 @@ def adapter(short_home: Path) -> Iterator[AdapterProcess]:
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     """A registry whose time stands still."""
     monkeypatch.setattr(registry, "PORT_REST_S", 0.0)
-    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
+    monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
     folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
     made = Registry(folder, SetClock(), Routes(no_routes))
     yield made

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from eagleray.adapter import dap
-from eagleray.adapter.dap import Message
-from eagleray.adapter.protocol import AttachParams
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.dap import Message
+from eagleray.protocol.control import AttachParams
 
 
 class FakeDebugger:

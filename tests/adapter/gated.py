@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.in_cluster.run import gate_request
-from eagleray.in_cluster.run.ed25519 import SecretKey
+from eagleray.injected.debug_proxy import request as gate_request
+from eagleray.injected.ed25519 import SecretKey
 
 from tests.adapter.harness import PROGRAMS, ROOT, ControlClient, Json, Program, until
 

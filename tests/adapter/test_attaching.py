@@ -7,13 +7,13 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
-from eagleray.adapter import attaching, dap
-from eagleray.adapter.attaching import Attaching
-from eagleray.adapter.landing import Calls
-from eagleray.adapter.link import Link
-from eagleray.adapter.protocol import AttachParams, AttachResult
-from eagleray.adapter.registry import Registry
+from eagleray.adapter.sessions import attaching, dap
+from eagleray.adapter.sessions.attaching import Attaching
+from eagleray.adapter.sessions.link import Link
+from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter.sessions.worker_rpc import Calls
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol.control import AttachParams, AttachResult
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.breakpoint_rows import Rows
+from eagleray.adapter.sessions.breakpoint_rows import Rows
 
 FILE = """\
 def train(step):

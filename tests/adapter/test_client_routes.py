@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter import protocol
-from eagleray.adapter.protocol import Question, RouteState, SshSettings
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
+from eagleray.protocol import control
+from eagleray.protocol.control import Question, RouteState, SshSettings
 from eagleray.routes.spec import RouteSpec
 
 from tests.routes.ssh_fixtures import until
@@ -40,7 +40,7 @@ class Saying:
         with contextlib.suppress(OSError):
             while line := await reader.readline():
                 said = json.loads(line)
-                hello = {"protocol": protocol.PROTOCOL, "version": "0.0.1", "ops": self.ops}
+                hello = {"protocol": control.PROTOCOL, "version": "0.0.1", "ops": self.ops}
                 result = hello if said["op"] == "hello" else self.answers.get(said["op"], {})
                 if said["op"] != "hello":
                     self.asked.append((said["op"], said["params"]))
@@ -62,7 +62,7 @@ class Saying:
 @contextlib.asynccontextmanager
 async def saying(ops: list[str]) -> AsyncIterator[Saying]:
     adapter = Saying(ops)
-    server = await private_socket.serve(adapter_socket(), adapter.serve, limit=protocol.MAX_LINE)
+    server = await private_socket.serve(adapter_socket(), adapter.serve, limit=control.MAX_LINE)
     yield adapter
     server.stop()
     adapter.close()

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients import code_copy as copies
-from eagleray.clients.code_copy import code_copy, detached_command
-from eagleray.routes.askpass_helper import SOCKET_VARIABLE
+from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
+from eagleray.tools import code_copy as copies
+from eagleray.tools.code_copy import code_copy, detached_command
 
 from tests.adapter.harness import ROOT, ControlClient, Program, until
 from tests.dap_client import DapClient
@@ -97,7 +97,7 @@ def test_adapter_attaches_after_the_update(old_adapter: ControlClient, program: 
 
 def test_ssh_asks_after_the_update(extension: Extension, short_home: Path, tmp_path: Path) -> None:
     entry = Path(extension.adapter_command()[3])
-    say = "from eagleray.routes.ssh_askpass import _script; print(_script(Path(sys.argv[2])))"
+    say = "from eagleray.routes.ssh.askpass import _script; print(_script(Path(sys.argv[2])))"
     make = f"import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); {say}"
     words = [sys.executable, "-I", "-S", "-c", make, str(entry.parent), str(short_home)]
     ran = subprocess.run(words, env=extension.env, capture_output=True, text=True, check=True)

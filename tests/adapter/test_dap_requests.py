@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter.dap_requests import TABLE, Unfit, checked
-from eagleray.adapter.record import Record
+from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
+from eagleray.adapter.sessions.record import Record
 
 PASSED: list[tuple[str, Any, Any]] = [
     ("threads", None, {}),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.exceptions import for_client, without_note
-from eagleray.adapter.frames import Owners, fold, is_noise, is_own_thread
+from eagleray.adapter.sessions.exceptions import for_client, without_note
+from eagleray.adapter.sessions.frames import Owners, fold, is_noise, is_own_thread
 
 RAY = "/venv/lib/python3.11/site-packages/ray"
 DEBUGPY = "/venv/lib/python3.11/site-packages/debugpy"

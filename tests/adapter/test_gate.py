@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.process_identity import born
-from eagleray.in_cluster.run import gate, gate_calling
-from eagleray.in_cluster.run.gate_calling import LONGEST, Calling
-from eagleray.in_cluster.run.gate_debugging import Debugging
-from eagleray.in_cluster.run.gate_loop import Loop, Peer
+from eagleray.injected.debug_proxy import handle
+from eagleray.injected.debug_proxy import listener as gate_calling
+from eagleray.injected.debug_proxy.debugging import Debugging
+from eagleray.injected.debug_proxy.listener import LONGEST, Calling
+from eagleray.injected.debug_proxy.loop import Loop, Peer
+from eagleray.tools.process_identity import born
 
 from tests.adapter.gated import PUBLIC, RUN, GateCaller, StartGated, command, gates_of, owner
 from tests.adapter.harness import PYTHONS, until
@@ -207,7 +208,7 @@ def test_the_announcement_is_for_nobody_else(gated: StartGated, tmp_path: Path) 
 
 
 def test_sixty_four_gates_at_once() -> None:
-    gates = [gate.start(RUN, PUBLIC, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)]
+    gates = [handle.start(RUN, PUBLIC, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)]
     try:
         callers = [owner(one.port) for one in gates]
         assert [hello["rank"] for _, hello in callers] == [str(n) for n in range(64)]

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from eagleray.adapter.run_gate import Gate
-from eagleray.in_cluster.run import gate, gate_calling
-from eagleray.in_cluster.run.gate_calling import Calling
-from eagleray.in_cluster.run.gate_loop import Loop, Peer
+from eagleray.adapter.runs.proxy import Gate
+from eagleray.injected.debug_proxy import handle, listener
+from eagleray.injected.debug_proxy.listener import Calling
+from eagleray.injected.debug_proxy.loop import Loop, Peer
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import DIRECT
 
@@ -64,7 +64,7 @@ async def owner_gets_in(port: int) -> None:
 
 
 async def test_two_hundred_strangers_at_a_real_gate() -> None:
-    made = gate.start(RUN, PUBLIC, 60, HOST, {})
+    made = handle.start(RUN, PUBLIC, 60, HOST, {})
     try:
         async with strangers(made.port, 200, 200):
             for _ in range(20):
@@ -110,8 +110,8 @@ def started() -> Iterator[list[InThread]]:
 async def test_more_strangers_than_places(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
-    monkeypatch.setattr(gate_calling, "PLACES", 10)
-    monkeypatch.setattr(gate_calling, "FAIR_S", 1.5)
+    monkeypatch.setattr(listener, "PLACES", 10)
+    monkeypatch.setattr(listener, "FAIR_S", 1.5)
     started.append(InThread())
     async with strangers(started[0].port, 25, 10):
         for _ in range(2):
@@ -128,8 +128,8 @@ def caller_from(host: str, port: int) -> GateCaller:
 def test_address_with_the_most_callers_gives_up_its_longest_waiting_one(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
-    monkeypatch.setattr(gate_calling, "PLACES", 4)
-    monkeypatch.setattr(gate_calling, "FAIR_S", 0.0)
+    monkeypatch.setattr(listener, "PLACES", 4)
+    monkeypatch.setattr(listener, "FAIR_S", 0.0)
     started.append(InThread())
     port = started[0].port
     with contextlib.ExitStack() as stack:
@@ -147,9 +147,9 @@ def test_address_with_the_most_callers_gives_up_its_longest_waiting_one(
 def test_caller_that_was_let_in_or_refused_takes_no_place(
     monkeypatch: pytest.MonkeyPatch, started: list[InThread]
 ) -> None:
-    monkeypatch.setattr(gate_calling, "PLACES", 1)
-    monkeypatch.setattr(gate_calling, "FAIR_S", 1000.0)
-    monkeypatch.setattr(gate_calling, "LIMIT_S", 1000.0)
+    monkeypatch.setattr(listener, "PLACES", 1)
+    monkeypatch.setattr(listener, "FAIR_S", 1000.0)
+    monkeypatch.setattr(listener, "LIMIT_S", 1000.0)
     started.append(InThread())
     port = started[0].port
     with contextlib.ExitStack() as stack:

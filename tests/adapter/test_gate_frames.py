@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.in_cluster.run.gate_frames import (
+from eagleray.injected.debug_proxy.frames import (
     BEAT,
     DATA,
     HEAD,
@@ -14,7 +14,7 @@ from eagleray.in_cluster.run.gate_frames import (
     Outgoing,
     frame,
 )
-from eagleray.in_cluster.run.gate_talk import Messages, with_head
+from eagleray.injected.debug_proxy.talk import Messages, with_head
 from hypothesis import given
 from hypothesis import strategies as st
 

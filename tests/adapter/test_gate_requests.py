@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-from eagleray.adapter.run_gate import Gate, Json
-from eagleray.adapter.runs import Run
+from eagleray.adapter.runs.proxy import Gate, Json
+from eagleray.adapter.runs.runs import Run
 from eagleray.common.errors import EaglerayError
-from eagleray.in_cluster.run import gate, gate_request
-from eagleray.in_cluster.run.gate_calling import LONGEST
+from eagleray.injected.debug_proxy import handle, request
+from eagleray.injected.debug_proxy.listener import LONGEST
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import DIRECT
 
@@ -26,15 +26,15 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, An
 @pytest.fixture
 def port() -> Any:
     """The port of a real gate of the run."""
-    made = gate.start(RUN, PUBLIC, 60, HOST, {})
+    made = handle.start(RUN, PUBLIC, 60, HOST, {})
     yield made.port
     made.close()
 
 
 async def call(port: int, want: str = "control", host: str = HOST) -> Json:
     """The gate's answer to the adapter."""
-    gate = Gate(RUN, KEY, host, port, (DIRECT,))
-    streams, answer = await gate.call(Routes(no_routes), want)
+    handle = Gate(RUN, KEY, host, port, (DIRECT,))
+    streams, answer = await handle.call(Routes(no_routes), want)
     streams[1].close()
     return answer
 
@@ -71,7 +71,7 @@ async def test_request_to_an_impostor_is_refused_by_every_other_gate(port: int) 
     heard: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        writer.write(f"{request.greeting(RUN)} {request.new_nonce().hex()}\n".encode())
         heard.append(await reader.readline())
         writer.close()
 
@@ -121,7 +121,7 @@ def test_recorded_conversation_is_refused(port: int) -> None:
 def test_request_for_another_run_is_refused(port: int) -> None:
     with GateCaller(port) as caller:
         wish = {"want": "control"}
-        line = gate_request.signed(KEY, "another", caller.address, caller.nonce(), wish)
+        line = request.signed(KEY, "another", caller.address, caller.nonce(), wish)
         caller.sock.sendall(line)
         assert caller.hear() == {"error": "refused"}
 
@@ -132,7 +132,7 @@ async def test_gate_and_adapter_may_spell_the_address_differently(
     listens: str, called: str
 ) -> None:
     """A name and an address are different only for a gate that was never given the name."""
-    made = gate.start(RUN, PUBLIC, 60, listens, {})
+    made = handle.start(RUN, PUBLIC, 60, listens, {})
     names = {"127.0.0.1": {"127.0.0.1"}, "localhost": {"127.0.0.1", "localhost"}}
     try:
         if called in names.get(listens, {"::1", "0:0:0:0:0:0:0:1"}):
@@ -162,7 +162,7 @@ async def test_connection_that_is_lost_within_the_answer_is_a_lost_link(answered
     """The worker behind it isn't given up for that."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        writer.write(f"{request.greeting(RUN)} {request.new_nonce().hex()}\n".encode())
         await reader.readline()
         writer.write(answered)
         writer.close()
@@ -174,7 +174,7 @@ async def test_connection_that_is_lost_within_the_answer_is_a_lost_link(answered
 @pytest.mark.parametrize("answer", [b"no JSON\n", b"[]\n", b"[" * 9000 + b"\n", b"x" * 2**21])
 async def test_answer_that_is_no_answer_is_that_of_a_stranger(answer: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"{gate_request.greeting(RUN)} {gate_request.new_nonce().hex()}\n".encode())
+        writer.write(f"{request.greeting(RUN)} {request.new_nonce().hex()}\n".encode())
         await reader.readline()
         writer.write(answer)
         writer.close()
@@ -202,20 +202,20 @@ async def test_listener_that_greets_otherwise_receives_nothing(said: bytes) -> N
 
 def test_longest_request_fits_into_a_line() -> None:
     wish = {"want": "debug", "session": 16 * "f", "received": 2**63, "child": 2**22}
-    line = gate_request.signed(KEY, RUN, (HOST, 65535), bytes(32), wish)
+    line = request.signed(KEY, RUN, (HOST, 65535), bytes(32), wish)
     assert len(line) < LONGEST / 4
 
 
 def test_same_request_is_never_signed_twice() -> None:
-    lines = {gate_request.signed(KEY, RUN, (HOST, 1), bytes(32), {}) for _ in range(3)}
+    lines = {request.signed(KEY, RUN, (HOST, 1), bytes(32), {}) for _ in range(3)}
     assert len(lines) == 3
 
 
 @pytest.mark.parametrize("public", ["", "zz", "00", 64 * "0", 64 * "é"])
 def test_gate_with_an_unusable_key_refuses_everyone(public: str) -> None:
-    line = gate_request.signed(KEY, RUN, (HOST, 1), bytes(32), {}).rstrip()
-    assert gate_request.verified(public, RUN, [(HOST, 1)], bytes(32), line) is None
-    assert gate_request.verified(PUBLIC, RUN, [(HOST, 1)], bytes(32), line) is not None
+    line = request.signed(KEY, RUN, (HOST, 1), bytes(32), {}).rstrip()
+    assert request.verified(public, RUN, [(HOST, 1)], bytes(32), line) is None
+    assert request.verified(PUBLIC, RUN, [(HOST, 1)], bytes(32), line) is not None
 
 
 def test_run_without_a_usable_key_is_not_registered() -> None:

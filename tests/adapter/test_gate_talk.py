@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from eagleray.in_cluster.run.gate_debugging import Debugging
-from eagleray.in_cluster.run.gate_frames import Incoming, Outgoing
-from eagleray.in_cluster.run.gate_loop import Loop, Peer
-from eagleray.in_cluster.run.gate_talk import Messages, Talk, with_head
+from eagleray.injected.debug_proxy.debugging import Debugging
+from eagleray.injected.debug_proxy.frames import Incoming, Outgoing
+from eagleray.injected.debug_proxy.loop import Loop, Peer
+from eagleray.injected.debug_proxy.talk import Messages, Talk, with_head
 
 UNHASHABLE = ([], {}, [[1]], {"a": 1})
 ODD = (*UNHASHABLE, None, "1", 1.5)

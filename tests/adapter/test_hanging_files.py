@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter import dap, run_stream
-from eagleray.adapter.dap import Message
-from eagleray.adapter.registry import Registry
-from eagleray.adapter.run_stream import GateStream
+from eagleray.adapter.runs import proxy_stream
+from eagleray.adapter.runs.proxy_stream import GateStream
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
-from eagleray.in_cluster.run.gate_frames import BEAT, Incoming
+from eagleray.injected.debug_proxy.frames import BEAT, Incoming
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger
@@ -73,7 +74,7 @@ async def opened(workers: Registry, debugger: FakeDebugger, worker: str) -> Edit
 async def test_a_stack_with_files_that_hang_holds_up_nothing(
     workers: Registry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_stream, "BEAT_S", 0.01)
+    monkeypatch.setattr(proxy_stream, "BEAT_S", 0.01)
     gate: Any = FakeGate()
     stream = GateStream(gate, Routes(no_routes), "r0", 600.0)
     await stream.open()

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from eagleray.adapter import in_worker
+from eagleray.adapter.sessions import in_worker
 
 CASES = [
     ("next line", "def f():\n    call()\n    return 1\n", 3),

@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from eagleray.adapter import landing
-from eagleray.adapter.dap import Message, event
-from eagleray.adapter.landing import Calls, Prepared
+from eagleray.adapter.sessions import worker_rpc
+from eagleray.adapter.sessions.dap import Message, event
+from eagleray.adapter.sessions.worker_rpc import Calls, Prepared
 
 
 def told(call: Any, answer: Any) -> Message:
@@ -48,7 +48,7 @@ async def test_what_is_not_an_answer_is_none(answer: Any) -> None:
 async def test_a_worker_that_refuses_or_says_nothing_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(landing, "ANSWER_S", 0.01)
+    monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
     assert await ask_of(Calls(), success=False) is None
     assert await ask_of(Calls()) is None
 
@@ -65,8 +65,8 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
 
 
 def test_what_a_worker_says_of_itself_is_checked() -> None:
-    assert landing.prepared(None) == Prepared()
+    assert worker_rpc.prepared(None) == Prepared()
     odd = {"pid": "1", "rank": 3, "roots": [], "waiting": "x"}
-    assert landing.prepared(odd) == Prepared()
+    assert worker_rpc.prepared(odd) == Prepared()
     good = {"pid": 5, "rank": "3", "roots": {"ray": "/r"}, "waiting": 2}
-    assert landing.prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)
+    assert worker_rpc.prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)

@@ -7,8 +7,8 @@ import socket
 from typing import Any
 
 import pytest
-from eagleray.adapter import dap, link
-from eagleray.adapter.link import Link, LinkClosed
+from eagleray.adapter.sessions import dap, link
+from eagleray.adapter.sessions.link import Link, LinkClosed
 
 
 class Peer:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from eagleray.adapter import dap
-from eagleray.adapter.dap import Message
-from eagleray.in_cluster.run import gate
-from eagleray.in_cluster.run.debugpy_channel import accepted
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.dap import Message
+from eagleray.injected.debug_proxy import handle
+from eagleray.injected.debugpy.channel import accepted
 
 from tests.adapter.gated import LINE, PUBLIC, RUN, SOURCE, RunClient
 from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
@@ -109,7 +109,7 @@ def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
         "state": "free",
         "files": {},
     }
-    made = gate.start(RUN, PUBLIC, 600, "127.0.0.1", who)
+    made = handle.start(RUN, PUBLIC, 600, "127.0.0.1", who)
 
     def on_line(said: Json) -> None:
         if said.get("op") == "debug":

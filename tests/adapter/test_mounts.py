@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 
 from tests.adapter.harness import PROGRAMS, AdapterProcess, Program

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from eagleray.adapter.path_rules import PathRules
-from eagleray.adapter.protocol import Mapping
+from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.common.file_checks import FileChecks
+from eagleray.protocol.control import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

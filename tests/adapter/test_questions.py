@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter.protocol import Question
-from eagleray.adapter.questions import Questions, asking
+from eagleray.adapter.control.questions import Questions, asking
+from eagleray.protocol.control import Question
 
 
 class Window:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from eagleray import __version__
 from eagleray.adapter.reachability import AdapterLock
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 
 from tests.adapter.harness import LIMIT, ROOT, AdapterProcess, ControlClient, Program, until
 from tests.dap_client import DapClient

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter import dap, registry
-from eagleray.adapter.protocol import AttachResult, IgnoreParams, WorkerKey
-from eagleray.adapter.registry import Registry
+from eagleray.adapter.sessions import dap, registry
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol.control import AttachResult, IgnoreParams, WorkerKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from eagleray.adapter import run_control
-from eagleray.adapter.run_control import RunControl
-from eagleray.adapter.run_gate import Json, Streams
+from eagleray.adapter.runs import proxy_control
+from eagleray.adapter.runs.proxy import Json, Streams
+from eagleray.adapter.runs.proxy_control import RunControl
 from eagleray.common.retry import Backoff
-from eagleray.common.route_errors import link_lost
+from eagleray.routes.errors import link_lost
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import DIRECT
 
@@ -44,7 +44,7 @@ class FakeGate:
 async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(run_control, "_BACKOFF", Backoff(0.0, 0.0))
+    monkeypatch.setattr(proxy_control, "_BACKOFF", Backoff(0.0, 0.0))
     caplog.set_level(logging.INFO)
     gate, hellos = FakeGate(), asyncio.Queue[Json]()
     made: Any = gate

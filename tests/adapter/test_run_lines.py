@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.run_lines import RunLines
-from eagleray.adapter.run_protocol import FileLines, Line, LineState, file_lines
+from eagleray.adapter.runs.breakpoints import RunLines
+from eagleray.protocol.runs import FileLines, Line, LineState, file_lines
 
 PATH = "/home/me/a.py"
 

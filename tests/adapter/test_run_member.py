@@ -8,17 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from eagleray.adapter import dap
-from eagleray.adapter.landing import Calls
-from eagleray.adapter.protocol import AttachParams
-from eagleray.adapter.run_attaching import RunAttaching
-from eagleray.adapter.run_gate import Gate
-from eagleray.adapter.run_lines import RunLines
-from eagleray.adapter.run_member import Member
-from eagleray.adapter.run_protocol import FileLines, Line
-from eagleray.adapter.run_worker import said_by_log_point
+from eagleray.adapter.runs.attaching import RunAttaching
+from eagleray.adapter.runs.breakpoints import RunLines
+from eagleray.adapter.runs.proxy import Gate
+from eagleray.adapter.runs.run_process import Member
+from eagleray.adapter.runs.worker import said_by_log_point
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.worker_rpc import Calls
 from eagleray.common.errors import EaglerayError
-from eagleray.in_cluster.run.ed25519 import SecretKey
+from eagleray.injected.ed25519 import SecretKey
+from eagleray.protocol.control import AttachParams
+from eagleray.protocol.runs import FileLines, Line
 from eagleray.routes.spec import DIRECT
 
 

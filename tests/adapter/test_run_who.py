@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.protocol import Mapping
-from eagleray.adapter.run_who import mappings, who
+from eagleray.adapter.runs.process_info import mappings, who
+from eagleray.protocol.control import Mapping
 
 
 def test_a_worker_that_says_all_of_itself() -> None:

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
-from eagleray.adapter import dap, debugger, renewal
-from eagleray.adapter.protocol import WorkerKey
-from eagleray.adapter.registry import Registry
+from eagleray.adapter.sessions import dap, debugger, renewal
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.protocol.control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.harness import ControlClient, Program

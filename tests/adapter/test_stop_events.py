@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eagleray.adapter.dap import Message, event
-from eagleray.adapter.stop_events import StopEvents
+from eagleray.adapter.sessions.dap import Message, event
+from eagleray.adapter.sessions.stop_events import StopEvents
 
 
 def stopped(thread: int) -> Message:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from eagleray.adapter import dap, event_queue, stop_location
-from eagleray.adapter.event_queue import EventQueue, named_files
-from eagleray.adapter.protocol import WorkerKey
-from eagleray.adapter.registry import Registry
+from eagleray.adapter.sessions import dap, event_queue, stop_location
+from eagleray.adapter.sessions.event_queue import EventQueue, named_files
+from eagleray.adapter.sessions.registry import Registry
+from eagleray.protocol.control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger
 

@@ -11,15 +11,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from eagleray.adapter import client_writer, subscription
-from eagleray.adapter.control import Clients, Control
-from eagleray.adapter.protocol import WorkerKey
-from eagleray.adapter.registry import Registry
-from eagleray.adapter.runs import Runs
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter.control import subscription
+from eagleray.adapter.control.server import Clients, Control
+from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.sessions import client_writer
+from eagleray.adapter.sessions.registry import Registry
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common import private_socket
 from eagleray.common.clock import SetClock
 from eagleray.common.paths import adapter_socket, run_folder
+from eagleray.protocol.control import WorkerKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

@@ -15,10 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from eagleray.adapter.control import Clients, Control
+from eagleray.adapter.control.server import Clients, Control
 from eagleray.adapter.main import _raise_limits
-from eagleray.adapter.registry import Registry
-from eagleray.adapter.runs import Runs
+from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.clock import SystemClock
 from eagleray.routes.routes import Routes

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from eagleray.adapter.registry import PORT_REST_S
+from eagleray.adapter.sessions.registry import PORT_REST_S
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.workers import messages as workers
 

@@ -13,12 +13,12 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from eagleray.clients.adapter import Adapters
-from eagleray.clients.ray_agent import RayAgent
-from eagleray.clients.ray_way import FindWay, Way
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Node
+from eagleray.ray.agent import RayAgent
+from eagleray.ray.endpoint import FindWay, Way
 from eagleray.routes.spec import RouteSpec
 
 RUN = "bench"

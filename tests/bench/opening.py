@@ -13,9 +13,9 @@ import time
 
 from eagleray.common.paths import run_folder
 from eagleray.routes.asking import Ask, Kind
-from eagleray.routes.making import Making
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
+from eagleray.routes.transport_factory import Making
 
 LIMIT_S = 60.0
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard
 
 from tests.bench.rows import Row, at_most_times
 from tests.ray_cluster import RayCluster

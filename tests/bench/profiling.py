@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.bench.rows import Row, at_least_times, least_at_most_times
 from tests.bench.runs import in_turn
-from tests.in_cluster_run.runs import Run
+from tests.injected.runs import Run
 from tests.lab.hosts import MORE_NODES, RAY_NODES, SLURM_NODES, node_address
 from tests.lab.site import Site
 from tests.ray_cluster import start_cluster, wait_for

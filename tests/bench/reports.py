@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.features.profiling.reading import calls, copies, kernels, range_times, ranges
-from eagleray.features.profiling.reading.database import opened
-from eagleray.features.profiling.reading.kept import KeptSummaries
-from eagleray.features.profiling.reading.limits import Limits
-from eagleray.features.profiling.reading.reports import Report, Reports
-from eagleray.features.profiling.reading.slices import Slices
+from eagleray.features.reports import calls, copies, kernels, range_times, ranges
+from eagleray.features.reports.database import opened
+from eagleray.features.reports.kept import KeptSummaries
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.reports import Report, Reports
+from eagleray.features.reports.slices import Slices
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
-from tests.in_cluster_run.real_nsys import PROGRAM
+from tests.injected.real_nsys import PROGRAM
 from tests.profiling.databases import write
 from tests.profiling.large import Steps
 from tests.profiling.recorded import record

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter.protocol import WorkerState
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.protocol.control import WorkerState
 
 from tests.bench.rows import Row, at_most, least_at_most_times, printed
-from tests.in_cluster_run.runs import Debugging, GateClient, Run, breakpoints, line_of
+from tests.injected.runs import Debugging, GateClient, Run, breakpoints, line_of
 from tests.ray_cluster import RayCluster, start_cluster
 from tests.real_ray.command import Command
 

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter.protocol import AttachParams
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.workers import messages as workers
+from eagleray.protocol.control import AttachParams
 
 from tests.bench.bare_client import BareClient
 from tests.bench.rows import Row, at_most_more, at_most_times

@@ -20,11 +20,11 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
-from eagleray.adapter.protocol import OpenedSocket
 from eagleray.cli import commands
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.in_cluster.run import tcp_peer
+from eagleray.injected import tcp_peer
+from eagleray.protocol.control import OpenedSocket
 from eagleray.routes.spec import DIRECT
 
 from tests.adapter.other_user import as_nobody

@@ -8,22 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attrs import evolve, field, frozen
-from eagleray.adapter.protocol import OpenedSocket, Ran, RouteState
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.commands import Commands
-from eagleray.clients.shared_answers import SharedAnswers
-from eagleray.clients.slurm import Slurm
-from eagleray.clients.slurm_nodes import JobNodes
-from eagleray.clients.slurm_queue import SlurmQueue
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.heads import Heads
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.reaching import Reaching, jobs_of
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
+from eagleray.protocol.control import OpenedSocket, Ran, RouteState
 from eagleray.routes.spec import RouteSpec
+from eagleray.slurm.nodes import JobNodes
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.slurm.slurm import Slurm
+from eagleray.tools.commands import Commands
+from eagleray.tools.shared_answers import SharedAnswers
 
 LEFT = "1:00:00"
 

@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.processes import Listener
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters import examining
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.tools.processes import Listener
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 

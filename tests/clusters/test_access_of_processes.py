@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.clients.kept_access import VARIABLE
-from eagleray.sidecar.parts import Parts, Settings, build
+from eagleray.app import Parts, Settings, build
+from eagleray.features.clusters.stored_access import VARIABLE
 
 from tests.runs.terminal import Terminal
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_way import Way
-from eagleray.clients.seen import FORGET_S, Seen
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_status import FORGET_S, Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.ray.endpoint import Way
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 

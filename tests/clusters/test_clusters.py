@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.clients.cluster_watch import ClusterWatch
 from eagleray.features.clusters import messages as wire
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.handlers import Handlers
 from eagleray.features.clusters.terminals import Terminals
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
+from eagleray.ray.dashboard import Dashboard
 from yarl import URL
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient

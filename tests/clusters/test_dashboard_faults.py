@@ -7,8 +7,8 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
+from eagleray.ray.dashboard import Dashboard
 
 from tests.fakes.dashboard import dashboard, no_http, patient
 

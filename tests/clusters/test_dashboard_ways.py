@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from attrs import evolve
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import FindWay, Way
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.endpoint import FindWay, Way
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.clients.processes import Listener
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.discovery import DashboardProcess, Findings, Found, Machine, find
+from eagleray.tools.processes import Listener
 
 ME, STRANGER = 1000, 1001
 SCRIPT = "/opt/venv/lib/python3.11/site-packages/ray/dashboard/dashboard.py"

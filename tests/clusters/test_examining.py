@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.common.clock import SetClock
 from eagleray.features.clusters import examining
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.examining import Examiner
+from eagleray.tools.worker_processes import WorkerEnvironment
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 

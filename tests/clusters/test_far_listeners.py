@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Sequence
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.far_listeners import ASKED, is_other_users, owner_check
-from eagleray.clients.ray_way import Way
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol.control import Ran
+from eagleray.ray.endpoint import Way
+from eagleray.tools.remote_listeners import ASKED, is_other_users, owner_check
 
 from tests.fakes.dashboard import dashboard, patient
 from tests.fakes.relay import relay_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from eagleray.clients.processes import Listener
+from eagleray.tools.processes import Listener
 
 from tests.clusters.known import Here, Make, refused
 from tests.fakes.dashboard import FakeDashboard, dashboard

@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.commands import Commands
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Head, Heads
 from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.protocol.control import Ran
 from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeSite, address, asking, ray
 
@@ -133,7 +133,7 @@ async def test_the_one_that_was_started_last(world: World) -> None:
 async def test_here_it_is_reached_directly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.site.nodes = {"node-10": ray("node-10")}
     monkeypatch.setattr(
-        "eagleray.clients.commands._run_here",
+        "eagleray.tools.commands._run_here",
         lambda argv, stdin, limit_s, environ: world.site.run("", list(argv), stdin, limit_s),
     )
     head = await world.find("")

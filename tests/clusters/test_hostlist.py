@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clients.hostlist import expanded
+from eagleray.slurm.hostlist import expanded
 from hypothesis import given
 from hypothesis import strategies as st
 

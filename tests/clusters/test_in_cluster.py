@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.clients.commands import Commands
-from eagleray.clients.slurm import NodeAnswer, Slurm
-from eagleray.in_cluster import ask_nodes, find_dashboards
+from eagleray.remote_scripts import ask_nodes, find_dashboards
+from eagleray.slurm.slurm import NodeAnswer, Slurm
+from eagleray.tools.commands import Commands
 
 from tests.fakes.dashboard import FakeDashboard, dashboard
 
@@ -43,7 +43,7 @@ Ask = Callable[[int, str], Awaitable[NodeAnswer]]
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     async def asked(port: int, host: str) -> NodeAnswer:
-        monkeypatch.setattr("eagleray.clients.slurm.USUAL_PORT", port)
+        monkeypatch.setattr("eagleray.slurm.slurm.USUAL_PORT", port)
         (answer,) = await Slurm(Commands(no_ssh)).ask_nodes("", [host])
         return answer
 

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from eagleray.clients import slurm_nodes
-from eagleray.clients.commands import Commands
-from eagleray.clients.shared_answers import SharedAnswers
+from eagleray.slurm import nodes as slurm_nodes
+from eagleray.tools.commands import Commands
+from eagleray.tools.shared_answers import SharedAnswers
 
 from tests.clusters.fake_site import FakeJob, FakeSite, asking, ray
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.commands import Commands
-from eagleray.clients.slurm import Slurm
-from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.choices import choices, sentence
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.protocol.control import Ran
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.slurm import Slurm
+from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import Around, FakeJob, FakeSite, around, asking, ray
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.kept_access import Access, checked_headers, kept_access
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.stored_access import Access, checked_headers, kept_access
 from eagleray.features.clusters.token_rules import TokenRules
 
 PROXY = "https://proxy.example:443/ray"

@@ -6,8 +6,8 @@ import os
 import socket
 
 import pytest
-from eagleray.clients import processes
-from eagleray.clients.processes import (
+from eagleray.tools import processes
+from eagleray.tools.processes import (
     Listener,
     is_own,
     listener_uid,

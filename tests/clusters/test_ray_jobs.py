@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
-from eagleray.clients import ray_asking, ray_jobs
-from eagleray.clients.ray_asking import RayAsking
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_job_log import follow
 from eagleray.common.errors import EaglerayError
+from eagleray.ray import cluster_query
+from eagleray.ray import jobs as ray_jobs
+from eagleray.ray.cluster_query import RayAsking
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.job_log import follow
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"
 VERSION = {"ray_version": "2.60.0", "session_name": "session_1", "ray_commit": "c"}
@@ -171,8 +172,8 @@ async def test_the_log_is_followed_to_its_last_byte(server: Server) -> None:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_asking, "RAY_LOOKS_S", 0.0)
-    monkeypatch.setattr(ray_asking, "END_S", 0.0)
+    monkeypatch.setattr(cluster_query, "RAY_LOOKS_S", 0.0)
+    monkeypatch.setattr(cluster_query, "END_S", 0.0)
 
 
 @pytest.mark.usefixtures("at_once")

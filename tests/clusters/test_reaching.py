@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters import messages as wire
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import Machine
 from eagleray.features.clusters.handlers import Handlers
 from eagleray.features.clusters.known import Known
 from eagleray.features.clusters.terminals import Terminals
+from eagleray.protocol.control import Ran
+from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.spec import RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray

@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.worker_processes import environment_of
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import host_and_port
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.clusters import Clusters
 from eagleray.features.clusters.discovery import DashboardProcess, Machine
 from eagleray.features.clusters.known import Known
+from eagleray.tools.worker_processes import environment_of
 
 from tests.ray_cluster import REPOSITORY, RayCluster
 from tests.shared_clusters import TOKEN

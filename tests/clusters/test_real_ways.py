@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import FindWay, Way
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.endpoint import FindWay, Way
 
 from tests.fakes.dashboard import patient
 from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.features.clusters.reasons import Evidence, reasons
+from eagleray.tools.worker_processes import WorkerEnvironment
 
 NO_DEBUGPY = "ERROR: Module 'debugpy>=1.8.0' cannot be loaded. Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."
 LEGACY = "RemotePdb session open at localhost:46821, use 'ray debug' to connect..."

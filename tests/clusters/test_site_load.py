@@ -9,17 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.commands import Commands
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.heads import Heads
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
+from eagleray.protocol.control import Ran
+from eagleray.ray.dashboard import Dashboard
+from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeRoutes, FakeSite, asking
 from tests.virtual_time import LoopClock, run_virtually

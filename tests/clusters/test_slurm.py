@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.commands import Commands
-from eagleray.clients.slurm import Slurm
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol.control import Ran
+from eagleray.slurm.slurm import Slurm
+from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeSite, ray
 

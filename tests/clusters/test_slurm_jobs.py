@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.clients.slurm_jobs import SlurmJob, alone, of_json, of_text, seconds, squeue_format
+from eagleray.slurm.jobs import SlurmJob, alone, of_json, of_text, seconds, squeue_format
 from hypothesis import given
 from hypothesis import strategies as st
 

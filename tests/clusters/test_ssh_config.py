@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.clients.ssh_config import ConfiguredHost, configured_hosts
+from eagleray.tools.ssh_config import ConfiguredHost, configured_hosts
 
 
 def hosts(folder: Path, text: str, **others: str) -> list[ConfiguredHost]:

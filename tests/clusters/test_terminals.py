@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import RouteState
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import Way
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.terminals import Terminals
+from eagleray.protocol.control import RouteState
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.endpoint import Way
 from eagleray.routes.spec import RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
@@ -77,7 +77,7 @@ async def test_a_job_of_this_machine_needs_no_ssh(
 ) -> None:
     site = world.around.site
     monkeypatch.setattr(
-        "eagleray.clients.commands._run_here",
+        "eagleray.tools.commands._run_here",
         lambda argv, stdin, limit_s, environ: site.run("", list(argv), stdin, limit_s),
     )
     await world.around.ways.find_way("slurm://12")()

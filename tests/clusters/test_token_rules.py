@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.clients.tokens import own_token
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.ray.tokens import own_token
 
 ME, STRANGER, ROOT = 1000, 1001, 0
 HERE, FAR = "http://127.0.0.1:8265", "http://head.example:8265"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_way import Way
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.ways import via
+from eagleray.protocol.control import Ran
+from eagleray.ray.endpoint import Way
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Mapping
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.debugging.ignoring import Ignoring, Rule
-from eagleray.features.runs.presets.own import OwnPresets, Preset
+from eagleray.features.presets.user_presets import OwnPresets, Preset
 from eagleray.features.source_mapping.kept import KeptMappings
+from eagleray.protocol.control import Mapping
 
 CLUSTER = "http://a:8265"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.common.whole_file import replace_text
+from eagleray.common.atomic_file import replace_text
 from eagleray.features.profiling import manifest
 from eagleray.features.profiling.manifest import Manifest
-from eagleray.in_cluster.run import node_reports
+from eagleray.injected.nsys import node_reports
 
 Write = Callable[[Path], None]
 

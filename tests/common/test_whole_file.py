@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from eagleray.common.whole_file import remove_unfinished, replace_text
+from eagleray.common.atomic_file import remove_unfinished, replace_text
 
 
 def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 
 from tests.fakes.adapter import FakeAdapter, running
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import field, frozen
-from eagleray.adapter.protocol import Mapping
 from eagleray.common.worker_errors import unknown_worker
+from eagleray.protocol.control import Mapping
 
 
 @frozen

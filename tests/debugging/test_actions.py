@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Stop
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.worker_errors import worker_unreachable
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
+from eagleray.protocol.control import Stop
 
 from tests.debugging.fakes import List, Maps, Place, Row
 from tests.fakes.adapter import STOP, FakeAdapter, state

@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from eagleray.adapter import protocol, run_protocol
-from eagleray.adapter.run_protocol import FileLines, Line, RunRegister, RunState, RunWorkerAt
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol import control
+from eagleray.protocol import runs as run_protocol
+from eagleray.protocol.runs import FileLines, Line, RunRegister, RunState, RunWorkerAt
 
 from tests.fakes.adapter import FakeAdapter, running
 
 OPS = [
-    protocol.WORKERS,
-    protocol.SUBSCRIBE,
+    control.WORKERS,
+    control.SUBSCRIBE,
     run_protocol.RUNS,
     run_protocol.RUN_REGISTER,
     run_protocol.RUN_WORKER,
@@ -108,7 +109,7 @@ async def test_a_run_that_nobody_knows_is_to_be_registered_again(
 async def test_an_adapter_that_knows_no_runs_says_that_it_is_too_old(
     newer: FakeAdapter, client: Adapters
 ) -> None:
-    newer.ops = [protocol.WORKERS, protocol.SUBSCRIBE]
+    newer.ops = [control.WORKERS, control.SUBSCRIBE]
     assert await client.runs() == []
     with pytest.raises(EaglerayError) as error:
         await client.run_register(RunRegister("r1", "s3cret"))

@@ -10,13 +10,21 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import AttachParams, IgnoreParams, Mapping, WorkerState
-from eagleray.clients import adapter, adapter_connection, adapter_process
-from eagleray.clients.adapter import Adapters
-from eagleray.clients.adapter_connection import AdapterConnection
+from eagleray.adapter_client import (
+    adapters as adapter,
+)
+from eagleray.adapter_client import (
+    connection as adapter_connection,
+)
+from eagleray.adapter_client import (
+    process,
+)
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.connection import AdapterConnection
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.common.worker_errors import worker_busy
+from eagleray.protocol.control import AttachParams, IgnoreParams, Mapping, WorkerState
 
 from tests.fakes.adapter import FakeAdapter, running, state
 
@@ -258,7 +266,7 @@ async def test_a_stale_socket_is_no_adapter(adapters: Adapters) -> None:
 
 
 async def test_the_command_line_is_isolated() -> None:
-    command = adapter_process.command()
+    command = process.command()
     assert command[1:3] == ["-I", "-S"]
     assert command[-1] == "adapter"
 
@@ -267,7 +275,7 @@ async def test_an_adapter_that_cannot_start(
     adapters: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [os.path.realpath("/bin/sh"), "-c", "echo what went wrong >&2; exit 7"]
-    monkeypatch.setattr(adapter_process, "command", lambda: broken)
+    monkeypatch.setattr(process, "command", lambda: broken)
     with pytest.raises(EaglerayError) as caught:
         await adapters.attach(WORKER)
     assert caught.value.code == "adapter-not-started"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_gone
 from eagleray.features.debugging.attaching import Attaching

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Stop
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.worker_errors import worker_busy
 from eagleray.features.debugging.ignoring import Ignoring, Rule
+from eagleray.protocol.control import Stop
 
 from tests.debugging.fakes import Place, Row
 from tests.fakes.adapter import FakeAdapter, state

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 
 import pytest
+from eagleray.app import Settings
 from eagleray.common.clock import SetClock
 from eagleray.features.debugging import reminding
 from eagleray.features.debugging.reminding import LONG_S, Held, Reminder
-from eagleray.sidecar.parts import Settings
 
 from tests.fakes.adapter import state
 

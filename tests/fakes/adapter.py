@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter import protocol, run_protocol
-from eagleray.adapter.protocol import Stop, WorkerState
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
+from eagleray.protocol import control, runs
+from eagleray.protocol.control import Stop, WorkerState
 
 STOP = Stop("breakpoint", "/remote/train.py", 24, "train", "", 1)
 
@@ -45,7 +45,7 @@ class FakeAdapter:
         self.answers: dict[str, WorkerState | EaglerayError] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.runs: list[dict[str, Any]] = []
-        self.protocol = protocol.PROTOCOL
+        self.protocol = control.PROTOCOL
         self.ops: list[str] = []
         self.silent_about = ""
         self.kept_silent = asyncio.Event()
@@ -88,7 +88,7 @@ class FakeAdapter:
     def _answer(
         self, op: str, params: dict[str, Any], writer: asyncio.StreamWriter
     ) -> dict[str, Any]:
-        if op == protocol.HELLO:
+        if op == control.HELLO:
             return {
                 "protocol": self.protocol,
                 "version": "x",
@@ -96,21 +96,21 @@ class FakeAdapter:
                 "ops": self.ops,
                 "grown": "later",
             }
-        if op == protocol.WORKERS:
+        if op == control.WORKERS:
             return self._workers()
-        if op == run_protocol.RUNS:
+        if op == runs.RUNS:
             return {"runs": self.runs}
         self.asked.append((op, params))
-        if op == protocol.SUBSCRIBE:
+        if op == control.SUBSCRIBE:
             self._subscribed.append(writer)
             return self._workers()
-        if op == protocol.ATTACH:
+        if op == control.ATTACH:
             return self._attach(params)
-        if op == protocol.READ_FILE:
+        if op == control.READ_FILE:
             return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
-        if op == protocol.IGNORE and params["ignore"]:
+        if op == control.IGNORE and params["ignore"]:
             self.change(*(_gone_by(state, params) for state in self.states.values()))
-        if op in (protocol.CONTINUE, protocol.RELEASE):
+        if op in (control.CONTINUE, control.RELEASE):
             self.change(*(s for s in self.states.values() if s.worker_id != params["worker_id"]))
         return {}
 
@@ -121,10 +121,10 @@ class FakeAdapter:
         if isinstance(answer, EaglerayError):
             raise answer
         self.change(*self.states.values(), answer)
-        return {"socket": answer.socket, "worker": protocol.to_json(answer)}
+        return {"socket": answer.socket, "worker": control.to_json(answer)}
 
     def _workers(self) -> dict[str, Any]:
-        return {"workers": [{**protocol.to_json(s), "grown": 1} for s in self.states.values()]}
+        return {"workers": [{**control.to_json(s), "grown": 1} for s in self.states.values()]}
 
     def _send(self, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
         writer.write(json.dumps(message).encode() + b"\n")
@@ -147,7 +147,7 @@ async def running(version: str | None = None) -> AsyncIterator[FakeAdapter]:
     """An adapter of that version (ours) in the run folder."""
     path: Path = adapter_socket(version) if version else adapter_socket()
     adapter = FakeAdapter()
-    server = await private_socket.serve(path, adapter.serve, limit=protocol.MAX_LINE)
+    server = await private_socket.serve(path, adapter.serve, limit=control.MAX_LINE)
     try:
         yield adapter
     finally:

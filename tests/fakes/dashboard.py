@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard
 
 RECORDED = Path(__file__).parent / "recorded"
 LISTS = ("workers", "tasks", "actors", "nodes")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from eagleray.adapter.protocol import AttachParams, Stop
-from eagleray.adapter.worker import Worker
+from eagleray.adapter.sessions.worker import Worker
+from eagleray.protocol.control import AttachParams, Stop
 
 
 class FakeWorker(Worker):

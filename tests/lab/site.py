@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from tests.in_cluster_run.real_nsys import FOLDER as NSYS
+from tests.injected.real_nsys import FOLDER as NSYS
 from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
 from tests.lab.namespaces import connected_as, in_network_of, why_not

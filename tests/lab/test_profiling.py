@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.commands import Commands
-from eagleray.clients.far_files import FarFiles
-from eagleray.clients.node_commands import on_node
-from eagleray.features.profiling.far_folder import FarFolder
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.remote_folder import FarFolder
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking
+from eagleray.protocol.control import Ran
 from eagleray.routes.spec import RouteSpec
+from eagleray.tools.commands import Commands
+from eagleray.tools.node_commands import on_node
+from eagleray.tools.remote_files import FarFiles
 
-from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.injected.real_nsys import calls_in, real_nsys
 from tests.lab.adapter import LabAdapter
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import SLURM_NODES, node_address

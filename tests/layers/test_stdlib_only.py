@@ -11,7 +11,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 # debugpy brings the others along.
 OF_DEBUGPY = {"_pydevd_bundle", "debugpy", "pydevd", "pydevd_tracing"}
-STDLIB_ONLY = ["adapter", "common", "in_cluster", "routes"]
+STDLIB_ONLY = ["adapter", "common", "injected", "protocol", "remote_scripts", "routes"]
 
 
 def foreign_imports(source: str) -> list[str]:
@@ -27,12 +27,12 @@ def foreign_imports(source: str) -> list[str]:
 
 
 def of_the_cluster(file: Path) -> set[str]:
-    """What code may use that runs in a worker, where it is there: in_cluster/, and what the adapter sends."""
-    if file.parts[:2] == ("in_cluster", "run"):
+    """What code may use that runs in a worker, where it is there: injected/, and what the adapter sends."""
+    if file.parts[0] == "injected":
         return OF_DEBUGPY | {"ray", "sitecustomize"}
-    if file == Path("adapter/pydevd_patches.py"):
+    if file == Path("adapter/sessions/pydevd_patches.py"):
         return OF_DEBUGPY
-    if file.parts[0] == "in_cluster" or file == Path("adapter/in_worker.py"):
+    if file.parts[0] == "remote_scripts" or file == Path("adapter/sessions/in_worker.py"):
         return {"debugpy", "pydevd", "ray", "torch"}
     return set()
 

@@ -1,7 +1,7 @@
 """Every background task has an owner that logs its failure and acts on it.
 
 A task may be started in two places only: by `common/tasks.py`, and in a function that awaits it, which so gets its failure.
-in_cluster/bridge.py is sent to a node as one file, so that it can't use the former: its one task answers each failure.
+remote_scripts/bridge.py is sent to a node as one file, so that it can't use the former: its one task answers each failure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 STARTS = ("create_task", "ensure_future")
-OWNERS = {"common/tasks.py": ("owned", "shared"), "in_cluster/bridge.py": ("on_frame",)}
+OWNERS = {"common/tasks.py": ("owned", "shared"), "remote_scripts/bridge.py": ("on_frame",)}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

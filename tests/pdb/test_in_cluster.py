@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from eagleray.features.pdb.pdb import PROGRAM
-from eagleray.in_cluster.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, Kept
+from eagleray.remote_scripts.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, Kept
 
 VALUE = {"pdb_address": "localhost:1", "filename": "f.py", "lineno": 3, "timestamp": 1.5}
 

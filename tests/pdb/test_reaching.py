@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.adapter.protocol import OpenedSocket, Ran
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
-from eagleray.common.ssh_errors import ssh_key_refused
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.own_ports import OwnPorts
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.pdb.sessions import PdbSession
+from eagleray.protocol.control import OpenedSocket, Ran
+from eagleray.ray.values import NodeRow
 from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.routes.ssh.errors import ssh_key_refused
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
 from eagleray.common.errors import EaglerayError
 from eagleray.features.pdb.sessions import Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target, read
+from eagleray.ray.values import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
 from eagleray.routes.spec import RouteSpec
 
 HEAD = NodeRow("n1", "10.0.0.1", "node-1", alive=True, head=True)

@@ -16,14 +16,14 @@ from unittest import mock
 
 from eagleray.cli.debug_run import print_proposal
 from eagleray.common.errors import EaglerayError
+from eagleray.features.presets import placement, propose, reading
+from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.placement import Place
+from eagleray.features.presets.submitting import Edit
+from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
-from eagleray.features.runs.presets import placing, propose, reading
-from eagleray.features.runs.presets.debug_runs import DEBUG, DebugRuns
-from eagleray.features.runs.presets.facts import Facts
-from eagleray.features.runs.presets.own import OwnPresets
-from eagleray.features.runs.presets.placing import Place
-from eagleray.features.runs.presets.submitting import Edit
 
 from tests.presets_trial.commands import SCRIPTS, CommandLine
 
@@ -91,7 +91,7 @@ def _plan(line: CommandLine, checkout: Path) -> RunPlan:
 @contextlib.contextmanager
 def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
     """Collects the words that the proposal adds to the training line, and those that it removes."""
-    placed = placing.placed
+    placed = placement.placed
 
     def recording(
         plan: RunPlan, facts: Facts, place: Place, added: Sequence[str], edits: Sequence[Edit]

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from eagleray.features.runs.presets.table import Entry, Table
-from eagleray.features.runs.presets.table_file import tables
+from eagleray.features.presets.table import Entry, Table
+from eagleray.features.presets.table_file import tables
 
 _SHOWN = 100
 _MOST = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagleray.features.runs.presets.table_file import tables
+from eagleray.features.presets.table_file import tables
 
 from tests.presets_trial.read_version import lines_of
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Agent, Node, Source
+from eagleray.ray.dashboard import Dashboard
 
 from tests.fakes.dashboard import FakeDashboard
 from tests.profiling.reports import RUN, content, described

@@ -7,7 +7,7 @@ import io
 import subprocess
 from pathlib import Path
 
-from tests.in_cluster_run.real_nsys import FOLDER, real_nsys
+from tests.injected.real_nsys import FOLDER, real_nsys
 
 PROGRAM = Path(__file__).parent / "programs" / "ranges.c"
 

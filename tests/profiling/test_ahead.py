@@ -8,15 +8,15 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from eagleray.common.profiled import Profiled
-from eagleray.common.report_errors import damaged_report
+from eagleray.app import Settings
 from eagleray.features.profiling import handlers
 from eagleray.features.profiling.profiling import ProfiledRun
-from eagleray.features.profiling.reading import ahead as ahead_of
-from eagleray.features.profiling.reading import exporting
-from eagleray.features.profiling.reading.ahead import Ahead
-from eagleray.features.profiling.reading.reports import Reports
-from eagleray.sidecar.parts import Settings
+from eagleray.features.reports import ahead as ahead_of
+from eagleray.features.reports import exporting
+from eagleray.features.reports.ahead import Ahead
+from eagleray.features.reports.errors import damaged_report
+from eagleray.features.reports.reports import Reports
+from eagleray.features.runs.profiled import Profiled
 
 from tests.profiling import fake_nsys
 from tests.profiling.databases import Call, Recording, write

@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from eagleray.clients.ray_agent import RayAgent
-from eagleray.clients.ray_way import straight
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import report_unreachable
-from eagleray.features.profiling import fetching
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling import download
 from eagleray.features.profiling.manifest import Entry, entry_of
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Source
+from eagleray.ray.agent import RayAgent
+from eagleray.ray.endpoint import straight
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ from tests.profiling.reports import RUN, content, described
 async def test_a_report_that_breaks_off_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "_BATCH", 4096)
+    monkeypatch.setattr(download, "_BATCH", 4096)
     async with cluster("n1") as (fake, dashboard), agent_of(fake.files["n1"]) as agent:
         fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep"] = BIG
         fake.files["n1"][f"eagleray/{RUN}/p.n1.nsys-rep.json"] = described(BIG)
@@ -156,7 +156,7 @@ async def _resumed(report: bytes, cuts: list[int], knows_parts: list[bool], befo
 
 async def _tried(source: Source, entry: Entry, folder: Path) -> bool:
     try:
-        await fetching.fetch(source, entry, folder, "p.nsys-rep", lambda here: None)
+        await download.fetch(source, entry, folder, "p.nsys-rep", lambda here: None)
     except EaglerayError:
         return False
     return True

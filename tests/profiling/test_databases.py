@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.common.cluster_errors import cluster_unreachable
-from eagleray.common.profiled import Profiled
-from eagleray.features.profiling import databases, fetching, waiting
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling import databases, download, waiting
+from eagleray.features.profiling.collector import Home
 from eagleray.features.profiling.manifest import Entry
-from eagleray.features.profiling.reading import notes
-from eagleray.features.profiling.reading.reports import Reports
-from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Folder, Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.features.reports import notes
+from eagleray.features.reports.reports import Reports
+from eagleray.features.runs.profiled import Profiled
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.errors import cluster_unreachable
 from eagleray.routes.spec import DIRECT
 
 from tests.fakes.dashboard import FakeDashboard
@@ -197,7 +197,7 @@ async def looked(
 async def test_a_database_that_breaks_off_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "_BATCH", 10)
+    monkeypatch.setattr(download, "_BATCH", 10)
     there, here = tmp_path / "there", tmp_path / "here"
     put(there, "p.nsys-rep", REPORT)
     packed(there, "p", SQLITE)

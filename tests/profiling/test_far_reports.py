@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.commands import Commands
-from eagleray.clients.far_files import FarFiles, FarPlace
-from eagleray.clients.node_commands import on_node
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import ProfiledWorker
 from eagleray.features.profiling import run_reports, waiting
-from eagleray.features.profiling.far_folder import FarFolder
-from eagleray.features.profiling.found import Looking, worker_of
-from eagleray.features.profiling.gathering import Gathering
-from eagleray.features.profiling.left_nodes import LeftNodes
+from eagleray.features.profiling.departed_nodes import LeftNodes
+from eagleray.features.profiling.remote_folder import FarFolder
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.scanner import Looking, worker_of
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.runs.far_delivery import far_reports, with_far_reports
 from eagleray.features.runs.plan import Kind, ProfilePlan, RunPlan
-from eagleray.in_cluster import far_reports as script
-from eagleray.in_cluster.far_reports import MOST
+from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.features.runs.remote_delivery import far_reports, with_far_reports
+from eagleray.protocol.control import Ran
+from eagleray.remote_scripts import report_folder as script
+from eagleray.remote_scripts.report_folder import MOST
 from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.tools.commands import Commands
+from eagleray.tools.node_commands import on_node
+from eagleray.tools.remote_files import FarFiles, FarPlace
 
 from tests.profiling.reports import RUN, content, described, put, status
 from tests.profiling.test_run_reports import Nsys, Opens

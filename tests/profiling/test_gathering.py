@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import fetching, gathering
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling import download, report_store
 from eagleray.features.profiling.gathers import output_folder
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Folder
 
 from tests.profiling.gathered import BIG, all_missing, cluster, gathered, listed, node
@@ -93,19 +93,19 @@ async def test_a_report_that_was_removed_here_comes_again_under_its_name(tmp_pat
 async def test_a_full_disk_is_said_and_leaves_nothing_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = fetching._write_all
+    write = download._write_all
 
     def full(fd: int, data: bytes) -> None:
         write(fd, data[:100])
         raise OSError(errno.ENOSPC, "No space left on device")
 
     async with cluster("n1") as (_, dashboard):
-        monkeypatch.setattr(fetching, "_write_all", full)
+        monkeypatch.setattr(download, "_write_all", full)
         with pytest.raises(EaglerayError, match="No space left") as raised:
             await gathered(tmp_path, node(dashboard, "n1"))
         assert raised.value.code == "no-room"
         assert [one.name for one in tmp_path.iterdir() if one.suffix not in (".json", "")] == []
-        monkeypatch.setattr(fetching, "_write_all", write)
+        monkeypatch.setattr(download, "_write_all", write)
         _, failures = await gathered(tmp_path, node(dashboard, "n1"))
     assert failures == [] and (tmp_path / "p.n1.nsys-rep").exists()
 
@@ -119,8 +119,8 @@ async def test_what_cannot_fit_is_not_begun_and_takes_no_room_from_others(
             lie = described(b"little", size=size, node_id=name, host=name)
             fake.files[name][f"eagleray/{RUN}/p.{name}.nsys-rep.json"] = lie
         nodes = [node(dashboard, name) for name in fake.files]
-        small = gathering.shutil.disk_usage(tmp_path)._replace(free=400_000)
-        monkeypatch.setattr(gathering.shutil, "disk_usage", lambda path: small)
+        small = report_store.shutil.disk_usage(tmp_path)._replace(free=400_000)
+        monkeypatch.setattr(report_store.shutil, "disk_usage", lambda path: small)
         made, failures = await gathered(tmp_path, *nodes)
         assert [failure.code for failure in failures] == ["report-left-out"] * 3
         assert set(listed(tmp_path)) == {"p.n4.nsys-rep"} and made.all_bytes == 300_000
@@ -141,8 +141,8 @@ async def test_a_report_of_the_same_file_system_needs_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path / "there", "p.nsys-rep", BIG)
-    full = gathering.shutil.disk_usage(tmp_path)._replace(free=0)
-    monkeypatch.setattr(gathering.shutil, "disk_usage", lambda path: full)
+    full = report_store.shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(report_store.shutil, "disk_usage", lambda path: full)
     _, failures = await gathered(tmp_path / "here", Folder(tmp_path / "there"))
     assert failures == [] and (tmp_path / "here/p.nsys-rep").exists()
 
@@ -184,9 +184,9 @@ async def test_a_thousand_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for number in range(1000):
         put(there, f"p.n1.{number}.nsys-rep", b"%d" % number)
     written: list[int] = []
-    write = gathering.manifest.write
+    write = report_store.manifest.write
     monkeypatch.setattr(
-        gathering.manifest, "write", lambda at, what: (written.append(1), write(at, what))
+        report_store.manifest, "write", lambda at, what: (written.append(1), write(at, what))
     )
     _, failures = await gathered(tmp_path / "here", Folder(there))
     assert failures == [] and len(listed(tmp_path / "here")) == 1000

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.reading import summary, texts
-from eagleray.features.profiling.reading.database import opened
-from eagleray.features.profiling.reading.limits import Limits
-from eagleray.features.profiling.reading.reports import Report, Reports
-from eagleray.features.profiling.reading.summary import Summary
+from eagleray.features.reports import summary, texts
+from eagleray.features.reports.database import opened
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.reports import Report, Reports
+from eagleray.features.reports.summary import Summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

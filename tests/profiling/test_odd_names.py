@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.common.cluster_errors import dashboard_failed
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import ProfiledWorker
-from eagleray.features.profiling import rounds as rounds_module
+from eagleray.features.profiling import collector as rounds_module
 from eagleray.features.profiling import run_reports
 from eagleray.features.profiling.databases import packed_of
 from eagleray.features.profiling.file_names import is_taken, raw, shown
-from eagleray.features.profiling.found import Looking, worker_of
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Looking, worker_of
 from eagleray.features.profiling.sources import Folder, Source
+from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.errors import dashboard_failed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,16 +206,16 @@ async def test_a_fault_of_ours_is_a_failed_round_and_hides_no_other_place(
 async def test_a_report_that_makes_us_fail_does_not_keep_others_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eagleray.features.profiling import gathering
+    from eagleray.features.profiling import report_store
 
-    good = gathering.fetch
+    good = report_store.fetch
 
     async def fetch(source: Source, entry: Any, folder: Path, name: str, tell: Any) -> None:
         if name.startswith("bad"):
             raise ValueError("a fault of ours")
         await good(source, entry, folder, name, tell)
 
-    monkeypatch.setattr(gathering, "fetch", fetch)
+    monkeypatch.setattr(report_store, "fetch", fetch)
     for name in ("bad", "good"):
         put(tmp_path / "there", f"{name}.nsys-rep", name.encode())
     made = reports(tmp_path / "there", tmp_path / "here", Nsys())

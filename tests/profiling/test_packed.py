@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from eagleray.features.profiling.reading.database import Database
-from eagleray.features.profiling.reading.limits import Limits
-from eagleray.features.profiling.reading.packed import packed
+from eagleray.features.reports.database import Database
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.packed import packed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.commands import Commands
-from eagleray.clients.ray_values import ActorRow, RuntimeEnv
-from eagleray.common.cluster_errors import dashboard_failed
-from eagleray.common.profiled import Profiled
-from eagleray.features.profiling.found import Looking, classes_of
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
+from eagleray.features.profiling.scanner import Looking, classes_of
 from eagleray.features.profiling.sources import Folder
-from eagleray.in_cluster.run.patterns import names_of
-from eagleray.in_cluster.run.profile_settings import Profile
+from eagleray.features.runs.profiled import Profiled
+from eagleray.injected.nsys.profile_settings import Profile
+from eagleray.injected.patterns import names_of
+from eagleray.ray.errors import dashboard_failed
+from eagleray.ray.values import ActorRow, RuntimeEnv
+from eagleray.tools.commands import Commands
 
 from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody
 

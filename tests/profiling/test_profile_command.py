@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.adapter.run_who import who
+from eagleray.adapter.runs.process_info import who
 from eagleray.cli import main as cli
 from eagleray.cli.profile_command import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.cli.run_commands import exit_code
-from eagleray.clients.in_cluster_package import Package
-from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun
-from eagleray.features.runs import environment
+from eagleray.features.runs import injected_config
 from eagleray.features.runs.plan import ProfilePlan, RunPlan, of_json, to_json
 from eagleray.features.runs.profile_plan import checked
+from eagleray.features.runs.profiled import Profiled, ProfiledWorker
 from eagleray.features.runs.records import Listed, Record
 from eagleray.features.runs.state import RunState
+from eagleray.ray.values import ActorRow, RuntimeEnv
+from eagleray.tools.injected_package import Package
 
 SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 
@@ -93,14 +93,14 @@ def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
     profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
     assert of_json(to_json(plan)) == plan
-    besides = environment.Told("r", "v", Package("p", {}), reports="/r", reader="2022.4")
-    told = environment.asked(plan, besides)
+    besides = injected_config.Told("r", "v", Package("p", {}), reports="/r", reader="2022.4")
+    told = injected_config.asked(plan, besides)
     assert (
         '"reports":"/r","reader":"2022.4"' in told
         and '"workers":["*p*"]' in told
         and '"/o"' not in told
     )
-    assert '"profile"' not in environment.asked(evolve(plan, profile=None), besides)
+    assert '"profile"' not in injected_config.asked(evolve(plan, profile=None), besides)
 
 
 def worker(state: Any, **more: Any) -> ProfiledWorker:

@@ -11,22 +11,22 @@ from typing import NoReturn
 
 import pytest
 from attrs import evolve
-from eagleray.clients.commands import Commands
-from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.common.profiled import Profiled
 from eagleray.features.profiling import profiling as profiling_module
 from eagleray.features.profiling import waiting
 from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.profiled_runs import OfRuns
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.adapter_gateway import OfAdapter
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.profiled import Profiled
 from eagleray.features.runs.records import Records as RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.state import Process, RunState
 from eagleray.routes.spec import RouteSpec
-from eagleray.sidecar.profiled_runs import OfRuns
+from eagleray.tools.commands import Commands
+from eagleray.tools.process_identity import born
 
 from tests.profiling.reports import RUN, put, status
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.rounds import Rounds
+from eagleray.features.profiling.collector import Rounds
 
 from tests.profiling.test_run_reports import Nsys, reports
 from tests.virtual_time import run_virtually

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.profiling.reading import range_times, slices, summary
-from eagleray.features.profiling.reading.busy import STEPS
-from eagleray.features.profiling.reading.limits import Limits
-from eagleray.features.profiling.reading.summary import Summary
-from eagleray.features.profiling.reading.tables import Name
+from eagleray.features.reports import range_times, slices, summary
+from eagleray.features.reports.busy import STEPS
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.summary import Summary
+from eagleray.features.reports.tables import Name
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.clients.adapter import Adapters
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.features.profiling.gathering import Gathering
-from eagleray.features.profiling.reading.reports import Reports
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.runs.of_adapter import OfAdapter
-from eagleray.in_cluster.run import node_reports
+from eagleray.features.reports.reports import Reports
+from eagleray.features.runs.adapter_gateway import OfAdapter
+from eagleray.injected.nsys import node_reports
+from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.spec import DIRECT
 
-from tests.in_cluster_run.real_nsys import calls_in, real_nsys
+from tests.injected.real_nsys import calls_in, real_nsys
 from tests.profiling.reports import RUN, content, put, status
 from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
 from tests.runs.conftest import joined
@@ -32,7 +32,7 @@ from tests.runs.terminal import Terminal, eagleray, row
 pytestmark = pytest.mark.timeout(300)
 __all__ = ["joined"]
 
-PROGRAM = REPOSITORY / "tests" / "in_cluster_run" / "programs" / "profiled.py"
+PROGRAM = REPOSITORY / "tests" / "injected" / "programs" / "profiled.py"
 SAID = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
 
 

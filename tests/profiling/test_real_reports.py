@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.reading.ahead import Ahead
-from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.reports.ahead import Ahead
+from eagleray.features.reports.reports import Reports
 
 from tests.cli.test_commands import eagleray
-from tests.in_cluster_run.real_nsys import real_nsys
+from tests.injected.real_nsys import real_nsys
 from tests.profiling.recorded import record, stats
 
 pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from eagleray.app import Settings
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.handlers import FIRST_ROWS, ReportHandlers
-from eagleray.features.profiling.reading.reports import Reports
+from eagleray.features.reports.reports import Reports
 from eagleray.sidecar.features import registered
-from eagleray.sidecar.parts import Settings
 from eagleray.sidecar.wire import Wire
 
 from tests.cli.test_commands import eagleray

@@ -8,12 +8,12 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.clients import nsys
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.reading import summary
-from eagleray.features.profiling.reading.kept import KeptSummaries
-from eagleray.features.profiling.reading.reports import Reports
-from eagleray.features.profiling.reading.tables import MOST_ROWS, Table, made
+from eagleray.features.reports import summary
+from eagleray.features.reports.kept import KeptSummaries
+from eagleray.features.reports.reports import Reports
+from eagleray.features.reports.tables import MOST_ROWS, Table, made
+from eagleray.tools import nsys
 
 from tests.profiling import fake_nsys
 from tests.profiling.databases import Call, Kernel, Range, Recording, write

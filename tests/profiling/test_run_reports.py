@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import OpenedSocket
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import run_reports, waiting
-from eagleray.features.profiling.found import Looking
-from eagleray.features.profiling.gathering import Gathering
-from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.collector import Home
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Folder
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
+from eagleray.protocol.control import OpenedSocket
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import NodeRow
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 from tests.fakes.agent import agent_of

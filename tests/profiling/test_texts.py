@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.reading import texts
-from eagleray.features.profiling.reading.recording import About
-from eagleray.features.profiling.reading.report_warnings import ReportWarning
-from eagleray.features.profiling.reading.reports import Report
-from eagleray.features.profiling.reading.summary import Summary
-from eagleray.features.profiling.reading.tables import Cell, Column, Kind, Table
+from eagleray.features.reports import texts
+from eagleray.features.reports.recording import About
+from eagleray.features.reports.report_warnings import ReportWarning
+from eagleray.features.reports.reports import Report
+from eagleray.features.reports.summary import Summary
+from eagleray.features.reports.tables import Cell, Column, Kind, Table
 
 COPIES = Table(
     "memcpy",

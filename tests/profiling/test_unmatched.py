@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from eagleray.cli.profile_progress import summary
-from eagleray.clients.ray_values import ActorRow, RuntimeEnv
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.features.profiling import unmatched
 from eagleray.features.profiling.unmatched import Unmatched, sentence
+from eagleray.features.runs.profiled import Profiled, ProfiledWorker
+from eagleray.ray.values import ActorRow, RuntimeEnv
 
 if TYPE_CHECKING:
     from eagleray.features.profiling.run_reports import RunReports

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from eagleray.clients.commands import Commands
-from eagleray.clients.far_files import FarFiles
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.sources import Folder
-from eagleray.in_cluster.run import node_reports
+from eagleray.injected.nsys import node_reports
+from eagleray.tools.commands import Commands
+from eagleray.tools.remote_files import FarFiles
 
-from tests.in_cluster_run.watched import watched
+from tests.injected.watched import watched
 from tests.profiling.gathered import gathered
 from tests.profiling.reports import RUN, put
 from tests.profiling.test_far_reports import Login
@@ -132,7 +132,7 @@ async def test_a_folder_that_was_replaced_meanwhile_gets_nothing(tmp_path: Path)
 
 
 async def gathered_by(made: Gathering, there: Path) -> None:
-    from eagleray.features.profiling.found import Looking
+    from eagleray.features.profiling.scanner import Looking
 
     await made.fetch((await Looking().look([Folder(there)])).reports)
 

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.routes.carried import Carrier
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
-from eagleray.routes.srun import OverSrun
+from eagleray.routes.srun.transport import OverSrun
+from eagleray.routes.transport import Carrier
 
 from tests.routes.ssh_fixtures import masters, short, sshd, started, wire
 

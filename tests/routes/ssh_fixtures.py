@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from eagleray.routes.asking import Kind
-from eagleray.routes.ssh_command import SshOptions
-from eagleray.routes.ssh_master import SshMaster
-from eagleray.routes.ssh_process import Carried
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.master import SshMaster
+from eagleray.routes.ssh.process import Carried
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer, Wire

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from eagleray.clients.commands import Commands
 from eagleray.common.errors import EaglerayError
 from eagleray.routes import commands
+from eagleray.tools.commands import Commands
 
 # It leaves a process of another session, with its output, and waits itself.
 DAEMON = 'setsid sleep 1000 & echo $! > "$1"; exec sleep 1000'

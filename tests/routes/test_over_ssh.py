@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from eagleray.routes import ssh_mux, ssh_process
-from eagleray.routes.carried import Carried
-from eagleray.routes.over_ssh import OverSsh
-from eagleray.routes.ssh_command import SshOptions
+from eagleray.routes.ssh import mux, process
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.transport import OverSsh
+from eagleray.routes.transport import Carried
 
 from tests.routes.ssh_fixtures import Masters
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer
@@ -71,7 +71,7 @@ async def test_the_far_end_closes_when_all_has_arrived(
     client: Client, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The death of an ssh, which is told late, is not waited for while it lives."""
-    monkeypatch.setattr(ssh_process, "_LATE_S", 10 * PATIENCE_S)
+    monkeypatch.setattr(process, "_LATE_S", 10 * PATIENCE_S)
     reader, _, carried = client
     far.may_end.set()
     assert await asyncio.wait_for(reader.read(), PATIENCE_S) == MUCH
@@ -93,7 +93,7 @@ async def test_an_ssh_that_dies_is_a_loss(
     over: OverSsh, client: Client, treat: Callable[[Path], None]
 ) -> None:
     reader, _, carried = client
-    pid = await ssh_mux.check(Path(over.health.control))
+    pid = await mux.check(Path(over.health.control))
     treat(Path(over.health.control))
     os.kill(pid, signal.SIGKILL)
     assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
@@ -114,7 +114,7 @@ async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
 
 async def test_a_client_is_cut_off_although_ssh_hangs(over: OverSsh, client: Client) -> None:
     reader, _, carried = client
-    pid = await ssh_mux.check(Path(over.health.control))
+    pid = await mux.check(Path(over.health.control))
     os.kill(pid, signal.SIGSTOP)
     try:
         carried.close()
@@ -126,4 +126,4 @@ async def test_a_client_is_cut_off_although_ssh_hangs(over: OverSsh, client: Cli
 async def test_an_ssh_that_just_died_has_left_its_control_socket(short: Path) -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(short / "m"))
-        assert await ssh_process.Carried(short / "m", lambda: None).is_lost()
+        assert await process.Carried(short / "m", lambda: None).is_lost()

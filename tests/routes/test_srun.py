@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.in_cluster import bridge
-from eagleray.routes import srun as over_srun
-from eagleray.routes import srun_process
+from eagleray.remote_scripts import bridge
 from eagleray.routes.direct import Direct
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
-from eagleray.routes.srun_process import SrunProcess
+from eagleray.routes.srun import process as srun_process
+from eagleray.routes.srun import transport as over_srun
+from eagleray.routes.srun.process import SrunProcess
 
 from tests.adapter.harness import PYTHONS
 from tests.fakes.echo import Echo

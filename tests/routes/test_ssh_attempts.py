@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.common.private_socket import connect
-from eagleray.routes import ssh_attempt, ssh_mux, ssh_trying
 from eagleray.routes.asking import Kind
-from eagleray.routes.askpass_helper import SOCKET_VARIABLE
-from eagleray.routes.ssh_askpass import Askpass
-from eagleray.routes.ssh_attempt import Target
-from eagleray.routes.ssh_command import SshOptions
-from eagleray.routes.ssh_master import SshMaster
-from eagleray.routes.ssh_trying import Trying
+from eagleray.routes.ssh import attempt, attempts, mux
+from eagleray.routes.ssh.askpass import Askpass
+from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
+from eagleray.routes.ssh.attempt import Target
+from eagleray.routes.ssh.attempts import Trying
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.master import SshMaster
 
 from tests.routes.ssh_fixtures import Masters, Person, opened, until
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer
@@ -68,7 +68,7 @@ async def test_an_answer_may_take_longer_than_the_attempt(
     running.new_key("key", "s3cret")
     (running.folder / "authorized_keys").write_text((running.folder / "key.pub").read_text())
     clock = Clock()
-    monkeypatch.setattr(ssh_attempt, "time", clock)
+    monkeypatch.setattr(attempt, "time", clock)
     masters.person = Slow(clock)
     masters.person.answers = ["s3cret"]
     await masters.make(running.configure()).argv(["true"], PATIENCE_S)
@@ -156,7 +156,7 @@ async def test_nothing_comes_of_attempts_that_were_stopped(
             began.append(self)
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(ssh_trying, "Attempt", Endless)
+    monkeypatch.setattr(attempts, "Attempt", Endless)
     trying = Trying(Target(HOST, short, SshOptions), lambda: None)
     for _ in range(2):
         trying.go_on()
@@ -175,4 +175,4 @@ async def connected(master: SshMaster) -> Path:
 
 
 async def pid_of(control: Path) -> int:
-    return await ssh_mux.check(control)
+    return await mux.check(control)

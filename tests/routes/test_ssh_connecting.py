@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import ssh_master
-from eagleray.routes.ssh_master import SshMaster
+from eagleray.routes.ssh import master as ssh_master
+from eagleray.routes.ssh.master import SshMaster
 
 from tests.routes.ssh_fixtures import Masters, until, works
 from tests.routes.ssh_server import PATIENCE_S, SshServer

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import ssh_master, ssh_mux, ssh_process
-from eagleray.routes.ssh_master import SshMaster
+from eagleray.routes.ssh import master as ssh_master
+from eagleray.routes.ssh import mux, process
+from eagleray.routes.ssh.master import SshMaster
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_fixtures import Masters, echoes, opened, until
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ssh_process, "PROBE_S", 0.3)
+    monkeypatch.setattr(process, "PROBE_S", 0.3)
     monkeypatch.setattr(ssh_master, "DEGRADED_S", 1.5)
     monkeypatch.setattr(ssh_master, "GIVEN_UP_S", 3.0)
 
@@ -47,7 +48,7 @@ def echo() -> Iterator[Echo]:
 async def pid_of(masters: Masters) -> int:
     """The ssh that has a control socket; there is only one."""
     (path,) = (one for one in masters.folder.iterdir() if one.is_socket())
-    return await ssh_mux.check(path)
+    return await mux.check(path)
 
 
 def in_state(master: SshMaster, *states: str) -> bool:
@@ -89,7 +90,7 @@ async def test_a_stream_that_was_being_opened_goes_over_to_the_new_connection(
 @pytest.fixture
 def _one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is tried beside the first attempt, as where a connection is made at once: a busy machine needs longer."""
-    monkeypatch.setattr("eagleray.routes.ssh_trying._PACES", ((float("inf"), 600.0),))
+    monkeypatch.setattr("eagleray.routes.ssh.attempts._PACES", ((float("inf"), 600.0),))
 
 
 @pytest.mark.usefixtures("_one_attempt")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import ssh_mux
+from eagleray.routes.ssh import mux
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_fixtures import Masters, opened, until, works
@@ -81,7 +81,7 @@ async def their_master(sshd: SshServer) -> AsyncIterator[Path]:
 async def test_a_live_connection_of_the_person_is_used_and_left(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
-    pid = await ssh_mux.check(their_master)
+    pid = await mux.check(their_master)
     # They would have to type a second factor for another one.
     (sshd.folder / "authorized_keys").write_text("")
     master = masters.make(sshd.program, reuse=True)
@@ -89,7 +89,7 @@ async def test_a_live_connection_of_the_person_is_used_and_left(
     assert (await run(await master.argv(["echo", "over it"], PATIENCE_S))).strip() == "over it"
     assert sshd.log.count("Accepted publickey") == 1
     await master.close()
-    assert await ssh_mux.check(their_master) == pid
+    assert await mux.check(their_master) == pid
 
 
 async def test_when_the_persons_connection_ends_ours_takes_over(
@@ -97,7 +97,7 @@ async def test_when_the_persons_connection_ends_ours_takes_over(
 ) -> None:
     master = masters.make(sshd.program, reuse=True)
     assert await works(master)
-    os.kill(await ssh_mux.check(their_master), signal.SIGTERM)
+    os.kill(await mux.check(their_master), signal.SIGTERM)
     await until(lambda: "reconnecting" in masters.states, "its end is seen")
     assert await works(master)
     assert sshd.log.count("Accepted publickey") == 2
@@ -113,7 +113,7 @@ async def test_a_live_connection_is_not_used_unless_allowed(
 async def test_a_dead_connection_of_the_person_is_passed_by(
     sshd: SshServer, masters: Masters, their_master: Path
 ) -> None:
-    os.kill(await ssh_mux.check(their_master), signal.SIGKILL)
+    os.kill(await mux.check(their_master), signal.SIGKILL)
     assert await works(masters.make(sshd.program, reuse=True))
     assert sshd.log.count("Accepted publickey") == 2
 

@@ -8,13 +8,14 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
-from eagleray.common.ssh_errors import ssh_lost
-from eagleray.routes import ssh_master, ssh_trying
 from eagleray.routes.network_watch import NetworkWatch
-from eagleray.routes.ssh_attempt import Failed, Target
-from eagleray.routes.ssh_command import SshOptions
-from eagleray.routes.ssh_master import SshMaster
-from eagleray.routes.ssh_trying import Trying
+from eagleray.routes.ssh import attempts
+from eagleray.routes.ssh import master as ssh_master
+from eagleray.routes.ssh.attempt import Failed, Target
+from eagleray.routes.ssh.attempts import Trying
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.errors import ssh_lost
+from eagleray.routes.ssh.master import SshMaster
 
 from tests.routes.ssh_fixtures import until
 
@@ -43,8 +44,8 @@ class Site:
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     made = Site()
     attempt = SimpleNamespace(asks=False, is_asking=False, run=made.run, took_s=0.0)
-    monkeypatch.setattr(ssh_trying, "time", SimpleNamespace(monotonic=made.monotonic))
-    monkeypatch.setattr(ssh_trying, "Attempt", lambda *_: attempt)
+    monkeypatch.setattr(attempts, "time", SimpleNamespace(monotonic=made.monotonic))
+    monkeypatch.setattr(attempts, "Attempt", lambda *_: attempt)
     return made
 
 

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import ssh_askpass, ssh_command, ssh_paths
 from eagleray.routes.asking import Kind
-from eagleray.routes.making import Making
-from eagleray.routes.ssh_askpass import kind, without
-from eagleray.routes.ssh_attempt import Attempt, Failed, Target
-from eagleray.routes.ssh_command import SshOptions
-from eagleray.routes.ssh_process import SshProcess
-from eagleray.routes.ssh_sleep import SleepWatch
+from eagleray.routes.ssh import askpass, command
+from eagleray.routes.ssh import paths as ssh_paths
+from eagleray.routes.ssh.askpass import kind, without
+from eagleray.routes.ssh.attempt import Attempt, Failed, Target
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.process import SshProcess
+from eagleray.routes.ssh.sleep_watch import SleepWatch
+from eagleray.routes.transport_factory import Making
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,13 +28,13 @@ from tests.routes.ssh_fixtures import until
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"))))
 def test_words_survive_a_shell(words: list[str]) -> None:
-    assert shlex.split(" ".join(ssh_command.quoted(word) for word in words)) == words
+    assert shlex.split(" ".join(command.quoted(word) for word in words)) == words
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8")))
 def test_what_shells_read_differently_stands_outside_of_quotes(word: str) -> None:
     """Between two quotes fish takes a backslash for an escape, so that there must be none."""
-    quoted = ssh_command.quoted(word)
+    quoted = command.quoted(word)
     inside = False
     position = 0
     while position < len(quoted):
@@ -49,13 +50,13 @@ def test_what_shells_read_differently_stands_outside_of_quotes(word: str) -> Non
 
 def test_a_zero_byte_is_no_word() -> None:
     with pytest.raises(ValueError, match="zero byte"):
-        ssh_command.quoted("a\0b")
+        command.quoted("a\0b")
 
 
 def test_a_destination_is_never_an_option() -> None:
     for argv in (
-        ssh_command.master("/bin/ssh", "-oProxyCommand=x", Path("/p"), 3.2, False, ["exec", "cat"]),
-        ssh_command.client("/bin/ssh", "-oProxyCommand=x", Path("/p"), ["true"]),
+        command.master("/bin/ssh", "-oProxyCommand=x", Path("/p"), 3.2, False, ["exec", "cat"]),
+        command.client("/bin/ssh", "-oProxyCommand=x", Path("/p"), ["true"]),
     ):
         assert argv[argv.index("-oProxyCommand=x") - 1] == "--"
         assert len(argv) == argv.index("-oProxyCommand=x") + 2
@@ -63,7 +64,7 @@ def test_a_destination_is_never_an_option() -> None:
 
 def test_no_ssh_is_said() -> None:
     with pytest.raises(EaglerayError) as raised:
-        ssh_command.program(SshOptions("/nowhere/ssh"))
+        command.program(SshOptions("/nowhere/ssh"))
     assert raised.value.code == "ssh-missing"
 
 
@@ -182,7 +183,7 @@ async def test_an_attempt_without_a_place_for_its_helper_leaves_no_socket(
     def full(_: Path) -> Path:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(ssh_askpass, "_script", full)
+    monkeypatch.setattr(askpass, "_script", full)
     target = Target("host", short, lambda: SshOptions("true", reuse=False))
     with pytest.raises(Failed) as failed:
         await Attempt(target, 60, lambda: None, nobody).run()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.routes import commands, ssh_mux
-from eagleray.routes.ssh_master import SshMaster
+from eagleray.routes import commands
+from eagleray.routes.ssh import mux
+from eagleray.routes.ssh.master import SshMaster
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_fixtures import Masters, Stream, echoes, opened, until
@@ -178,7 +179,7 @@ async def test_the_master_answers_a_check_and_ends_at_the_end(
 ) -> None:
     await master.argv(["true"], PATIENCE_S)
     (path,) = (path for path in masters.folder.iterdir() if path.is_socket())
-    pid = await ssh_mux.check(path)
+    pid = await mux.check(path)
     assert is_running(pid)
     await master.close()
     assert not path.exists()
@@ -203,7 +204,7 @@ async def test_a_terminal_of_the_person_outlives_the_route(
     assert terminal.stdin is not None and terminal.stdout is not None
     terminal.stdin.write(b"typed\n")
     assert await terminal.stdout.readline() == b"typed\n"
-    pid = await ssh_mux.check(Path(master.health.control))
+    pid = await mux.check(Path(master.health.control))
     control = master.health.control
     await master.close()
     assert master.health.control == ""
@@ -217,8 +218,8 @@ async def test_a_terminal_of_the_person_outlives_the_route(
 
 
 async def test_no_master_is_told_from_one(short_server: asyncio.Server) -> None:
-    with pytest.raises(ssh_mux.MuxError):
-        await ssh_mux.check(short_server.sockets[0].getsockname())
+    with pytest.raises(mux.MuxError):
+        await mux.check(short_server.sockets[0].getsockname())
 
 
 @pytest.fixture

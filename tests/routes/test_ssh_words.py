@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.routes.ssh_words import Words, far_error
+from eagleray.routes.ssh.stderr import Words, far_error
 
 # What ssh wrote, the code that it stands for, and whether trying again by itself is pointless.
 SAID = [

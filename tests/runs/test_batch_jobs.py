@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from attrs import define, field
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.slurm_jobs import SlurmJob, state_of
-from eagleray.clients.slurm_queue import Queue
 from eagleray.common.errors import EaglerayError
 from eagleray.common.poll_schedule import JOB_STATE, PollSchedule
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.starters import job_output, sbatch
-from eagleray.features.runs.starters.sbatch import Sbatch
+from eagleray.protocol.control import Ran
+from eagleray.slurm.jobs import SlurmJob, state_of
+from eagleray.slurm.queue import Queue
+from eagleray.supervisor.starters import job_output, sbatch
+from eagleray.supervisor.starters.sbatch import Sbatch
 
 from tests.ray_cluster import wait_for
 from tests.virtual_time import BEGAN, run_virtually

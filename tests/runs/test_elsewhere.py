@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.keeper import Keeper
-from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.adapter_gateway import OfAdapter
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.state import Process, RunState
+from eagleray.supervisor.supervisor import Keeper
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
 THERE = RunState("running", 1.0, host="another", keeper=Process(1, 1.0), program=Process(1, 1.0))

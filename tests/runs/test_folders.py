@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.clients.debugger_copy import debugger_copy
-from eagleray.clients.in_cluster_package import delivered, package, zipped
-from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.runs import plan as plans
@@ -23,8 +20,11 @@ from eagleray.features.runs import records as module
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Records
-from eagleray.features.runs.seen import outdated
+from eagleray.features.runs.run_status import outdated
 from eagleray.features.runs.state import Process, RunState, SeenLine, SeenWorker
+from eagleray.tools.debugger_copy import debugger_copy
+from eagleray.tools.injected_package import delivered, package, zipped
+from eagleray.tools.process_identity import born
 
 PLAN = RunPlan(
     kind="program",

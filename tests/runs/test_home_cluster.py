@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import evolve
-from eagleray.clients.ray_values import Version
-from eagleray.common.cluster_errors import unknown_cluster
 from eagleray.features.runs.home_cluster import HomeCluster, OwnDashboard
 from eagleray.features.runs.state import RunState
+from eagleray.ray.errors import unknown_cluster
+from eagleray.ray.values import Version
 
 STATE = RunState("running", 1.0)
 OTHER = OwnDashboard("http://127.0.0.1:8265", "another", "10.0.0.1:6379")

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from eagleray.clients.commands import Commands
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.starters import job_output
-from eagleray.features.runs.starters.job_output import JobOutput
-from eagleray.in_cluster.follow_files import DOUBTS, PIECE, STALE_S, Followed
+from eagleray.remote_scripts.follow_files import DOUBTS, PIECE, STALE_S, Followed
+from eagleray.supervisor.starters import job_output
+from eagleray.supervisor.starters.job_output import JobOutput
+from eagleray.tools.commands import Commands
 
 from tests.ray_cluster import wait_for
 

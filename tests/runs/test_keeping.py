@@ -14,15 +14,15 @@ import pytest
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.runs import keeping
-from eagleray.features.runs.keeper import Keeper
+from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
-from eagleray.features.runs.seen import seen
-from eagleray.features.runs.starters.of_plan import with_copy
-from eagleray.features.runs.starters.starting import Ending, Started
+from eagleray.features.runs.run_status import seen
 from eagleray.features.runs.state import RunState
+from eagleray.supervisor.starters.factory import with_copy
+from eagleray.supervisor.starters.starter import Ending, Started
+from eagleray.supervisor.supervisor import Keeper
 
 PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_text="echo x\n")
 
@@ -42,10 +42,10 @@ async def test_one_that_is_too_slow_starts_nothing_later(
         started.append(subprocess.Popen(words, stdin=subprocess.PIPE))
         return started[0]
 
-    monkeypatch.setattr(keeping, "_spawned", spawned)
-    monkeypatch.setattr(keeping, "START_S", 0.1)
+    monkeypatch.setattr(supervisor_process, "_spawned", spawned)
+    monkeypatch.setattr(supervisor_process, "START_S", 0.1)
     with pytest.raises(EaglerayError) as raised:
-        await keeping.start(record, {})
+        await supervisor_process.start(record, {})
     assert raised.value.code == "keeper-not-started"
     assert started[0].wait(60) == -9
 
@@ -61,8 +61,8 @@ async def test_who_gives_up_waiting_for_one_leaves_none(
         is_spawned.set()
         return process
 
-    monkeypatch.setattr(keeping, "_spawned", spawned)
-    starting = asyncio.create_task(keeping.start(record, {}))
+    monkeypatch.setattr(supervisor_process, "_spawned", spawned)
+    starting = asyncio.create_task(supervisor_process.start(record, {}))
     await is_spawned.wait()
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -71,10 +71,10 @@ async def test_who_gives_up_waiting_for_one_leaves_none(
 
 
 def test_a_run_whose_keeper_never_began_is_over(record: Record) -> None:
-    assert keeping.is_kept(record, record.state())
-    at = time.time() - 2 * keeping.START_S - 1
+    assert supervisor_process.is_kept(record, record.state())
+    at = time.time() - 2 * supervisor_process.START_S - 1
     os.utime(record.folder / "state.json", (at, at))
-    assert not keeping.is_kept(record, record.state())
+    assert not supervisor_process.is_kept(record, record.state())
     assert seen(Listed(record, record.plan(), record.state())).state.is_over
 
 

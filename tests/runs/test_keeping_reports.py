@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from eagleray.common import tasks
-from eagleray.common.profiled import Profiled
 from eagleray.common.retry import Backoff
-from eagleray.features.runs import keeper as keepers
-from eagleray.features.runs.keeper import Keeper
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.profiled import Profiled
 from eagleray.features.runs.records import Record, Records
-from eagleray.features.runs.starters.starting import Ending, Started
 from eagleray.features.runs.state import RunState
+from eagleray.supervisor import supervisor as keepers
+from eagleray.supervisor.starters.starter import Ending, Started
+from eagleray.supervisor.supervisor import Keeper
 
 PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
 

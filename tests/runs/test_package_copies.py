@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.adapter.protocol import Ran
-from eagleray.clients.debugger_copy import debugger_copy
-from eagleray.clients.in_cluster_package import delivered, package
-from eagleray.features.runs.far_delivery import delivered_to
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Records
+from eagleray.features.runs.remote_delivery import delivered_to
 from eagleray.features.runs.state import RunState
-from eagleray.in_cluster import package_copies
-from eagleray.in_cluster.package_copies import deliver, remove_unused
+from eagleray.protocol.control import Ran
+from eagleray.remote_scripts import package_copies
+from eagleray.remote_scripts.package_copies import deliver, remove_unused
+from eagleray.tools.debugger_copy import debugger_copy
+from eagleray.tools.injected_package import delivered, package
 
 DAY = 24 * 3600.0
 PLAN = RunPlan("program", ("python", "x.py"), "/w", "x.py")
@@ -163,7 +163,7 @@ class Login:
 
 
 async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path) -> None:
-    folder = tmp_path / ".local/share/eagleray/in_cluster"
+    folder = tmp_path / ".local/share/eagleray/injected"
     folder.mkdir(parents=True)
     copy(folder, "_eagleray_run_1", 100)
     copy(folder, "_eagleray_run_2", 80)

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.clients.process_identity import born
 from eagleray.common.paths import host_name
 from eagleray.common.poll_schedule import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
+from eagleray.features.runs.adapter_gateway import OfAdapter, Seen
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.of_adapter import OfAdapter, Seen
 from eagleray.features.runs.output import follow
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.state import Process, RunState
-from eagleray.features.runs.watching import Watching
+from eagleray.supervisor.run_watch import Watching
+from eagleray.tools.process_identity import born
 
 from tests.runs.test_watching import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from eagleray.features.runs import own_dashboards
 from eagleray.features.runs.plan import Kind, RunPlan
 from eagleray.features.runs.program_python import RayCheck
-from eagleray.sidecar import own_dashboards
 
 from tests.asked import ask
 from tests.runs.terminal import listed

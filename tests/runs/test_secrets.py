@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 from attrs import asdict
-from eagleray.common import run_errors
+from eagleray.features.runs import errors
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.plan_text import (
+    command_text,
+    confirm_text,
+    exact_command,
+    title,
+)
 from eagleray.features.runs.records import Listed, Record
 from eagleray.features.runs.state import RunState
-from eagleray.features.runs.words import command_text, confirm_text, exact_command, title
 
 from tests.asked import ask
 from tests.ray_cluster import wait_for
@@ -53,11 +58,11 @@ def test_a_run_is_listed_without_secrets() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        run_errors.bad_plan,
-        run_errors.needs_consent,
-        run_errors.keeper_not_started,
-        run_errors.not_submitted,
-        run_errors.narrow_export,
+        errors.bad_plan,
+        errors.needs_consent,
+        errors.keeper_not_started,
+        errors.not_submitted,
+        errors.narrow_export,
     ],
 )
 def test_errors_about_commands_have_no_secret(error: Any) -> None:

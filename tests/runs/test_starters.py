@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from eagleray.clients.in_cluster_package import package
-from eagleray.clients.ray_jobs import JobState
-from eagleray.common.cluster_errors import answer_too_large
 from eagleray.common.errors import EaglerayError
-from eagleray.common.job_errors import job_refused, no_job
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.starters import ray_job
-from eagleray.features.runs.starters.ray_job import RayJob
+from eagleray.ray.errors import answer_too_large
+from eagleray.ray.job_errors import job_refused, no_job
+from eagleray.ray.jobs import JobState
+from eagleray.supervisor.starters import ray_job
+from eagleray.supervisor.starters.ray_job import RayJob
+from eagleray.tools.injected_package import package
 
 LOST = EaglerayError("cluster-unreachable", "gone")
 

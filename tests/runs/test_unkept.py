@@ -13,18 +13,18 @@ from pathlib import Path
 import psutil
 import pytest
 from attrs import evolve
-from eagleray.clients.process_identity import born
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.common.paths import runs as runs_folder
-from eagleray.features.runs.keeper import Keeper
-from eagleray.features.runs.of_adapter import OfAdapter
+from eagleray.features.runs.adapter_gateway import OfAdapter
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.records import Listed, Record, Records
+from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.seen import UNKEPT_S, outdated, seen
 from eagleray.features.runs.state import Process, RunState
+from eagleray.supervisor.supervisor import Keeper
+from eagleray.tools.process_identity import born
 
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import Terminal, row
@@ -108,7 +108,7 @@ async def test_a_start_throws_them_away(records: Records, monkeypatch: pytest.Mo
 
     async def started(*_: object) -> None: ...
 
-    monkeypatch.setattr("eagleray.features.runs.keeping.start", started)
+    monkeypatch.setattr("eagleray.features.runs.supervisor_process.start", started)
     startable = evolve(PLAN, kind="command", argv=("true",))
     new = await Runs(records, OfAdapter(None)).start(startable, confirmed=False)
     left = [one.record.id for one in records.listed()]

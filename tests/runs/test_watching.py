@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 from attrs import define, evolve, field
-from eagleray.clients.ray_values import WorkerRow
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.gates import GateAt
+from eagleray.features.runs.adapter_gateway import Seen
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.nsight_refusal import Refusal, refusal
-from eagleray.features.runs.of_adapter import Seen
 from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
+from eagleray.features.runs.proxy_addresses import GateAt
 from eagleray.features.runs.records import Record, Records
-from eagleray.features.runs.starters.starting import Ending
 from eagleray.features.runs.state import RunState, SeenLine, SeenWorker
-from eagleray.features.runs.watching import Watching
+from eagleray.ray.values import WorkerRow
 from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.supervisor.nsight_refusal import Refusal, refusal
+from eagleray.supervisor.run_watch import Watching
+from eagleray.supervisor.starters.starter import Ending
 
 PLAN = RunPlan(
     "program", ("python", "x.py"), "/w", "x.py", breakpoints=(Breakpoint("/w/lib.py", (Line(3),)),)

@@ -10,16 +10,22 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.clients.in_cluster_package import Package
-from eagleray.clients.ray_jobs import JobState
-from eagleray.clients.ray_values import WorkerRow
-from eagleray.features.runs.environment import Told, activated, asked, verifier, with_site
-from eagleray.features.runs.gates import in_table
+from eagleray.features.runs.injected_config import (
+    Told,
+    activated,
+    asked,
+    verifier,
+    with_site,
+)
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.sbatch_words import WITH_VARIABLES, submission, variables
-from eagleray.features.runs.starters.ray_job import ending
-from eagleray.features.runs.starters.sbatch import fields
-from eagleray.features.runs.words import command_text, confirm_text
+from eagleray.features.runs.plan_text import command_text, confirm_text
+from eagleray.features.runs.proxy_addresses import in_table
+from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
+from eagleray.ray.jobs import JobState
+from eagleray.ray.values import WorkerRow
+from eagleray.supervisor.starters.ray_job import ending
+from eagleray.supervisor.starters.sbatch import fields
+from eagleray.tools.injected_package import Package
 
 ENV = {"A": "1,2 'x'", "B": "="}
 SUBMISSIONS = [

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter.protocol import AttachParams
-from eagleray.clients import adapter_process
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client import process
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.app import Settings
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
@@ -25,8 +25,8 @@ from eagleray.features.profiling import messages as profiling
 from eagleray.features.runs import messages as runs
 from eagleray.features.source_mapping import messages as source_mapping
 from eagleray.features.workers import messages as workers
+from eagleray.protocol.control import AttachParams
 from eagleray.sidecar.features import registered
-from eagleray.sidecar.parts import Settings
 from eagleray.sidecar.requests import Requests
 from eagleray.sidecar.server import Sidecar
 from eagleray.sidecar.typescript import FEATURES, methods_of
@@ -237,7 +237,7 @@ async def test_starting_the_adapter_makes_no_file_call_in_the_event_loop(
     files: FileCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = [sys.executable, "-c", "print('no adapter today')"]
-    monkeypatch.setattr(adapter_process, "command", lambda: ends)
+    monkeypatch.setattr(process, "command", lambda: ends)
     adapters = Adapters()
     with pytest.raises(EaglerayError) as failed:
         await adapters.attach(

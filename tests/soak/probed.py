@@ -34,15 +34,16 @@ def main() -> None:
 
 
 def pass_on() -> None:
-    from eagleray.clients import adapter_process, code_copy, own_command
+    from eagleray.adapter_client import process
+    from eagleray.tools import code_copy, self_command
 
     start = str(Path(__file__).resolve())
     copy: Any = code_copy
     copy.ENTRY = Path(start).name
     copy.code_copy = lambda: Path(start).parent
-    adapter: Any = adapter_process
+    adapter: Any = process
     adapter.command = lambda: [sys.executable, "-I", "-S", start, "adapter"]
-    own: Any = own_command
+    own: Any = self_command
     own.ENTRY = Path(start)
 
 

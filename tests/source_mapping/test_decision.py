@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import Mapping
 from eagleray.features.source_mapping import local_files
 from eagleray.features.source_mapping.decision import decide
 from eagleray.features.source_mapping.mounts import Fit
+from eagleray.protocol.control import Mapping
 
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
 MODULES = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_9"

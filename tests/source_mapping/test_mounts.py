@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.protocol import Mapping, Mounts
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import Fit, fits, table
+from eagleray.protocol.control import Mapping, Mounts
 
 DISK = "30 1 8:1 {root} {point} rw,relatime shared:1 - ext4 /dev/sda1 rw"
 NFS = "40 1 0:{device} {root} {point} rw - {kind} {source} rw,addr=10.0.0.1"

@@ -1,8 +1,8 @@
 """Paths of a worker against paths of this machine, as tables and laws."""
 
 import pytest
-from eagleray.adapter.protocol import Mapping
 from eagleray.features.source_mapping import places
+from eagleray.protocol.control import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 

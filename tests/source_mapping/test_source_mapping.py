@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from attrs import define, field
-from eagleray.adapter.protocol import Mapping, Mounts, Stop, WorkerState
-from eagleray.clients.adapter import FileOfWorker
+from eagleray.adapter_client.adapters import FileOfWorker
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.handlers import Handlers
 from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.protocol.control import Mapping, Mounts, Stop, WorkerState
 
 CLUSTER = "http://127.0.0.1:8265"
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from eagleray.adapter.protocol import WorkerState
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.pyspy import Dump, PySpy
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
-from eagleray.clients.seen import Seen
-from eagleray.common.cluster_errors import dashboard_failed, unknown_cluster
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_log
+from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.protocol.control import WorkerState
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.errors import dashboard_failed, unknown_cluster
+from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.tools.pyspy import Dump, PySpy
 
 from tests.workers.rows import CLUSTER, SESSION
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagleray.adapter.protocol import Stop, WorkerState
-from eagleray.clients.ray_values import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
+from eagleray.protocol.control import Stop, WorkerState
+from eagleray.ray.values import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
 
 CLUSTER = "http://127.0.0.1:8265"
 SESSION = "session_1"

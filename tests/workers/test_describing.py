@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from eagleray.clients.ray_values import WorkerRow
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.rows import Key
+from eagleray.ray.values import WorkerRow
 
 from tests.workers.fakes import FakeDashboard, until
 from tests.workers.rows import CLUSTER, IP, SESSION, actor_row, job_row, task_row, worker_row

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from eagleray.adapter import held_record
 from eagleray.adapter.held_record import HeldRecord
-from eagleray.clients.held_elsewhere import BELIEVED_S, held_elsewhere
+from eagleray.adapter_client.held_elsewhere import BELIEVED_S, held_elsewhere
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.debugging.attaching import Attaching

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eagleray.clients.ray_values import RuntimeEnv
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
+from eagleray.ray.values import RuntimeEnv
 
 from tests.workers.fakes import FakeDashboard
 from tests.workers.rows import actor_row, job_row, task_row, worker_row

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from eagleray.clients.pyspy import Dump, Frame, Stack
 from eagleray.features.workers.locating import TRACES_AT_ONCE, Locator, Pause
 from eagleray.features.workers.rows import Key, Place, Stand
+from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeDashboard, FakeSpy, until
 from tests.workers.rows import CLUSTER, IP, SESSION, worker_row

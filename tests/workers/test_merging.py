@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.protocol import WorkerState
 from eagleray.features.workers.merging import Known, Listed, merge, stand_of_stop
 from eagleray.features.workers.rows import Facts, Key, Paused, Place, Stand
+from eagleray.protocol.control import WorkerState
 
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 

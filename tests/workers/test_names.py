@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clients.ray_values import RuntimeEnv
 from eagleray.features.workers.names import (
     NAME_LIMIT,
     clean,
@@ -14,6 +13,7 @@ from eagleray.features.workers.names import (
     script_of,
 )
 from eagleray.features.workers.rows import Facts
+from eagleray.ray.values import RuntimeEnv
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import AsyncIterator, Collection
 
 import pytest
-from eagleray.clients.pyspy import Dump, Frame, Stack
 from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import Paused, everyone
+from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
 from tests.workers.rows import CLUSTER, SESSION, stop, task_row, worker_row, worker_state

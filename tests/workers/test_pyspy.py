@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.clients import pyspy
-from eagleray.clients.pyspy import AT_ONCE, PySpy, find_program
+from eagleray.tools import pyspy
+from eagleray.tools.pyspy import AT_ONCE, PySpy, find_program
 
 from tests.workers.fakes import until
 

@@ -7,11 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter.protocol import AttachParams
-from eagleray.clients.adapter import Adapters
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.pyspy import PySpy
-from eagleray.clients.ray_dashboard import Dashboard
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import ask_live_workers
 from eagleray.features.workers.log_search import search
@@ -19,6 +16,9 @@ from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.paused_workers import PausedWorkers
 from eagleray.features.workers.rows import Paused, everyone
 from eagleray.features.workers.stands import stand_of
+from eagleray.protocol.control import AttachParams
+from eagleray.ray.dashboard import Dashboard
+from eagleray.tools.pyspy import PySpy
 
 from tests.dap_client import DapClient
 from tests.ray_cluster import (

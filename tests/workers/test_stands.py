@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.clients.pyspy import Dump, Frame, Stack, parse_json, parse_text
 from eagleray.features.workers.rows import Place, Stand
 from eagleray.features.workers.stands import stand_of
+from eagleray.tools.pyspy import Dump, Frame, Stack, parse_json, parse_text
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from eagleray.app import Parts
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import handlers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.sidecar.parts import Parts
 from eagleray.sidecar.requests import Requests
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until

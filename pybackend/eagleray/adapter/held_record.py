@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from eagleray.adapter.protocol import HELD_REFRESH_S, PROTOCOL, WorkerState, to_json
 from eagleray.common.off_loop import off_loop
+from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState, to_json
 
 log = logging.getLogger(__name__)
 

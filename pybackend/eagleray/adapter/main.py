@@ -13,19 +13,19 @@ from pathlib import Path
 
 from eagleray import __version__
 from eagleray.adapter import lifetime
-from eagleray.adapter.control import Clients, Control
+from eagleray.adapter.control.operations import Parts
+from eagleray.adapter.control.questions import Questions
+from eagleray.adapter.control.server import Clients, Control
 from eagleray.adapter.held_record import HeldRecord
-from eagleray.adapter.operations import Parts
-from eagleray.adapter.questions import Questions
 from eagleray.adapter.reachability import AdapterLock, Reachability
-from eagleray.adapter.registry import Registry
-from eagleray.adapter.runs import Runs
+from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import bounded_log, private_socket, tasks
 from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
-from eagleray.routes.making import Making
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes
+from eagleray.routes.transport_factory import Making
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ import sys
 import termios
 from collections.abc import Iterator
 
-from eagleray.adapter.protocol import Question
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common import tasks
 from eagleray.common.errors import printable
+from eagleray.protocol.control import Question
 
 TERMINAL = "/dev/tty"
 

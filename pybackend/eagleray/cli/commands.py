@@ -9,11 +9,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.adapter.protocol import RouteState, WorkerState
+from eagleray.app import Parts, Settings, build
 from eagleray.cli import pdb, printing, profile_command, report_command, run_commands
 from eagleray.cli.asking import Asking
-from eagleray.common.adapter_errors import tunnel_ended
-from eagleray.common.cluster_errors import no_clusters
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.slurm_errors import no_slurm
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
@@ -22,9 +20,11 @@ from eagleray.features.clusters.ways import via
 from eagleray.features.debugging.handlers import attached
 from eagleray.features.pdb.target import read as read_target
 from eagleray.features.workers.rows import Paused, everyone
-from eagleray.in_cluster.run import tcp_peer
+from eagleray.injected import tcp_peer
+from eagleray.protocol.control import RouteState, WorkerState
+from eagleray.protocol.errors import tunnel_ended
+from eagleray.ray.errors import no_clusters
 from eagleray.routes.spec import RouteSpec
-from eagleray.sidecar.parts import Parts, Settings, build
 
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
 LOCATE_S = 3.0

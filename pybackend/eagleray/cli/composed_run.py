@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from eagleray.features.runs.presets.composed_text import error_of, shown_values
-from eagleray.features.runs.presets.composing import Composed
+from eagleray.features.presets.composed_text import error_of, shown_values
+from eagleray.features.presets.composing import Composed
 
 
 def print_composed(made: Composed) -> bool:

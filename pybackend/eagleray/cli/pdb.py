@@ -10,16 +10,16 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from eagleray.app import Parts
 from eagleray.cli import printing
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
-from eagleray.clients.own_command import own_command
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.pdb_errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
+from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
 from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.pdb import in_order, shown_node
 from eagleray.features.pdb.sessions import PdbSession, chosen
 from eagleray.features.pdb.target import Target
-from eagleray.sidecar.parts import Parts
+from eagleray.tools.self_command import own_command
 
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
+from eagleray.app import Parts
 from eagleray.cli import run_commands
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.preview import SeenClass
 from eagleray.features.runs.plan import ProfilePlan, When
 from eagleray.features.runs.profile_plan import check_seconds, checked
-from eagleray.sidecar.parts import Parts
+from eagleray.features.runs.profiled import Profiled
 
 
 async def profile(parts: Parts, asked: argparse.Namespace) -> int:

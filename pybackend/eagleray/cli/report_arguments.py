@@ -41,7 +41,7 @@ def wrong(asked: argparse.Namespace) -> str:
 
 def _wrong_column(name: str) -> str:
     # Other commands have no need of tables.
-    from eagleray.features.profiling.reading.tables import SHAPES
+    from eagleray.features.reports.tables import SHAPES
 
     known = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
     if name in known:

@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from eagleray.app import Parts
 from eagleray.cli import printing
 from eagleray.common.errors import printable
 from eagleray.features.profiling.handlers import wire_report, wire_table
-from eagleray.features.profiling.reading import texts
-from eagleray.features.profiling.reading.reports import Report
-from eagleray.features.profiling.reading.summary import Say
-from eagleray.features.profiling.reading.tables import Name, Table
-from eagleray.sidecar.parts import Parts
+from eagleray.features.reports import texts
+from eagleray.features.reports.reports import Report
+from eagleray.features.reports.summary import Say
+from eagleray.features.reports.tables import Name, Table
 
 
 async def report(parts: Parts, asked: argparse.Namespace) -> int:

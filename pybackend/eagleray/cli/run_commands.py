@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eagleray.app import Parts
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.composed_run import print_composed
@@ -19,22 +20,21 @@ from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
-from eagleray.common.run_errors import stop_failed
-from eagleray.features.runs.breakpoint_texts import breakpoints
+from eagleray.features.presets.debug_runs import NONE
+from eagleray.features.presets.proposal import WITHOUT_EFFECT
+from eagleray.features.presets.training_variable import with_training_line
+from eagleray.features.runs.breakpoint_parsing import breakpoints
+from eagleray.features.runs.errors import stop_failed
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.keeper import KEEPS_RUNNING
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.plan_text import command_text, confirm_text
 from eagleray.features.runs.preflight import check, check_files
 from eagleray.features.runs.preparing import Asked
-from eagleray.features.runs.presets.debug_runs import NONE
-from eagleray.features.runs.presets.proposal import WITHOUT_EFFECT
-from eagleray.features.runs.presets.training_variable import with_training_line
 from eagleray.features.runs.records import Listed, Record, read
-from eagleray.features.runs.seen import is_elsewhere, seen
+from eagleray.features.runs.run_status import is_elsewhere, seen
 from eagleray.features.runs.terminal_text import TerminalOutput
-from eagleray.features.runs.words import command_text, confirm_text
-from eagleray.sidecar.parts import Parts
+from eagleray.supervisor.supervisor import KEEPS_RUNNING
 
 # What a shell says of a command that Ctrl-C has ended.
 INTERRUPTED = 130

@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 from eagleray import __version__
+from eagleray.common.atomic_file import alone, replace_text
 from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
 from eagleray.common.mount_table import mount_of, own_table, parsed
-from eagleray.common.whole_file import alone, replace_text
 
 _TMP = Path("/tmp")  # noqa: S108 (what is made or found in it is checked)
 
@@ -73,9 +73,9 @@ def reports() -> Path:
     return private_folder(home() / "reports")
 
 
-def in_cluster() -> Path:
+def injected() -> Path:
     """Where the code lies that runs inside the programs of runs; their nodes may share this home."""
-    folder = home() / "in_cluster"
+    folder = home() / "injected"
     folder.mkdir(mode=0o755, exist_ok=True)
     return folder
 

@@ -8,9 +8,9 @@ import os
 import socket
 
 from eagleray.common import tasks
-from eagleray.common.route_errors import port_refused, port_silent
-from eagleray.routes.carried import Carried, shovel
+from eagleray.routes.errors import port_refused, port_silent
 from eagleray.routes.health import Health
+from eagleray.routes.transport import Carried, shovel
 
 # Several stack frames with large sources fit; a header line never comes near it.
 _BUFFER = 2**20

@@ -15,11 +15,11 @@ from eagleray import __version__
 from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import private_folder
-from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
-from eagleray.in_cluster.run import tcp_peer
-from eagleray.routes.carried import Carried
+from eagleray.injected import tcp_peer
+from eagleray.routes.errors import link_lost, port_taken, route_not_possible
 from eagleray.routes.routes import Routes
 from eagleray.routes.spec import RouteSpec
+from eagleray.routes.transport import Carried
 
 log = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eagleray.app import Settings, build
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.pdb import handlers as pdb
@@ -9,7 +10,6 @@ from eagleray.features.profiling import handlers as profiling
 from eagleray.features.runs import handlers as runs
 from eagleray.features.source_mapping import handlers as source_mapping
 from eagleray.features.workers import handlers as workers
-from eagleray.sidecar.parts import Settings, build
 from eagleray.sidecar.requests import Requests
 
 

@@ -22,10 +22,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _build(options: dict[str, Any]) -> Any:
+    from eagleray.app import Settings
+    from eagleray.common.atomic_file import remove_unfinished
     from eagleray.common.paths import home
-    from eagleray.common.whole_file import remove_unfinished
     from eagleray.sidecar.features import registered
-    from eagleray.sidecar.parts import Settings
 
     for folder in (home(), home() / "presets"):
         remove_unfinished(folder)

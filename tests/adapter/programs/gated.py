@@ -9,8 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
-from eagleray.in_cluster.run import gate
-from eagleray.in_cluster.run.debugger import Debugger
+from eagleray.injected.debug_proxy import handle
+from eagleray.injected.debugpy.debugger import Debugger
 
 HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])
@@ -86,9 +86,11 @@ if "link" in options:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         print("listens at", listener.getsockname()[1], flush=True)
         addresses = [["127.0.0.1", options["link"]]]
-        ours = gate.start_at(listener, {**first, "who": who, "file": file, "addresses": addresses})
+        ours = handle.start_at(
+            listener, {**first, "who": who, "file": file, "addresses": addresses}
+        )
 else:
-    ours = gate.start(**first, host="127.0.0.1", who=who, file=file)
+    ours = handle.start(**first, host="127.0.0.1", who=who, file=file)
 ours.serve(on_line)
 if options.get("waits"):
     wait()

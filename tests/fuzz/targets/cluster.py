@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eagleray.clients import hostlist, ray_logs, ray_rows, slurm, slurm_jobs
-from eagleray.clients.far_files import _bytes, _file
-from eagleray.clients.ray_http import Reply
-from eagleray.clients.tokens import is_over
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import starts
 from eagleray.features.pdb import sessions as pdb
 from eagleray.features.pdb.target import read as pdb_target
 from eagleray.features.workers.names import describe_worker, rank_of_name, script_of
+from eagleray.ray import logs
+from eagleray.ray import rows as ray_rows
+from eagleray.ray.http import Reply
+from eagleray.ray.tokens import is_over
+from eagleray.slurm import hostlist, slurm
+from eagleray.slurm import jobs as slurm_jobs
+from eagleray.tools.remote_files import _bytes, _file
 
 from tests.fuzz.target import Target, of_json
 from tests.workers.rows import actor_row, worker_row
@@ -75,7 +78,7 @@ def names(text: str) -> None:
     script_of(text)
     rank = rank_of_name(text)
     assert rank is None or 0 <= rank < 10**6
-    ray_logs.is_marked(text)
+    logs.is_marked(text)
     is_over(text, 0.0)
 
 

@@ -7,26 +7,27 @@ import posixpath
 from pathlib import Path
 from typing import Any
 
-from eagleray.clients.held_elsewhere import held_elsewhere
+from eagleray.adapter_client.held_elsewhere import held_elsewhere
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.debugging.ignoring import _read as ignored_breakpoints
-from eagleray.features.runs import nsight_refusal, sbatch_words
-from eagleray.features.runs.gates import in_folder, joined_in
+from eagleray.features.presets import user_presets
+from eagleray.features.presets.bash_tokens import commands_of
+from eagleray.features.presets.checkout.yaml_tree import read_yaml
+from eagleray.features.presets.programs import read_program
+from eagleray.features.presets.recognise import metadata_version
+from eagleray.features.presets.script import read_script
+from eagleray.features.presets.submitting import with_variables
+from eagleray.features.runs import sbatch_arguments
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.presets import own
-from eagleray.features.runs.presets.bash_words import commands_of
-from eagleray.features.runs.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.runs.presets.programs import read_program
-from eagleray.features.runs.presets.recognise import metadata_version
-from eagleray.features.runs.presets.script import read_script
-from eagleray.features.runs.presets.submitting import with_variables
+from eagleray.features.runs.proxy_addresses import in_folder, joined_in
 from eagleray.features.runs.records import Record, read
 from eagleray.features.source_mapping.kept import KeptMappings
-from eagleray.in_cluster.run import settings
-from eagleray.in_cluster.run.patterns import names_of, patterns_of
+from eagleray.injected import settings
+from eagleray.injected.patterns import names_of, patterns_of
 from eagleray.sidecar.wire import Wire
+from eagleray.supervisor import nsight_refusal
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.cluster import TESTS
@@ -178,13 +179,13 @@ def announced(text: str) -> None:
 
 def preset(text: str) -> None:
     """A preset that is taken can be shared, and is the same then."""
-    found = own.of_text(text)
-    assert own.of_text(own.to_text(found)) == found
+    found = user_presets.of_text(text)
+    assert user_presets.of_text(user_presets.to_text(found)) == found
     assert all(word.isprintable() for word in (found.name, *found.words, *found.env.values()))
 
 
 def kept_presets(text: str) -> None:
-    presets = own.OwnPresets(Path(written("presets/x", "").parent))
+    presets = user_presets.OwnPresets(Path(written("presets/x", "").parent))
     written(f"presets/{presets._file('w').name}", text)
     presets.of("w")
 
@@ -218,7 +219,7 @@ def configuration(text: str) -> None:
 
 def sbatch(text: str) -> None:
     words = text.split(" ")
-    at = sbatch_words.script_index(words)
+    at = sbatch_arguments.script_index(words)
     assert 0 <= at <= len(words)
 
 

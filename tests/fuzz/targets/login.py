@@ -5,24 +5,24 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
-from eagleray.adapter.protocol import Mapping, Mounts
-from eagleray.clients.far_listeners import is_other_users
-from eagleray.clients.host_names import host_of
-from eagleray.clients.kept_access import kept_access
-from eagleray.clients.nsys import _reason
-from eagleray.clients.processes import of_table
-from eagleray.clients.pyspy import parse_json, parse_text
-from eagleray.clients.ssh_config import configured_hosts
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import is_network_folder
 from eagleray.features.clusters.addresses import host_and_port, normalised, place
+from eagleray.features.clusters.stored_access import kept_access
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import fits, table
 from eagleray.features.workers.stands import stand_of
-from eagleray.in_cluster.run.nsys_versions import is_newer, version_in
-from eagleray.routes import srun_words
+from eagleray.injected.nsys.versions import is_newer, version_in
+from eagleray.protocol.control import Mapping, Mounts
 from eagleray.routes.spec import RouteSpec
-from eagleray.routes.ssh_words import Words, far_error
+from eagleray.routes.srun import stderr
+from eagleray.routes.ssh.stderr import Words, far_error
+from eagleray.tools.host_names import host_of
+from eagleray.tools.nsys import _reason
+from eagleray.tools.processes import of_table
+from eagleray.tools.pyspy import parse_json, parse_text
+from eagleray.tools.remote_listeners import is_other_users
+from eagleray.tools.ssh_config import configured_hosts
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.cluster import TESTS
@@ -81,7 +81,7 @@ def ssh_messages(text: str) -> None:
 
 
 def srun_messages(text: str) -> None:
-    shown(srun_words.explained(RouteSpec(ssh="login", job="3", node="n1"), text))
+    shown(stderr.explained(RouteSpec(ssh="login", job="3", node="n1"), text))
 
 
 def shown(error: EaglerayError) -> None:

@@ -7,8 +7,10 @@ import random
 import zlib
 from typing import Any
 
-from eagleray.in_cluster.run import ed25519, gate_frames, gate_request, gate_talk
-from eagleray.in_cluster.run.gate_loop import Lines
+from eagleray.injected import ed25519
+from eagleray.injected.debug_proxy import frames, request
+from eagleray.injected.debug_proxy import talk as gate_talk
+from eagleray.injected.debug_proxy.loop import Lines
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.wire import ANSWER, REQUEST, STOPPED, WORDS, framed, pieces
@@ -32,7 +34,7 @@ def follow_messages(said: Any) -> None:
 
 def proxy_frames(data: bytes) -> None:
     """All bytes of DATA arrive in order, however they are cut."""
-    whole, cut = gate_frames.Incoming(), gate_frames.Incoming()
+    whole, cut = frames.Incoming(), frames.Incoming()
     found = whole.feed(data)
     assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
     assert whole.received == sum(len(body) for _, _, body in found)
@@ -41,7 +43,7 @@ def proxy_frames(data: bytes) -> None:
 def proxy_stream(data: bytes) -> None:
     """What one end sends over cut connections the other end gets, each byte once."""
     rand = random.Random(zlib.crc32(data))
-    outgoing, incoming, arrived = gate_frames.Outgoing(), gate_frames.Incoming(), b""
+    outgoing, incoming, arrived = frames.Outgoing(), frames.Incoming(), b""
     for piece in pieces(data):
         sent = outgoing.add(piece)
         arrived += b"".join(
@@ -62,22 +64,22 @@ def proxy_lines(data: bytes) -> None:
 KEY = ed25519.SecretKey(bytes(range(32)))
 NONCE = bytes(32)
 ADDRESS = ("10.0.0.1", 4000)
-SIGNED = gate_request.signed(KEY, "0123456789ab", ADDRESS, NONCE, {"want": "debug"})[:-1]
+SIGNED = request.signed(KEY, "0123456789ab", ADDRESS, NONCE, {"want": "debug"})[:-1]
 
 
 def proxy_request(line: bytes) -> None:
     """Nothing but what was signed is accepted."""
     public = KEY.public.hex()
-    found = gate_request.verified(public, "0123456789ab", [ADDRESS], NONCE, line)
+    found = request.verified(public, "0123456789ab", [ADDRESS], NONCE, line)
     assert found is None or line.partition(b" ")[2] == SIGNED.partition(b" ")[2]
 
 
 PROXY = (
-    gate_frames.frame(gate_frames.DATA, 3)
+    frames.frame(frames.DATA, 3)
     + b"abc"
-    + gate_frames.frame(gate_frames.TAKEN, 3)
-    + gate_frames.frame(gate_frames.BEAT)
-    + gate_frames.frame(gate_frames.END)
+    + frames.frame(frames.TAKEN, 3)
+    + frames.frame(frames.BEAT)
+    + frames.frame(frames.END)
 )
 
 TARGETS = [
@@ -86,7 +88,7 @@ TARGETS = [
         "bytes",
         follow_talk,
         [framed(REQUEST, ANSWER, STOPPED), framed(STOPPED, {**STOPPED, "event": "continued"})],
-        (gate_frames.Broken,),
+        (frames.Broken,),
         WORDS,
     ),
     Target(
@@ -94,10 +96,10 @@ TARGETS = [
         "value",
         follow_messages,
         [[REQUEST, ANSWER, STOPPED], [STOPPED, {**STOPPED, "event": "continued"}, REQUEST]],
-        (gate_frames.Broken,),
+        (frames.Broken,),
     ),
     Target("proxy-requests", "bytes", proxy_request, [SIGNED]),
-    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (gate_frames.Broken,)),
+    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (frames.Broken,)),
     Target("proxy-stream", "bytes", proxy_stream, [b"a stream", bytes(300)]),
     Target(
         "proxy-lines", "bytes", proxy_lines, [b'{"op": "debug"}\n{"op": "go"}\n'], (ValueError,)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import databases, found, manifest
+from eagleray.features.profiling import databases, manifest, scanner
 from eagleray.features.profiling.file_names import is_taken, local
-from eagleray.features.profiling.reading import summary, texts
-from eagleray.features.profiling.reading.kept import FORMAT, _converter, _read
-from eagleray.features.profiling.reading.limits import Limits
-from eagleray.features.profiling.reading.notes import beside
+from eagleray.features.reports import summary, texts
+from eagleray.features.reports.kept import FORMAT, _converter, _read
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.notes import beside
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import folder, written
@@ -72,8 +72,8 @@ def described(text: str) -> None:
         json.dumps(manifest._row(entry))
         assert all(one.isprintable() for one in (entry.name, entry.host, *entry.gpus))
     databases.packed_of("a.sqlite-gz.json", raw, None)  # type: ignore[arg-type]  # The source is only stored.
-    found.worker_of("a.worker.json", raw)
-    found.classes_of(raw)
+    scanner.worker_of("a.worker.json", raw)
+    scanner.classes_of(raw)
 
 
 def listed(text: str) -> None:

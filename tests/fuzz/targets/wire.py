@@ -13,23 +13,24 @@ from functools import cache
 from typing import Any
 
 import cattrs
-from eagleray.adapter import dap, run_protocol
-from eagleray.adapter.dap import NotDap
-from eagleray.adapter.frames import Owners, fold, is_noise
-from eagleray.adapter.path_rules import PathRules
-from eagleray.adapter.record import Record
-from eagleray.adapter.run_lines import RunLines
-from eagleray.adapter.run_who import mappings, who
-from eagleray.adapter.stops import stacks_told, stop_of
+from eagleray.adapter.runs.breakpoints import RunLines
+from eagleray.adapter.runs.process_info import mappings, who
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.dap import NotDap
+from eagleray.adapter.sessions.frames import Owners, fold, is_noise
+from eagleray.adapter.sessions.path_rules import PathRules
+from eagleray.adapter.sessions.record import Record
+from eagleray.adapter.sessions.stops import stacks_told, stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.runs import messages as runs
 from eagleray.features.runs.handlers import plan_of
 from eagleray.features.workers import messages as workers
-from eagleray.in_cluster import bridge
+from eagleray.protocol import runs as run_protocol
+from eagleray.remote_scripts import bridge
 from eagleray.routes import spec
-from eagleray.routes.ssh_mux import MuxError, _Packet
+from eagleray.routes.ssh.mux import MuxError, _Packet
 from eagleray.sidecar.wire import Wire
 
 from tests.fuzz.target import Target

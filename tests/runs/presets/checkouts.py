@@ -6,11 +6,11 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.propose import propose
+from eagleray.features.presets.reading import facts
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.presets.facts import Facts
-from eagleray.features.runs.presets.proposal import Proposal
-from eagleray.features.runs.presets.propose import propose
-from eagleray.features.runs.presets.reading import facts
 
 SCRIPTS = Path(__file__).parent / "scripts"
 NOW = datetime(2026, 11, 21, 18, 30, 0)

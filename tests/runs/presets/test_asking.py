@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs import messages as wire
 from eagleray.features.runs.handlers import Handlers, plan_of
 from eagleray.features.runs.preparing import Preparing
-from eagleray.features.runs.presets.debug_runs import DebugRuns
-from eagleray.features.runs.presets.own import OwnPresets
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.runs import Runs
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from eagleray.features.runs.presets.bash_words import commands_of
-from eagleray.features.runs.presets.copying import with_own_place
-from eagleray.features.runs.presets.expanding import Text, array_words, expanded
+from eagleray.features.presets.bash_tokens import commands_of
+from eagleray.features.presets.copying import with_own_place
+from eagleray.features.presets.expanding import Text, array_words, expanded
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.checkout.files import Files
-from eagleray.features.runs.presets.checkout.keys import Configuration, Started, key_finder
+from eagleray.features.presets.checkout.files import Files
+from eagleray.features.presets.checkout.keys import Configuration, Started, key_finder
 
 HYDRA = {
     "pkg/trainer/main.py": (

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from eagleray.features.presets import composing
+from eagleray.features.presets.composing import Composed
+from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
+from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.presets import composing
-from eagleray.features.runs.presets.composing import Composed
-from eagleray.features.runs.presets.debug_runs import DEBUG, DebugRuns
-from eagleray.features.runs.presets.own import OwnPresets
 
 from tests.runs.presets.checkouts import checkout, plan_of
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.proposal import Proposal
-from eagleray.features.runs.presets.text import WIDEST, lines_of
+from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.text import WIDEST, lines_of
 
 from tests.runs.presets.checkouts import checkout, debug_run, plan_of, with_script
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.presets.override_words import (
+from eagleray.features.presets.override_parsing import (
     argparse_words,
     hydra_quoted,
     hydra_text,

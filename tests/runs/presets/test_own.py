@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.presets.debug_runs import DebugRuns
-from eagleray.features.runs.presets.own import OwnPresets, Preset, of_text, to_text
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.user_presets import OwnPresets, Preset, of_text, to_text
 from hypothesis import given
 from hypothesis import strategies as st
 

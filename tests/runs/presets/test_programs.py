@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.programs import read_program
-from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.presets.programs import read_program
+from eagleray.features.presets.proposal import Proposal
 
 from tests.runs.presets.checkouts import (
     NEMO_TRAINER,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.presets.facts import Facts
-from eagleray.features.runs.presets.own import Preset
-from eagleray.features.runs.presets.proposal import Proposal
-from eagleray.features.runs.presets.propose import propose
-from eagleray.features.runs.presets.recognise import Recognised, Version
-from eagleray.features.runs.presets.table_file import tables
-from eagleray.features.runs.presets.text import setting_of
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.propose import propose
+from eagleray.features.presets.recognise import Recognised, Version
+from eagleray.features.presets.table_file import tables
+from eagleray.features.presets.text import setting_of
+from eagleray.features.presets.user_presets import Preset
 
 from tests.runs.presets.checkouts import (
     AREAL,

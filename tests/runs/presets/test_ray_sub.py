@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.cli.main import main
+from eagleray.features.presets.training_variable import with_training_line
+from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
-from eagleray.features.runs.presets.training_variable import with_training_line
-from eagleray.features.runs.presets.worker_classes import unmatched
 
 from tests.runs.presets.checkouts import TRAINERS, checkout
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from eagleray.features.runs.plan import RunPlan, of_json, to_json
 from eagleray.features.runs.records import Record
-from eagleray.features.runs.starters.of_plan import with_copy
+from eagleray.supervisor.starters.factory import with_copy
 
 from tests.runs.presets.checkouts import NEMO_TRAINER, checkout, debug_run, plan_of, proposed, read
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from eagleray.features.presets.debug_runs import NONE, DebugRuns
+from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.switching import ASKED
+from eagleray.features.presets.table_file import tables
+from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
-from eagleray.features.runs.presets.debug_runs import NONE, DebugRuns
-from eagleray.features.runs.presets.own import OwnPresets
-from eagleray.features.runs.presets.proposal import Proposal
-from eagleray.features.runs.presets.switching import ASKED
-from eagleray.features.runs.presets.table_file import tables
 
 from tests.runs.presets.checkouts import NOW, TRAINERS, VERL, checkout
 from tests.runs.presets.test_verifying import verl

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.runs.presets.options import NAMES
-from eagleray.features.runs.presets.table_file import TableError, table_of, tables, variables
-from eagleray.features.runs.presets.versions import order_of
+from eagleray.features.presets.options import NAMES
+from eagleray.features.presets.table_file import TableError, table_of, tables, variables
+from eagleray.features.presets.versions import order_of
 
-FOLDER = resources.files("eagleray.features.runs.presets") / "tables"
+FOLDER = resources.files("eagleray.features.presets") / "tables"
 FRAMEWORKS = [table for table in tables() if table.package]
 
 

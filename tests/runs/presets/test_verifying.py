@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.propose import propose
+from eagleray.features.presets.propose import propose
 
 from tests.runs.presets.checkouts import VERL, checkout, debug_run, plan_of, read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.presets.proposal import Proposal
+from eagleray.features.presets.proposal import Proposal
 
 from tests.runs.presets.checkouts import (
     NEMO_TRAINER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.sbatch_words import submission
+from eagleray.features.runs.sbatch_arguments import submission
 
 from tests.runs.presets.checkouts import AREAL, ENV, OPENRLHF, VERL, folder_of, plan_of, proposed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from eagleray.features.runs.presets.checkout.yaml_tree import Node, read_yaml
+from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
 
 TEXTS = [
     "a: 1\nb:\n  c: x # y\n\n  # z\n  d: 'it: #'\ne: 2\n",

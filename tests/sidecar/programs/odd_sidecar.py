@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from attrs import frozen
-from eagleray.common.cluster_errors import cluster_unreachable
+from eagleray.ray.errors import cluster_unreachable
 from eagleray.sidecar import main
 from eagleray.sidecar.requests import Requests, TellProgress
 

@@ -8,10 +8,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from attrs import frozen
 
-from eagleray.clients.host_names import HOST_NAME
-from eagleray.common.cluster_errors import bad_address
-from eagleray.common.route_errors import bad_route
+from eagleray.ray.errors import bad_address
+from eagleray.routes.errors import bad_route
 from eagleray.routes.spec import RouteSpec, checked
+from eagleray.tools.host_names import HOST_NAME
 
 HERE = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that people write)
 PREFIX = re.compile(r"(/[A-Za-z0-9_~%+@:,=-][A-Za-z0-9._~%+@:,=-]*)+")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.seen import Seen
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_status import Seen
 from eagleray.features.clusters.discovery import Found
+from eagleray.ray.dashboard import Dashboard
 
 # Answers that only Ray's dashboard gives, though not the one that was wanted.
 RAY_ALL_THE_SAME = frozenset({"token-needed", "token-refused", "token-expired", "dashboard-busy"})

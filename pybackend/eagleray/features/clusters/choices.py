@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from eagleray.clients.ssh_config import ConfiguredHost, configured_hosts
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.seen_jobs import SeenJob
+from eagleray.tools.ssh_config import ConfiguredHost, configured_hosts
 
 
 @frozen

@@ -13,10 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.seen import Seen
-from eagleray.common.cluster_errors import unknown_cluster
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
@@ -24,6 +20,8 @@ from eagleray.common.paths import home
 from eagleray.features.clusters import discovery
 from eagleray.features.clusters.addresses import normalised, place
 from eagleray.features.clusters.checking import that_are_ray
+from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.discovery import Found, Machine
 from eagleray.features.clusters.examining import Examiner
 from eagleray.features.clusters.heads import Say
@@ -34,6 +32,8 @@ from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.twins import Twins
 from eagleray.features.clusters.watching import MakeDashboard, Watching
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.errors import unknown_cluster
 
 DISCOVER_S = 4.0
 HIDDEN_DISCOVER_S = 15.0

@@ -10,11 +10,11 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.clients import processes
-from eagleray.clients.processes import Listener
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.problems import Problem
+from eagleray.tools import processes
+from eagleray.tools.processes import Listener
 
 VARIABLES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 USUAL_PORT = 8265

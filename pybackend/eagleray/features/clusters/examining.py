@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable
 
 from attrs import field, frozen
 
-from eagleray.clients import worker_processes
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.processes import local_addresses
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import JobRow, WorkerRow
-from eagleray.clients.seen import Seen
-from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.gather import gather_bounded
+from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reasons import Evidence, reasons
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import JobRow, WorkerRow
+from eagleray.tools import worker_processes
+from eagleray.tools.processes import local_addresses
+from eagleray.tools.worker_processes import WorkerEnvironment
 
 AGAIN_S = 30.0
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})

@@ -17,8 +17,8 @@ from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob
 from eagleray.features.clusters.terminals import Terminals
 
 if TYPE_CHECKING:
-    from eagleray.adapter.protocol import Question
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
+    from eagleray.protocol.control import Question
     from eagleray.sidecar.requests import Requests, TellProgress
 
 

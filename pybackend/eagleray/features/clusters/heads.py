@@ -11,10 +11,6 @@ from datetime import datetime
 
 from attrs import field, frozen
 
-from eagleray.clients.slurm import USUAL_PORT, FoundDashboard, NodeAnswer, Slurm
-from eagleray.clients.slurm_jobs import SlurmJob
-from eagleray.clients.slurm_nodes import JobNodes
-from eagleray.clients.slurm_queue import SlurmQueue
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.poll_schedule import JOB_STATE, RAY_IN_JOB
@@ -27,6 +23,10 @@ from eagleray.common.slurm_errors import (
 )
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.routes.spec import RouteSpec, checked
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.nodes import JobNodes
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.slurm.slurm import USUAL_PORT, FoundDashboard, NodeAnswer, Slurm
 
 # A job that runs for less than this may still be starting its Ray: containers are slow to unpack.
 RAY_START_S = 600.0

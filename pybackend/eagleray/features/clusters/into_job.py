@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from eagleray.adapter.protocol import OpenedSocket, RouteState
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import bridge_needs_click
 from eagleray.features.clusters.heads import Head
 from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.protocol.control import OpenedSocket, RouteState
 from eagleray.routes.spec import RouteSpec
 
 

@@ -8,10 +8,6 @@ from collections.abc import Callable, Iterable
 
 from attrs import evolve
 
-from eagleray.clients.slurm import Slurm
-from eagleray.clients.slurm_jobs import SlurmJob
-from eagleray.clients.slurm_nodes import JobNodes
-from eagleray.clients.slurm_queue import Queue, SlurmQueue
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
@@ -20,6 +16,10 @@ from eagleray.common.poll_schedule import JOB_STATE
 from eagleray.common.retry import Backoff, jittered
 from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob, ray_of, with_ray
 from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.nodes import JobNodes
+from eagleray.slurm.queue import Queue, SlurmQueue
+from eagleray.slurm.slurm import Slurm
 
 POLL_S = JOB_STATE.steady_s
 STEP_S = 1.0

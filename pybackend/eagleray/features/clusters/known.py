@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from attrs import evolve, frozen
 
-from eagleray.clients.seen import Seen, State
 from eagleray.features.clusters.addresses import place
+from eagleray.features.clusters.cluster_status import Seen, State
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reaching import Reach

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from eagleray.clients.host_names import host_of
-from eagleray.clients.processes import local_addresses
-from eagleray.clients.ray_values import NodeRow
 from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.terminals import name_in_job
 from eagleray.features.clusters.ways import Ways
+from eagleray.ray.values import NodeRow
 from eagleray.routes.spec import DIRECT, RouteSpec, checked
+from eagleray.tools.host_names import host_of
+from eagleray.tools.processes import local_addresses
 
 
 class OwnPorts:

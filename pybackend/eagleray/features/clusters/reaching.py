@@ -7,20 +7,20 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import RouteState
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_way import FindWay
-from eagleray.common.cluster_errors import listener_unchecked
 from eagleray.common.listeners import Listeners
 from eagleray.common.poll_schedule import JOB_STATE
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.heads import Say, starts
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.seen_jobs import SeenJob
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways, via
+from eagleray.protocol.control import RouteState
+from eagleray.ray.endpoint import FindWay
+from eagleray.ray.errors import listener_unchecked
 
 # So much before its job ends somebody who stands at a breakpoint is warned.
 WARN_S = 600.0

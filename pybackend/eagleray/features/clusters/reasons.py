@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
-from eagleray.clients.worker_processes import WorkerEnvironment
 from eagleray.common.errors import printable
 from eagleray.features.clusters.problems import Problem
+from eagleray.tools.worker_processes import WorkerEnvironment
 
 OLDEST_RAY = (2, 9)
 # From this version on breakpoint() opens debugpy unless RAY_DEBUG says otherwise.

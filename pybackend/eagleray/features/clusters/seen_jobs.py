@@ -7,10 +7,10 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
-from eagleray.clients.slurm import NodeAnswer
-from eagleray.clients.slurm_jobs import SlurmJob
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import is_within
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.slurm import NodeAnswer
 
 Ray = Literal["live", "none", "unknown"]
 

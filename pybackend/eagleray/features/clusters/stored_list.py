@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.common.whole_file import alone, check_replaceable, replace_text
+from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 
 VERSION = 1
 

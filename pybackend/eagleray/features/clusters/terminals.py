@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.host_names import host_of
-from eagleray.clients.processes import local_addresses
-from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import unknown_node
 from eagleray.features.clusters.addresses import Place, place
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.heads import Head, is_loopback
 from eagleray.features.clusters.ways import Ways
+from eagleray.ray.values import NodeRow
 from eagleray.routes.spec import RouteSpec, checked
+from eagleray.tools.host_names import host_of
+from eagleray.tools.processes import local_addresses
 
 
 @frozen

@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 from attrs import asdict, evolve
 
-from eagleray.clients.kept_access import Access, checked_headers, kept_access
-from eagleray.clients.processes import listener_uid, local_addresses
-from eagleray.clients.ray_way import FindWay, HeaderSource, TokenSource, Way
-from eagleray.clients.tokens import own_token, sendable
-from eagleray.common.cluster_errors import plain_text_credentials
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import host_and_port, normalised, place
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
+from eagleray.features.clusters.stored_access import Access, checked_headers, kept_access
+from eagleray.ray.endpoint import FindWay, HeaderSource, TokenSource, Way
+from eagleray.ray.errors import plain_text_credentials
+from eagleray.ray.tokens import own_token, sendable
+from eagleray.tools.processes import listener_uid, local_addresses
 
 log = logging.getLogger(__name__)
 

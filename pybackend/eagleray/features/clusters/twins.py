@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from eagleray.clients.seen import Seen
+from eagleray.features.clusters.cluster_status import Seen
 
 log = logging.getLogger(__name__)
 

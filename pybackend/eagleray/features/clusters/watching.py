@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import FindWay, TokenSource
-from eagleray.clients.seen import Seen
 from eagleray.features.clusters.checking import check
+from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.reaching import Reaches
 from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.endpoint import FindWay, TokenSource
 
 MakeDashboard = Callable[[str, TokenSource, FindWay], Dashboard]
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from attrs import frozen
 
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
 from eagleray.features.debugging.attaching import Attaching

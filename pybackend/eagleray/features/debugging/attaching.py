@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import AttachParams, AttachResult
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
 from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
+from eagleray.protocol.control import AttachParams, AttachResult
 
 Say = Callable[[str], None]
 

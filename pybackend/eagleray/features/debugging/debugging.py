@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_ran_on

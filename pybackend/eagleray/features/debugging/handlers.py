@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eagleray.adapter.protocol import WorkerState
 from eagleray.features.debugging import messages
 from eagleray.features.debugging.actions import Result
 from eagleray.features.debugging.attaching import Attachment
 from eagleray.features.debugging.reminding import Held
+from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
     from eagleray.sidecar.requests import Requests, TellProgress
 
 

@@ -17,14 +17,14 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from eagleray.adapter.protocol import AttachParams, IgnoreParams
-from eagleray.clients.adapter import Adapters
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.gather import gather_bounded
 from eagleray.common.off_loop import InOrder
-from eagleray.common.whole_file import alone, check_replaceable, replace_text
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
+from eagleray.protocol.control import AttachParams, IgnoreParams
 
 # How many workers are let by at a time.
 AT_ONCE = 16

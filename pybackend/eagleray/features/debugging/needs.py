@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from eagleray.adapter.protocol import Mapping
+from eagleray.protocol.control import Mapping
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 

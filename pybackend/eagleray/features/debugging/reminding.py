@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import WorkerState
 from eagleray.common.clock import Clock
+from eagleray.protocol.control import WorkerState
 
 LONG_S = 15 * 60.0
 _LOOK_S = 15.0

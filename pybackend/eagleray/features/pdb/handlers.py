@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eagleray.clients.own_command import own_command
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
 from eagleray.features.pdb.sessions import PdbSession
+from eagleray.tools.self_command import own_command
 
 if TYPE_CHECKING:
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
     from eagleray.sidecar.requests import Requests
 
 NONE = (

@@ -10,21 +10,21 @@ from typing import Protocol
 
 from attrs import evolve
 
-from eagleray.adapter.protocol import OpenedSocket, Ran
-from eagleray.clients.ray_asking import RayAsking
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import NodeRow
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.common.pdb_errors import pdb_not_followed, pdb_out_of_reach
+from eagleray.features.pdb.errors import pdb_not_followed, pdb_out_of_reach
 from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target
+from eagleray.protocol.control import OpenedSocket, Ran
+from eagleray.ray.cluster_query import RayAsking
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import NodeRow
 from eagleray.routes.spec import DIRECT, RouteSpec
 
 # The first job of a cluster on a busy machine; a quiet one answers within two seconds.
 ASK_S = 60.0
 FOLLOW_S = 300.0
-PROGRAM = Path(__file__).parents[2] / "in_cluster" / "pdb_sessions.py"
+PROGRAM = Path(__file__).parents[2] / "remote_scripts" / "pdb_sessions.py"
 
 WHAT = "list of waiting pdb sessions"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 
-from eagleray.clients.ray_values import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
 from eagleray.common.errors import printable
-from eagleray.common.pdb_errors import ambiguous_pdb, unknown_pdb
+from eagleray.features.pdb.errors import ambiguous_pdb, unknown_pdb
+from eagleray.ray.values import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
 
 _ID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _ADDRESS = re.compile(

@@ -7,7 +7,7 @@ import json
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.pdb_errors import unknown_pdb
+from eagleray.features.pdb.errors import unknown_pdb
 from eagleray.routes import spec
 from eagleray.routes.spec import RouteSpec
 

@@ -25,7 +25,7 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.gather import gather_bounded
 from eagleray.common.profile_errors import database_left_out
-from eagleray.features.profiling.fetching import PART, Here, fetch
+from eagleray.features.profiling.download import PART, Here, fetch
 from eagleray.features.profiling.file_names import DATABASE, REPORT, shown
 from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.sources import Source

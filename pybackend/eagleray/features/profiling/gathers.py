@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from eagleray.clients.commands import Commands
-from eagleray.clients.far_files import FarFiles, FarPlace
-from eagleray.common.profiled import Profiled
-from eagleray.features.profiling.far_folder import FarFolder
-from eagleray.features.profiling.gathering import Gathering
-from eagleray.features.profiling.left_nodes import LeftNodes
+from eagleray.features.profiling.collector import Home
+from eagleray.features.profiling.departed_nodes import LeftNodes
 from eagleray.features.profiling.recorders import Recorders
-from eagleray.features.profiling.rounds import Home
+from eagleray.features.profiling.remote_folder import FarFolder
+from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
+from eagleray.features.runs.profiled import Profiled
 from eagleray.routes.spec import RouteSpec
+from eagleray.tools.commands import Commands
+from eagleray.tools.remote_files import FarFiles, FarPlace
 
 FOLDER = "eagleray-profiles"
 

@@ -8,17 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from eagleray.common.off_loop import off_loop
-from eagleray.common.profiled import Profiled, ProfiledWorker
 from eagleray.common.waiting import after_changes
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.profiling.reading import texts
-from eagleray.features.profiling.reading.device import Gpu
-from eagleray.features.profiling.reading.reports import Report, Reports
-from eagleray.features.profiling.reading.tables import Table
+from eagleray.features.reports import texts
+from eagleray.features.reports.device import Gpu
+from eagleray.features.reports.reports import Report, Reports
+from eagleray.features.reports.tables import Table
+from eagleray.features.runs.profiled import Profiled, ProfiledWorker
 
 if TYPE_CHECKING:
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
     from eagleray.sidecar.requests import Requests, TellProgress
 
 # So many rows of each table come with the summary; the others are asked for.

@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 
 from attrs import asdict, field, frozen
 
+from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import printable
-from eagleray.common.whole_file import replace_text
 from eagleray.features.profiling.file_names import is_taken
 
 NAME = "manifest.json"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
-from eagleray.clients.ray_values import ActorRow
 from eagleray.common.errors import printable
-from eagleray.in_cluster.run.patterns import first_fit, names_of, patterns_of
+from eagleray.injected.patterns import first_fit, names_of, patterns_of
+from eagleray.ray.values import ActorRow
 
 
 @frozen

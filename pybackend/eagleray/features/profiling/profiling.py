@@ -10,18 +10,18 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.clients.far_files import FarPlace
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.common.profile_errors import nobody_records, not_gathered, not_profiled
-from eagleray.common.profiled import Profiled
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.preview import SeenClass, preview
 from eagleray.features.profiling.recorders import Recorders
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.waiting import GONE_S, HEARD_S
+from eagleray.features.runs.profiled import Profiled
+from eagleray.ray.dashboard import Dashboard
+from eagleray.tools.remote_files import FarPlace
 
 LOOK_S = 0.3
 # What was seen by earlier ones may be of programs that nobody has any more.

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import OVER, Phase, Profiled, ProfiledWorker
 from eagleray.features.profiling import waiting
-from eagleray.features.profiling.found import Look
-from eagleray.features.profiling.gathering import Gathering
+from eagleray.features.profiling.collector import Home, Rounds
 from eagleray.features.profiling.recorders import Recorders
-from eagleray.features.profiling.rounds import Home, Rounds
+from eagleray.features.profiling.report_store import Gathering
+from eagleray.features.profiling.scanner import Look
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.profiling.waiting import until
+from eagleray.features.runs.profiled import OVER, Phase, Profiled, ProfiledWorker
 
 # A look asks every node, or a login node by a command over ssh: it takes no more than a tenth of the time, and waits
 # for a tenth of the time in which nothing has changed.

@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from eagleray.adapter.protocol import OpenedSocket
-from eagleray.clients.host_names import host_of
-from eagleray.clients.ray_agent import RayAgent
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_way import FindWay, Way
 from eagleray.common.errors import EaglerayError
-from eagleray.common.profiled import ProfiledWorker
-from eagleray.features.profiling.far_folder import FarFolder
-from eagleray.features.profiling.left_nodes import LeftNodes
+from eagleray.features.profiling.departed_nodes import LeftNodes
+from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.sources import Folder, Gone, Node, Source
+from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.protocol.control import OpenedSocket
+from eagleray.ray.agent import RayAgent
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.endpoint import FindWay, Way
 from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.tools.host_names import host_of
 
 # Where the agent of a node listens unless somebody said otherwise.
 AGENT_PORT = 52365

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eagleray.clients.ray_values import ActorRow
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.profiled import Profiled
+from eagleray.features.profiling.collector import Home
 from eagleray.features.profiling.preview import preview
-from eagleray.features.profiling.rounds import Home
 from eagleray.features.profiling.run_reports import RunReports
+from eagleray.features.runs.profiled import Profiled
+from eagleray.ray.values import ActorRow
 
 # The list of all actors is asked for so seldom, and seldom indeed where others were seen.
 ASK_S = 2.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from eagleray.features.profiling.found import Look
-from eagleray.features.profiling.rounds import Rounds
+from eagleray.features.profiling.collector import Rounds
+from eagleray.features.profiling.scanner import Look
 
 SOON_S = 0.25
 # A report of which nothing has been heard for so long does not come any more.

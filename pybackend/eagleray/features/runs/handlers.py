@@ -12,32 +12,37 @@ import cattrs
 from attrs import Attribute, asdict
 
 from eagleray.common.off_loop import InOrder, off_loop
-from eagleray.common.preset_errors import untrusted_workspace
 from eagleray.common.redact import redact_text
-from eagleray.common.run_errors import bad_plan
 from eagleray.common.waiting import after_changes
+from eagleray.features.presets import proposal
+from eagleray.features.presets.composed_text import error_of, shown_values
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.errors import untrusted_workspace
+from eagleray.features.presets.proposal import Question
+from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs import messages
 from eagleray.features.runs import plan as plans
+from eagleray.features.runs.errors import bad_plan
 from eagleray.features.runs.output_pieces import next_piece
 from eagleray.features.runs.output_tail import tail_of
 from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
+from eagleray.features.runs.plan_text import (
+    command_text,
+    confirm_text,
+    exact_command,
+    title,
+)
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.preparing import Asked, Preparing
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
-from eagleray.features.runs.presets import proposal
-from eagleray.features.runs.presets.composed_text import error_of, shown_values
-from eagleray.features.runs.presets.debug_runs import DebugRuns
-from eagleray.features.runs.presets.proposal import Question
-from eagleray.features.runs.presets.text import lines_of, setting_of
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.program_python import target_of, with_python
 from eagleray.features.runs.records import Listed
+from eagleray.features.runs.run_status import prints_no_more
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.seen import prints_no_more
-from eagleray.features.runs.words import command_text, confirm_text, exact_command, title
 
 if TYPE_CHECKING:
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
     from eagleray.sidecar.requests import Requests
 
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.clients.ray_dashboard import Dashboard
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.state import RunState
+from eagleray.ray.dashboard import Dashboard
 
 
 @frozen

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eagleray.common.run_errors import (
+from eagleray.features.runs.errors import (
     file_not_found,
     no_program,
     no_python,
@@ -16,7 +16,7 @@ from eagleray.common.run_errors import (
     unknown_kind,
 )
 from eagleray.features.runs.plan import Kind
-from eagleray.features.runs.sbatch_words import script_index
+from eagleray.features.runs.sbatch_arguments import script_index
 
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 _PYTHON = re.compile(r"python[0-9.]*")

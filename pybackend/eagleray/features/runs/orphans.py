@@ -9,11 +9,11 @@ from functools import partial
 
 from attrs import evolve
 
-from eagleray.clients.process_identity import lives
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.records import Record
-from eagleray.features.runs.starters.local import STEPS, send
 from eagleray.features.runs.state import Process
+from eagleray.supervisor.starters.local_program import STEPS, send
+from eagleray.tools.process_identity import lives
 
 _STEP_S = 0.05
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from eagleray.common.off_loop import off_loop
-from eagleray.common.run_errors import (
+from eagleray.features.runs.errors import (
     file_not_found,
     folder_not_found,
     module_not_found,

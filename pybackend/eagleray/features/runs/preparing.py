@@ -10,20 +10,20 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.common.run_errors import (
+from eagleray.features.presets.copying import with_own_place
+from eagleray.features.presets.worker_classes import unmatched
+from eagleray.features.runs import kinds
+from eagleray.features.runs.errors import (
     folder_not_found,
     narrow_export,
     no_ray,
     not_python,
     other_python,
 )
-from eagleray.features.runs import kinds
 from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
-from eagleray.features.runs.presets.copying import with_own_place
-from eagleray.features.runs.presets.worker_classes import unmatched
 from eagleray.features.runs.program_python import RayCheck
-from eagleray.in_cluster.run.patterns import patterns_of
+from eagleray.injected.patterns import patterns_of
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from eagleray.common.profile_errors import bad_profile
 from eagleray.features.runs.plan import ProfilePlan
-from eagleray.in_cluster.run.patterns import patterns_of
+from eagleray.injected.patterns import patterns_of
 
 _STEP = re.compile(r"\d{1,9}")
 _STEPS = re.compile(r"\d{1,9}:\d{1,9}")

@@ -14,7 +14,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from eagleray.common.off_loop import off_loop
-from eagleray.features.runs.environment import activated
+from eagleray.features.runs.injected_config import activated
 from eagleray.features.runs.plan import RunPlan
 
 LIMIT_S = 5.0

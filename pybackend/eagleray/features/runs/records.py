@@ -18,11 +18,11 @@ from typing import Any
 import cattrs
 from attrs import frozen
 
+from eagleray.common.atomic_file import replace_text
 from eagleray.common.foreign_json import UNREADABLE
-from eagleray.common.run_errors import unknown_run
-from eagleray.common.whole_file import replace_text
 from eagleray.features.runs import plan as plans
 from eagleray.features.runs import state as states
+from eagleray.features.runs.errors import unknown_run
 from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.state import Process, RunState
 

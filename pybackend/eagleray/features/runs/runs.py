@@ -18,22 +18,22 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import host_name
 from eagleray.common.poll_schedule import RUN_FOLDERS
-from eagleray.common.run_errors import (
+from eagleray.common.waiting import is_set_within
+from eagleray.features.runs import supervisor_process
+from eagleray.features.runs.errors import (
     needs_consent,
     runs_elsewhere,
     still_runs,
     stop_needs_consent,
 )
-from eagleray.common.waiting import is_set_within
-from eagleray.features.runs import keeping
 from eagleray.features.runs.orphans import end_orphan
 from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.plan_text import confirm_text
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import Listed, Record, Records, whole
-from eagleray.features.runs.seen import UNKEPT_S, outdated, seen
+from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
 from eagleray.features.runs.state import RunState
-from eagleray.features.runs.words import confirm_text
 
 # Whether a supervisor lives is known by its process.
 PROCESS_POLL_S = 1.0
@@ -95,7 +95,7 @@ class Runs:
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
         record = await self._files.run(partial(self._recorded, plan, state))
         try:
-            await keeping.start(record, self._access(plan.cluster))
+            await supervisor_process.start(record, self._access(plan.cluster))
         except EaglerayError as error:
             failed = evolve(state, phase="failed", ended=time.time(), note=error.message)
             await self._files.run(partial(record.write_state, failed))
@@ -127,8 +127,8 @@ class Runs:
             # It was, which was seen only now.
             self.changed()
             return
-        if await off_loop(partial(keeping.is_kept, record, state)):
-            await off_loop(partial(keeping.ask_to_stop, record, state))
+        if await off_loop(partial(supervisor_process.is_kept, record, state)):
+            await off_loop(partial(supervisor_process.ask_to_stop, record, state))
         elif state.host not in ("", host_name()):
             raise runs_elsewhere(record.id, state.host)
         else:
@@ -143,8 +143,8 @@ class Runs:
         state = await off_loop(record.state)
         if not state.far_id or state.is_over:
             return
-        if not await off_loop(partial(keeping.is_kept, record, state)):
-            await keeping.start(record, self._access(state.cluster))
+        if not await off_loop(partial(supervisor_process.is_kept, record, state)):
+            await supervisor_process.start(record, self._access(state.cluster))
 
     async def restart(
         self,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import cattrs
 from attrs import frozen
 
-from eagleray.common.profiled import Profiled
+from eagleray.features.runs.profiled import Profiled
 
 Phase = Literal[
     "starting", "running", "stopped_at", "stopping", "stopped", "ended", "failed", "unwatched"

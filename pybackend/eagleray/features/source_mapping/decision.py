@@ -26,9 +26,9 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import Mapping
 from eagleray.features.source_mapping import local_files, places
 from eagleray.features.source_mapping.mounts import Fit
+from eagleray.protocol.control import Mapping
 
 log = logging.getLogger(__name__)
 

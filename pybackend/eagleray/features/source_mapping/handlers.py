@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eagleray.adapter import protocol
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.protocol import control
 
 if TYPE_CHECKING:
-    from eagleray.sidecar.parts import Parts
+    from eagleray.app import Parts
     from eagleray.sidecar.requests import Requests
 
 
@@ -45,7 +45,7 @@ class Handlers:
     async def configure(self, said: wire.Configure) -> None:
         self._mapping.configure(
             {
-                cluster: [protocol.Mapping(one.remote, one.local) for one in mappings]
+                cluster: [control.Mapping(one.remote, one.local) for one in mappings]
                 for cluster, mappings in said.mappings.items()
             }
         )
@@ -61,5 +61,5 @@ class Handlers:
         return wire.FileText(file.text, file.truncated)
 
 
-def _mappings(cluster: str, mappings: list[protocol.Mapping]) -> wire.Mappings:
+def _mappings(cluster: str, mappings: list[control.Mapping]) -> wire.Mappings:
     return wire.Mappings(cluster, [wire.Mapping(one.remote, one.local) for one in mappings])

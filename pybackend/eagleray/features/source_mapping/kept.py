@@ -6,10 +6,10 @@ import json
 import logging
 from pathlib import Path
 
-from eagleray.adapter.protocol import Mapping
+from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.foreign_json import UNREADABLE
 from eagleray.common.off_loop import Latest
-from eagleray.common.whole_file import alone, check_replaceable, replace_text
+from eagleray.protocol.control import Mapping
 
 # A file without a version has this format.
 FORMAT = 1

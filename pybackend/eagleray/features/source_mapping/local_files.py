@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from eagleray.adapter.protocol import Mounts
+from eagleray.protocol.control import Mounts
 
 _UNRELATED = {"node_modules", "__pycache__", "site-packages"}
 _MOST_ENTRIES = 300_000

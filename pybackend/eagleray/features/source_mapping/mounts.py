@@ -10,9 +10,9 @@ import re
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import Mapping, Mounts
 from eagleray.common.paths import NETWORK_FILE_SYSTEMS
 from eagleray.features.source_mapping import places
+from eagleray.protocol.control import Mapping, Mounts
 
 # No kernel follows a longer path.
 _LONGEST_PATH = 4096

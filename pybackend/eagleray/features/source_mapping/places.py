@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from eagleray.adapter.protocol import Mapping
+from eagleray.protocol.control import Mapping
 
 # Where Ray unpacks working_dir and py_modules; the name of the package changes with every upload.
 _PACKAGE = re.compile(

@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 
 from attrs import frozen
 
-from eagleray.adapter.protocol import Mapping, Mounts, WorkerState
 from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
 from eagleray.common.off_loop import InOrder, off_loop
@@ -21,6 +20,7 @@ from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
 from eagleray.features.source_mapping.kept import KeptMappings
+from eagleray.protocol.control import Mapping, Mounts, WorkerState
 
 EVERY_CLUSTER = "*"
 Verdict = Literal["same", "different", "only-worker", "only-local", "unknown"]

@@ -9,12 +9,12 @@ from functools import partial
 
 from attrs import Factory, define, frozen
 
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import WorkerRow
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.lists import ask_lists
 from eagleray.features.workers.rows import Facts, Key
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import WorkerRow
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.rows import Paused, PausedGroup, everyone
 
 if TYPE_CHECKING:
+    from eagleray.app import Parts
     from eagleray.features.workers.paused_workers import PausedWorkers
-    from eagleray.sidecar.parts import Parts
     from eagleray.sidecar.requests import Requests, TellProgress
 
 log = logging.getLogger(__name__)

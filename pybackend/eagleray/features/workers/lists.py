@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.names import describe_worker
 from eagleray.features.workers.rows import Facts
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from typing import Literal
 
 from attrs import frozen
 
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import ActorRow, TaskRow, WorkerRow
 from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.names import clean, describe_worker, rank_of
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import ActorRow, TaskRow, WorkerRow
 
 LiveKind = Literal["actor", "task", "driver", "idle"]
 

@@ -9,14 +9,14 @@ from functools import partial
 
 from attrs import frozen
 
-from eagleray.clients.processes import local_addresses
-from eagleray.clients.pyspy import PySpy, parse_text
-from eagleray.clients.ray_dashboard import Dashboard
-from eagleray.clients.ray_values import WorkerRow
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.rows import Key, Stand
 from eagleray.features.workers.stands import stand_of
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.values import WorkerRow
+from eagleray.tools.processes import local_addresses
+from eagleray.tools.pyspy import PySpy, parse_text
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ import shlex
 import string
 from collections.abc import Iterable
 
-from eagleray.clients.ray_values import ActorRow, JobRow, TaskRow, WorkerRow
 from eagleray.common.errors import printable
 from eagleray.features.workers.rows import Facts
+from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
 
 NAME_LIMIT = 80
 # A cluster gives commands of any length; splitting one takes the square of it.

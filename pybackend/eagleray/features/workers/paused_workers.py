@@ -10,16 +10,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
-from eagleray.adapter.protocol import WorkerState
-from eagleray.clients.cluster_watch import ClusterWatch
-from eagleray.clients.pyspy import PySpy
-from eagleray.clients.ray_values import WorkerRow
-from eagleray.clients.seen import Seen
 from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
+from eagleray.features.clusters.cluster_status import Seen
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.grouping import group
 from eagleray.features.workers.local_places import LocalFiles, LocalPlaces, SamePaths
@@ -28,6 +25,9 @@ from eagleray.features.workers.merging import Known, Listed, merge, waits
 from eagleray.features.workers.names import clean
 from eagleray.features.workers.rows import Key, Paused, PausedGroup, everyone
 from eagleray.features.workers.waits import Waits
+from eagleray.protocol.control import WorkerState
+from eagleray.ray.values import WorkerRow
+from eagleray.tools.pyspy import PySpy
 
 FACTS_LIMIT_S = 10.0
 # How often the home is looked at for what is held on other machines.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eagleray.clients.pyspy import Dump, Frame, Stack
 from eagleray.common.errors import printable
 from eagleray.features.workers.rows import Place, Stand
+from eagleray.tools.pyspy import Dump, Frame, Stack
 
 _WAITING_IN = "ray/util/debugpy.py"
 _RAYS_OWN = (_WAITING_IN, "ray/util/rpdb.py", "ray/util/pdb.py")

@@ -1,0 +1,143 @@
+"""The control server: JSON lines of `protocol` on the adapter's own socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from eagleray.adapter.control.operations import Operations, Parts
+from eagleray.adapter.control.questions import asking
+from eagleray.adapter.control.subscription import Subscription
+from eagleray.adapter.sessions.client_writer import ClientWriter
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.worker_errors import worker_silent
+from eagleray.protocol import control, runs
+from eagleray.protocol.control import Question, to_json
+
+log = logging.getLogger(__name__)
+
+# A worker deep in native code answers nothing.
+ANSWER_S = 20.0
+
+# These have limits of their own; while a route is made, a person may be looking for a code.
+_UNLIMITED = frozenset(
+    {
+        control.ATTACH,
+        control.OPEN_SOCKET,
+        control.RUN,
+        control.ARGV,
+        runs.RUN_WORKER,
+        runs.RUN_PAUSE,
+    }
+)
+# What only the client that asked has any use for; a worker must not be lost because the one who asked is.
+_FOR_CLIENT = frozenset({control.OPEN_SOCKET, control.RUN, control.ARGV})
+
+
+class Clients:
+    """How many control clients are connected."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Control:
+    """Serves all control clients, which it counts in `clients`."""
+
+    def __init__(self, parts: Parts, clients: Clients) -> None:
+        self._parts = parts
+        self._clients = clients
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One client, until it is gone; its requests may overtake one another."""
+        self._clients.count += 1
+        client = _Client(self._parts, writer)
+        try:
+            while line := await reader.readline():
+                client.take(line)
+        except (OSError, ValueError) as error:
+            log.info("a control client: %r", error)
+        finally:
+            self._clients.count -= 1
+            client.close()
+
+
+class _Client:
+    def __init__(self, parts: Parts, writer: asyncio.StreamWriter) -> None:
+        self._parts = parts
+        self._operations = Operations(parts, self, self._subscribe)
+        self._writer = ClientWriter(writer, "A control client")
+        self._answering: set[asyncio.Task[None]] = set()
+        self._for_client: set[asyncio.Task[None]] = set()
+        self._subscription: Subscription | None = None
+
+    def take(self, line: bytes) -> None:
+        task = tasks.owned(self._answer(line), "control request", lambda _: self.close())
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    def close(self) -> None:
+        for task in self._for_client:
+            task.cancel()
+        if self._subscription is not None:
+            self._subscription.close()
+        self._operations.close()
+        self._writer.close()
+
+    def question(self, question: Question) -> None:
+        self._send({"event": "question", **to_json(question)})
+
+    def question_over(self, question_id: int) -> None:
+        self._send({"event": "question_over", "id": question_id})
+
+    async def _answer(self, line: bytes) -> None:
+        asking.set(self)
+        request_id, answer = None, {}
+        try:
+            request = json.loads(line)
+            request_id = request.get("id")
+            op, params = request["op"], request.get("params") or {}
+            answer = {"result": await self._result(op, params)}
+        except asyncio.TimeoutError:
+            answer = {"error": _error(worker_silent("The worker", ANSWER_S))}
+        except EaglerayError as error:
+            answer = {"error": _error(error)}
+        except Exception as error:
+            log.exception("a control request")
+            answer = {"error": _error(internal(repr(error)))}
+        self._send({"id": request_id, **answer})
+        if self._subscription is not None:
+            # Its events must not overtake the answer, which older clients take for the first of them.
+            self._subscription.start()
+
+    async def _result(self, op: str, params: dict[str, Any]) -> dict[str, Any]:
+        operation = self._operations.table.get(op)
+        if operation is None:
+            raise internal(f"unknown operation {op!r}")
+        task = asyncio.current_task()
+        if op in _FOR_CLIENT and task is not None:
+            self._for_client.add(task)
+            task.add_done_callback(self._for_client.discard)
+        return await asyncio.wait_for(operation(params), None if op in _UNLIMITED else ANSWER_S)
+
+    def _subscribe(self, only_changes: bool) -> None:
+        if self._subscription is None:
+            self._subscription = Subscription(
+                self._parts, self._writer, self._send, only_changes=only_changes
+            )
+
+    def _send(self, message: dict[str, Any]) -> None:
+        # `vars` makes a plain object of a record; `asdict` would copy it first.
+        self._writer.write(json.dumps(message, default=vars).encode() + b"\n")
+
+
+def _error(error: EaglerayError) -> dict[str, str]:
+    return {
+        "code": error.code,
+        "message": error.message,
+        "next_step": error.next_step,
+        "detail": error.detail,
+    }

@@ -1,0 +1,108 @@
+"""Notifies one control client about workers, routes and runs: only changes, and no faster than it reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from eagleray.adapter.control.operations import Parts, routes_json
+from eagleray.adapter.sessions.client_writer import ClientWriter
+from eagleray.common import tasks
+from eagleray.protocol.control import WorkerKey
+
+log = logging.getLogger(__name__)
+
+# Changes within this time go out together; the first one after a quiet time goes out at once.
+TICK_S = 0.05
+# After a message that took long to build, the event loop has this many times as long for other work.
+_REST_TIMES = 10
+
+Send = Callable[[dict[str, Any]], None]
+
+
+class Subscription:
+    """Owns its listeners and the task that sends; `close` ends both.
+
+    Changes are collected from the beginning, and sent from `start` on.  While the client doesn't read, only
+    the names of what has changed are kept, so that it then gets the current state once.  With `only_changes`
+    the first event has everything and each later one the workers that changed; without, each event has all
+    workers, as older clients expect.
+    """
+
+    def __init__(
+        self, parts: Parts, writer: ClientWriter, send: Send, *, only_changes: bool
+    ) -> None:
+        self._parts = parts
+        self._writer = writer
+        self._send = send
+        self._only_changes = only_changes
+        self._wants_all_workers = only_changes
+        self._workers: set[WorkerKey] = set()
+        self._topics: set[str] = {"routes", "runs"} if only_changes else set()
+        self._news = asyncio.Event()
+        if only_changes:
+            self._news.set()
+        self._sending: asyncio.Task[None] | None = None
+        self._ends = [
+            parts.registry.listeners.add(self._worker_changed),
+            parts.routes.listeners.add(lambda: self._topic_changed("routes")),
+            parts.runs.listeners.add(lambda: self._topic_changed("runs")),
+            parts.runs.output_listeners.add(self._run_output),
+        ]
+
+    def start(self) -> None:
+        """Begins to send, after the answer to the request that subscribed; a second call does nothing."""
+        if self._sending is None:
+            self._sending = tasks.owned(self._run(), "subscription", lambda _: self._writer.close())
+
+    def close(self) -> None:
+        for end in self._ends:
+            end()
+        self._ends = []
+        if self._sending is not None:
+            self._sending.cancel()
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                began = time.thread_time()
+                self._send_changes()
+                took_s = time.thread_time() - began
+                await self._writer.drain()
+                await asyncio.sleep(max(TICK_S, _REST_TIMES * took_s))
+        except OSError:
+            log.debug("a subscriber is gone")
+
+    def _send_changes(self) -> None:
+        workers, self._workers = self._workers, set()
+        topics, self._topics = self._topics, set()
+        if self._wants_all_workers or (workers and not self._only_changes):
+            self._wants_all_workers = False
+            self._send({"event": "workers", "workers": self._parts.registry.states()})
+        elif workers:
+            self._send({"event": "changes", **self._changes(workers)})
+        if "routes" in topics:
+            self._send({"event": "routes", **routes_json(self._parts.routes)})
+        if "runs" in topics:
+            self._send({"event": "runs", "runs": self._parts.runs.states()})
+
+    def _changes(self, keys: set[WorkerKey]) -> dict[str, Any]:
+        states = {key: self._parts.registry.state(key) for key in keys}
+        changed = [state for state in states.values() if state is not None]
+        return {"changed": changed, "gone": [key for key, state in states.items() if state is None]}
+
+    def _worker_changed(self, key: WorkerKey) -> None:
+        self._workers.add(key)
+        self._news.set()
+
+    def _topic_changed(self, topic: str) -> None:
+        self._topics.add(topic)
+        self._news.set()
+
+    def _run_output(self, run: str, worker_id: str, text: str) -> None:
+        self._send({"event": "run_output", "run": run, "worker_id": worker_id, "text": text})

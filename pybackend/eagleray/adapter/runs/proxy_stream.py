@@ -1,0 +1,184 @@
+"""The stream to a worker's debugger through its gate, which outlives the connections that carry it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from typing import Any
+
+from eagleray.adapter.runs.proxy import NO_GATE, REFUSED, Gate, Streams
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
+from eagleray.injected.debug_proxy.frames import (
+    BEAT,
+    DATA,
+    END,
+    TAKEN,
+    Broken,
+    Incoming,
+    Outgoing,
+    frame,
+)
+from eagleray.protocol.run_errors import gate_left
+from eagleray.routes.errors import link_lost
+from eagleray.routes.routes import Routes
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 5.0
+SILENCE_S = 15.0
+_BACKOFF = Backoff(first_s=0.1, longest_s=2.0)
+# A gate that is refused for so long has ended, and its worker with it.
+_REFUSED_S = 5.0
+# Several stack frames with large sources fit; a header line never comes near it.
+_BUFFER = 2**20
+
+
+class GateStream:
+    """A reader, and itself the writer, of one debug conversation; `inherited` is what one before has left.
+
+    `child` is the process of the worker whose debugger is meant, 0 for the worker itself.
+    """
+
+    def __init__(
+        self, gate: Gate, routes: Routes, name: str, hold_s: float, child: int = 0
+    ) -> None:
+        self.reader = asyncio.StreamReader(limit=_BUFFER)
+        self.inherited: dict[str, Any] | None = None
+        self._gate = gate
+        self._routes = routes
+        self._name = name
+        self._hold_s = hold_s
+        self._child = child
+        self._session = secrets.token_hex(8)
+        self._out = Outgoing()
+        self._incoming = Incoming()
+        self._writer: asyncio.StreamWriter | None = None
+        self._is_closed = False
+        self._running: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connects for the first time; raises errors of the catalogue."""
+        streams, answer = await self._call()
+        self.inherited = answer.get("inherited")
+        self._writer = streams[1]
+        self._running = tasks.owned(self._run(streams), f"stream to {self._name}", self._failed)
+
+    # --- as a writer ---------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        framed = self._out.add(data)
+        if self._writer is not None:
+            self._writer.write(framed)
+
+    def close(self) -> None:
+        """Gives the debugger up: the worker runs on."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._writer is not None:
+            self._writer.write(frame(END))
+            self._writer.close()
+        if self._running is not None:
+            self._running.cancel()
+
+    def is_closing(self) -> bool:
+        return self._is_closed
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Nothing is known of the connections, which come and go."""
+        return default
+
+    # --- the connections -----------------------------------------------------------------------
+
+    async def _call(self) -> tuple[Streams, dict[str, Any]]:
+        streams, answer = await self._gate.call(
+            self._routes,
+            "debug",
+            session=self._session,
+            received=self._incoming.received,
+            child=self._child,
+        )
+        if "error" in answer:
+            streams[1].close()
+            raise gate_left(self._name, str(answer["error"]))
+        return streams, answer
+
+    def _failed(self, error: BaseException) -> None:
+        """Ends the waits for bytes that don't come any more."""
+        self.reader.set_exception(link_lost("", repr(error)))
+
+    async def _run(self, streams: Streams) -> None:
+        """Carries bytes until the debugger is left; a lost connection is made again."""
+        try:
+            while not await self._carry(streams):
+                log.info("the stream to %s is lost", self._name)
+                streams = await self._again()
+            self.reader.feed_eof()
+        except EaglerayError as error:
+            self.reader.set_exception(error)
+        except Broken as error:
+            self.reader.set_exception(link_lost("", str(error)))
+
+    async def _again(self) -> Streams:
+        loop = asyncio.get_running_loop()
+        lost, failures = loop.time(), 0
+        while True:
+            try:
+                streams, answer = await self._call()
+            except EaglerayError as error:
+                gone = loop.time() - lost
+                limit_s = _REFUSED_S if error.code in REFUSED else self._hold_s
+                if error.code in NO_GATE | {"gate-left"} or gone > limit_s:
+                    raise
+                failures += 1
+                left_s = max(0.0, self._hold_s - gone)
+                await self._routes.recovery.turn(self._gate.specs, _BACKOFF, failures, left_s)
+                continue
+            received = answer.get("received")
+            try:
+                again = self._out.again(received if isinstance(received, int) else -1)
+            except Broken:
+                streams[1].close()
+                raise
+            streams[1].write(again)
+            log.info("the stream to %s is back", self._name)
+            return streams
+
+    async def _carry(self, streams: Streams) -> bool:
+        """Whether the debugger is left; False when only the connection is lost."""
+        reader, self._writer = streams
+        self._incoming.restart()
+        writer = self._writer
+        # A stream without a beat is lost to its other end: better a new connection at once.
+        beating = tasks.owned(self._beat(writer), "beat", lambda _: writer.close())
+        try:
+            while data := await asyncio.wait_for(reader.read(_BUFFER), SILENCE_S):
+                for kind, number, body in self._incoming.feed(data):
+                    if kind == END:
+                        return True
+                    self._take(kind, number, body)
+        except (OSError, EaglerayError, asyncio.TimeoutError) as error:
+            log.debug("the stream to %s: %r", self._name, error)
+        finally:
+            beating.cancel()
+            self._writer.close()
+            self._writer = None
+        return False
+
+    def _take(self, kind: int, number: int, body: bytes) -> None:
+        if kind == TAKEN:
+            self._out.taken(number)
+        elif kind == DATA:
+            self.reader.feed_data(body)
+            if self._writer is not None:
+                self._writer.write(frame(TAKEN, self._incoming.received))
+
+    async def _beat(self, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with contextlib.suppress(OSError):
+                writer.write(frame(BEAT))

@@ -1,0 +1,79 @@
+"""The breakpoints of a `setBreakpoints` request: those that debugpy can use, and why it can't use the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from eagleray.adapter.sessions.dap import Message
+from eagleray.common.breakpoint_rules import problem_of
+
+# Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
+# may be of another branch or another function.
+_NO_CODE = re.compile(r"\s*(?:(?:else|try|finally)\s*:\s*)?(?:#.*)?")
+
+
+class Rows:
+    """`arguments` are fit by the table of requests; a row with a problem is not sent to debugpy."""
+
+    def __init__(self, arguments: Message) -> None:
+        rows = arguments.get("breakpoints")
+        if rows is None:
+            # The protocol's older form.
+            rows = [{"line": line} for line in arguments.get("lines", [])]
+        self._rows: list[Message] = rows
+        self._problems = [_problem(row) for row in rows]
+
+    def sent(self) -> list[Message]:
+        rows = zip(self._rows, self._problems, strict=True)
+        return [row for row, problem in rows if not problem]
+
+    def answered(self, answers: list[Message]) -> list[Message]:
+        """The response to all rows, from debugpy's to those that were sent."""
+        left = iter(answers)
+        found = []
+        for row, problem in zip(self._rows, self._problems, strict=True):
+            answer = {"verified": False, "line": row["line"], "message": problem}
+            found.append(answer if problem else next(left, {**answer, "message": ""}))
+        return found
+
+    def has_moved_up(self, answers: list[Message]) -> bool:
+        """Whether debugpy uses an earlier line for one of them, as it does beyond the end of the file."""
+        rows = zip(self.sent(), answers, strict=False)
+        return any(
+            row["line"] > line
+            for row, answer in rows
+            if isinstance(line := answer.get("line"), int)
+        )
+
+    def refuse(self, answers: list[Message], lines: Sequence[str]) -> bool:
+        """Gives rows that debugpy has moved to an earlier line a problem, by the `lines` of the worker's file.
+
+        Whether there are any.  A row within a statement of several lines stays where debugpy has moved it.
+        """
+        left = iter(answers)
+        before = self._problems
+        self._problems = [
+            problem or _unfit(row["line"], next(left, {}).get("line"), lines)
+            for row, problem in zip(self._rows, before, strict=True)
+        ]
+        return self._problems != before
+
+
+def _unfit(line: int, used: object, lines: Sequence[str]) -> str:
+    if line > len(lines):
+        return f"The file has {len(lines)} line{'' if len(lines) == 1 else 's'} in the worker."
+    if not isinstance(used, int) or used >= line or not _NO_CODE.fullmatch(lines[line - 1]):
+        return ""
+    below = (n for n, text in enumerate(lines[line:], line + 1) if not _NO_CODE.fullmatch(text))
+    following = next(below, 0)
+    next_step = f" Use line {following}." if following else ""
+    return f"Line {line} has no code to stop at.{next_step}"
+
+
+def _problem(row: Message) -> str:
+    if row["line"] < 1:
+        return "Lines begin at 1."
+    return problem_of(
+        row.get("condition", ""), row.get("hitCondition", ""), row.get("logMessage", "")
+    )

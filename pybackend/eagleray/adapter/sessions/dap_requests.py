@@ -1,0 +1,200 @@
+"""The requests of DAP clients that are passed on to debugpy, and the arguments that each may have.
+
+debugpy trusts its client: a request that it has no handler for silences it, and an argument of the wrong
+type ends it, which resumes the worker.  So nothing reaches it that is not in this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from eagleray.adapter.sessions.dap import Message
+
+# A type, a list of one (`[STRING]`), or an object: its properties, those that may be missing end with "?".
+Kind = Union[str, "list[Kind]", "Mapping[str, Kind]"]
+Object = Mapping[str, Kind]
+
+STRING, INTEGER, BOOLEAN = "string", "integer", "boolean"
+_FORMAT: Object = {"hex?": BOOLEAN}
+_FRAME_FORMAT: Object = {
+    "hex?": BOOLEAN,
+    "parameters?": BOOLEAN,
+    "parameterTypes?": BOOLEAN,
+    "parameterNames?": BOOLEAN,
+    "parameterValues?": BOOLEAN,
+    "line?": BOOLEAN,
+    "module?": BOOLEAN,
+    "includeAll?": BOOLEAN,
+}
+_SOURCE: Object = {
+    "name?": STRING,
+    "path?": STRING,
+    "sourceReference?": INTEGER,
+    "presentationHint?": STRING,
+    "origin?": STRING,
+}
+_BREAKPOINT: Object = {
+    "line": INTEGER,
+    "column?": INTEGER,
+    "condition?": STRING,
+    "hitCondition?": STRING,
+    "logMessage?": STRING,
+}
+_STEP: Object = {"threadId": INTEGER, "singleThread?": BOOLEAN, "granularity?": STRING}
+
+
+@dataclass(frozen=True)
+class Request:
+    """`capability`: what says that a client may send it, "" where the protocol has none.
+
+    `stopped`: debugpy answers only for a thread that has stopped.
+    """
+
+    arguments: Object = field(default_factory=dict)
+    capability: str = ""
+    stopped: bool = False
+
+
+TABLE: dict[str, Request] = {
+    "completions": Request(
+        {"frameId?": INTEGER, "text": STRING, "column": INTEGER, "line?": INTEGER},
+        "supportsCompletionsRequest",
+    ),
+    "continue": Request({"threadId": INTEGER, "singleThread?": BOOLEAN}),
+    "evaluate": Request(
+        {
+            "expression": STRING,
+            "frameId?": INTEGER,
+            "line?": INTEGER,
+            "column?": INTEGER,
+            "source?": _SOURCE,
+            "context?": STRING,
+            "format?": _FORMAT,
+        }
+    ),
+    "exceptionInfo": Request({"threadId": INTEGER}, "supportsExceptionInfoRequest", stopped=True),
+    "goto": Request(
+        {"threadId": INTEGER, "targetId": INTEGER}, "supportsGotoTargetsRequest", stopped=True
+    ),
+    "gotoTargets": Request(
+        {"source": _SOURCE, "line": INTEGER, "column?": INTEGER}, "supportsGotoTargetsRequest"
+    ),
+    "modules": Request(
+        {"startModule?": INTEGER, "moduleCount?": INTEGER}, "supportsModulesRequest"
+    ),
+    "next": Request(_STEP),
+    "pause": Request({"threadId": INTEGER}),
+    "scopes": Request({"frameId": INTEGER}),
+    "setBreakpoints": Request(
+        {
+            "source": _SOURCE,
+            "breakpoints?": [_BREAKPOINT],
+            "lines?": [INTEGER],
+            "sourceModified?": BOOLEAN,
+        }
+    ),
+    "setExceptionBreakpoints": Request(
+        {
+            "filters": [STRING],
+            "exceptionOptions?": [
+                {"path?": [{"negate?": BOOLEAN, "names": [STRING]}], "breakMode": STRING}
+            ],
+        }
+    ),
+    "setExpression": Request(
+        {"expression": STRING, "value": STRING, "frameId?": INTEGER, "format?": _FORMAT},
+        "supportsSetExpression",
+    ),
+    "setFunctionBreakpoints": Request(
+        {"breakpoints": [{"name": STRING, "condition?": STRING, "hitCondition?": STRING}]},
+        "supportsFunctionBreakpoints",
+    ),
+    "setVariable": Request(
+        {"variablesReference": INTEGER, "name": STRING, "value": STRING, "format?": _FORMAT},
+        "supportsSetVariable",
+    ),
+    "source": Request({"source?": _SOURCE, "sourceReference": INTEGER}),
+    "stackTrace": Request(
+        {
+            "threadId": INTEGER,
+            "startFrame?": INTEGER,
+            "levels?": INTEGER,
+            "format?": _FRAME_FORMAT,
+        }
+    ),
+    "stepIn": Request({**_STEP, "targetId?": INTEGER}),
+    "stepInTargets": Request({"frameId": INTEGER}, "supportsStepInTargetsRequest"),
+    "stepOut": Request(_STEP),
+    "threads": Request(),
+    "variables": Request(
+        {
+            "variablesReference": INTEGER,
+            "filter?": STRING,
+            "start?": INTEGER,
+            "count?": INTEGER,
+            "format?": _FORMAT,
+        }
+    ),
+}
+
+# debugpy would end the worker, or its own adapter.
+_ENDING = ("terminate", "restart", "terminateThreads", "restartFrame")
+
+
+class Unfit(Exception):
+    """A request that is not passed on; its text is for the client."""
+
+
+def checked(command: object, arguments: object) -> Message:
+    """The arguments as debugpy may get them, with nothing that the table does not name; raises Unfit."""
+    if not isinstance(command, str) or command not in TABLE:
+        if command in _ENDING:
+            raise Unfit("Eagleray doesn't end or restart a worker of Ray.")
+        raise Unfit(f"The request “{str(command)[:80]}” is not supported.")
+    request = TABLE[command]
+    fit: Message = _checked(request.arguments, {} if arguments is None else arguments, "arguments")
+    if "source" in fit and command in ("setBreakpoints", "gotoTargets"):
+        _check_source(fit["source"])
+    return fit
+
+
+def _checked(kind: Kind, value: Any, place: str) -> Any:
+    if isinstance(kind, str):
+        return _simple(kind, value, place)
+    if isinstance(kind, list):
+        if not isinstance(value, list):
+            raise Unfit(f"“{place}” must be a list.")
+        return [_checked(kind[0], item, f"{place}[{n}]") for n, item in enumerate(value)]
+    if not isinstance(value, dict):
+        raise Unfit(f"“{place}” must be an object.")
+    fit = {}
+    for written, of_property in kind.items():
+        name = written.rstrip("?")
+        inner = value.get(name)
+        if inner is not None:
+            fit[name] = _checked(of_property, inner, f"{place}.{name}")
+        elif not written.endswith("?"):
+            raise Unfit(f"“{place}.{name}” is missing.")
+    return fit
+
+
+def _simple(kind: str, value: Any, place: str) -> Any:
+    if kind == INTEGER and isinstance(value, float) and value.is_integer():
+        # JSON knows numbers only; some clients write all of them as floats.
+        value = int(value)
+    fits = {
+        STRING: isinstance(value, str),
+        INTEGER: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53,
+        BOOLEAN: isinstance(value, bool),
+    }
+    if not fits[kind]:
+        raise Unfit(f"“{place}” must be {'an' if kind == INTEGER else 'a'} {kind}.")
+    return value
+
+
+def _check_source(source: Message) -> None:
+    path = source.get("path", "")
+    if not (path or source.get("sourceReference")) or "\0" in path:
+        raise Unfit("“arguments.source” must have a path or a sourceReference.")

@@ -1,0 +1,253 @@
+"""What an editor asks, answered by the worker: paths translated, Ray's frames folded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from eagleray.adapter.sessions import dap
+from eagleray.adapter.sessions.attaching import UNCAUGHT
+from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
+from eagleray.adapter.sessions.exceptions import for_client
+from eagleray.adapter.sessions.frames import is_noise, is_own_thread
+from eagleray.adapter.sessions.record import FileBreakpoints
+from eagleray.adapter.sessions.sources import Sources
+from eagleray.adapter.sessions.worker import Worker
+from eagleray.common.errors import EaglerayError
+
+# Without the worker's file, a breakpoint stays where debugpy has moved it.
+_FILE_S = 5.0
+
+# Lists in responses whose rows have a `source`.
+_LISTS_WITH_SOURCES = {
+    "gotoTargets": "targets",
+    "setFunctionBreakpoints": "breakpoints",
+}
+
+# What debugpy was told at attaching, or begins with, and what it answers.
+_SETTINGS: dict[str, tuple[Message, Message]] = {
+    "setFunctionBreakpoints": ({"breakpoints": []}, {"breakpoints": []}),
+    "setExceptionBreakpoints": ({"filters": [UNCAUGHT]}, {}),
+}
+
+
+class EditorRequests:
+    """Answers one editor's requests; knows which files that editor has named."""
+
+    def __init__(self, worker: Worker, sources: Sources) -> None:
+        self._worker = worker
+        self._sources = sources
+        self._named: set[str] = set()
+
+    async def answer(self, request: Message) -> Message:
+        """The response to a request; raises an error of the catalogue when the worker is gone."""
+        command = str(request.get("command"))
+        try:
+            arguments = checked(request.get("command"), request.get("arguments"))
+            self._check_thread(command, arguments)
+            self._check_names(command, arguments)
+        except Unfit as error:
+            return dap.failure(request, str(error))
+        if command == "continue":
+            await self._worker.run_on()
+            return dap.success(request, {"allThreadsContinued": True})
+        if command == "setBreakpoints":
+            return await self._set_breakpoints(request, arguments)
+        if command == "stackTrace":
+            return await self._stack_trace(request, arguments)
+        if command == "source":
+            return await self._source(request, arguments)
+        if command in _SETTINGS:
+            return await self._set(request, command, self._for_worker(command, arguments))
+        response = await self._worker.request(command, self._for_worker(command, arguments))
+        return await self._for_editor(request, command, response)
+
+    def _check_thread(self, command: str, arguments: Message) -> None:
+        """debugpy never answers what it hands to a thread that runs, nor any request after it."""
+        if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
+            raise Unfit("The thread is not stopped.")
+
+    def _check_names(self, command: str, arguments: Message) -> None:
+        if command in ("setBreakpoints", "gotoTargets"):
+            names = self._sources.names(arguments["source"])
+            if not all(name.get("path") for name in names):
+                raise Unfit("The “sourceReference” is not one of this worker's.")
+
+    async def threads(self) -> list[Message]:
+        """The threads of the worker's program; raises errors of the catalogue."""
+        response = await self._worker.request("threads")
+        return self._threads((response.get("body") or {}).get("threads") or [])
+
+    async def forget_unnamed_files(self) -> None:
+        """Clears the breakpoints of files that an earlier editor named and this one did not."""
+        record = self._worker.record
+        for path in [path for path in record.files if path not in self._named]:
+            await self._clear(record.files.pop(path).names)
+
+    async def set_again(self) -> list[Message]:
+        """Sets all breakpoints by the present mappings; returns the events that tell the editor."""
+        events = []
+        for path, file in list(self._worker.record.files.items()):
+            if _paths(self._sources.names(file.source)) == file.names:
+                continue
+            await self._clear(file.names)
+            before = file.answer
+            response = await self._pass_breakpoints(path, file.source, file.arguments)
+            after = (response.get("body") or {}).get("breakpoints") or []
+            for old, new in zip(before, after, strict=False):
+                changed = {**new, "id": old.get("id")}
+                events.append(dap.event("breakpoint", {"reason": "changed", "breakpoint": changed}))
+        return events
+
+    def event_for_editor(self, event: Message) -> Message:
+        """An event of the worker with its paths translated."""
+        body = event.get("body") or {}
+        if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
+            rows = self._sources.outward_in({"rows": [body["breakpoint"]]}, "rows")
+            return {**event, "body": {**body, "breakpoint": rows["rows"][0]}}
+        if isinstance(body.get("source"), dict):
+            return {**event, "body": {**body, "source": self._sources.outward(body["source"])}}
+        return event
+
+    async def _set(self, request: Message, command: str, arguments: Message) -> Message:
+        """Every editor begins with these two, mostly to say what holds anyway, and waits for each answer.
+
+        Of a far worker they would be two round trips between the click and the stop, so it is not asked again.
+        """
+        settings = self._worker.record.settings
+        holds, body = settings.get(command, _SETTINGS[command])
+        if arguments == holds:
+            return dap.success(request, body)
+        response = await self._worker.request(command, arguments)
+        answer = await self._for_editor(request, command, response)
+        if answer.get("success"):
+            settings[command] = (arguments, answer.get("body") or {})
+        return answer
+
+    async def _set_breakpoints(self, request: Message, arguments: Message) -> Message:
+        source = arguments["source"]
+        path = str(source.get("path") or source["sourceReference"])
+        self._named.add(path)
+        response = await self._pass_breakpoints(path, source, arguments)
+        return _answered(request, response, response.get("body") or {})
+
+    async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
+        names, asked = self._sources.names(source), Rows(arguments)
+        answers = await self._send_breakpoints(names, asked)
+        first = (answers[0].get("body") or {}).get("breakpoints") or []
+        if asked.has_moved_up(first):
+            lines = await self._lines(names[0]["path"])
+            if lines is not None and asked.refuse(first, lines):
+                answers = await self._send_breakpoints(names, asked)
+        bodies = [
+            await self._sources.translated(one.get("body") or {}, "breakpoints") for one in answers
+        ]
+        rows = asked.answered(_best([one.get("breakpoints") or [] for one in bodies]))
+        self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
+        return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
+
+    async def _send_breakpoints(self, names: list[Message], asked: Rows) -> list[Message]:
+        rows = asked.sent()
+        return await self._worker.debugger.set_breakpoints(
+            {"source": name, "breakpoints": rows} for name in names
+        )
+
+    async def _lines(self, path: str) -> list[str] | None:
+        """The lines of the worker's file; None where they aren't known."""
+        try:
+            file = await asyncio.wait_for(self._worker.read_file(path), _FILE_S)
+        except (EaglerayError, asyncio.TimeoutError):
+            return None
+        return None if file["truncated"] else str(file["text"]).splitlines()
+
+    async def _clear(self, paths: Iterable[str]) -> None:
+        await self._worker.debugger.set_breakpoints(
+            {"source": {"path": path}, "breakpoints": []} for path in paths
+        )
+
+    async def _stack_trace(self, request: Message, arguments: Message) -> Message:
+        frames = await self._worker.stack(arguments["threadId"])
+        start = _count(arguments.get("startFrame"))
+        levels = _count(arguments.get("levels")) or len(frames)
+        rows = {"stackFrames": frames[start : start + levels]}
+        body = await self._sources.translated(rows, "stackFrames")
+        body["stackFrames"] = [_deemphasized(frame) for frame in body["stackFrames"]]
+        return dap.success(request, {**body, "totalFrames": len(frames)})
+
+    async def _source(self, request: Message, arguments: Message) -> Message:
+        source = arguments.get("source") or {}
+        reference = arguments["sourceReference"] or source.get("sourceReference")
+        path = self._sources.path_of(reference)
+        if not path:
+            response = await self._worker.request("source", arguments)
+            return _answered(request, response, response.get("body") or {})
+        file = await self._worker.read_file(path)
+        return dap.success(request, {"content": file["text"], "mimeType": "text/x-python"})
+
+    def _for_worker(self, command: str, arguments: Message) -> Message:
+        if command == "setExceptionBreakpoints":
+            others = [name for name in arguments["filters"] if name != UNCAUGHT]
+            return {**arguments, "filters": [UNCAUGHT, *others]}
+        if command == "evaluate":
+            # A hover comes with the document's URI, which debugpy cannot read.
+            return {k: v for k, v in arguments.items() if k not in ("source", "line", "column")}
+        if "source" in arguments:
+            return {**arguments, "source": self._sources.inward(arguments["source"])}
+        return arguments
+
+    async def _for_editor(self, request: Message, command: str, response: Message) -> Message:
+        body = response.get("body") or {}
+        if not response.get("success"):
+            # debugpy adds an empty list of what was requested, which no error of the protocol has.
+            body = {name: value for name, value in body.items() if name == "error"}
+        elif command == "threads":
+            body = {**body, "threads": self._threads(body.get("threads") or [])}
+        elif command == "variables":
+            rows = body.get("variables") or []
+            body = {**body, "variables": [row for row in rows if not is_noise(row)]}
+        elif command == "exceptionInfo":
+            body = for_client(body)
+        elif command in _LISTS_WITH_SOURCES:
+            body = await self._sources.translated(body, _LISTS_WITH_SOURCES[command])
+        return _answered(request, response, body)
+
+    def _threads(self, threads: list[Message]) -> list[Message]:
+        name = self._worker.params.name
+        shown = [thread for thread in threads if not is_own_thread(str(thread.get("name", "")))]
+        return [
+            {**t, "name": name if t.get("name") == "MainThread" else f"{name} · {t.get('name')}"}
+            for t in shown
+        ]
+
+
+def _paths(sources: Iterable[Message]) -> tuple[str, ...]:
+    return tuple(str(source.get("path") or "") for source in sources)
+
+
+def _best(answers: list[list[Message]]) -> list[Message]:
+    """Each breakpoint as the first says it, or as one does under whose name of the file it can be hit."""
+    first, *others = answers
+    found = []
+    for row, *more in zip_longest(first, *others, fillvalue={}):
+        hit = next((one for one in (row, *more) if one.get("verified")), row)
+        found.append({**hit, "id": row["id"]} if "id" in row else hit)
+    return found
+
+
+def _answered(request: Message, response: Message, body: Message) -> Message:
+    if response.get("success"):
+        return dap.success(request, body)
+    return {**dap.failure(request, str(response.get("message", ""))), "body": body}
+
+
+def _deemphasized(frame: Message) -> Message:
+    if frame.get("presentationHint") != "subtle" or not isinstance(frame.get("source"), dict):
+        return frame
+    return {**frame, "source": {**frame["source"], "presentationHint": "deemphasize"}}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

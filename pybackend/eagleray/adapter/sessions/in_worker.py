@@ -1,0 +1,219 @@
+"""What runs inside the worker: its text is sent there and evaluated while the worker still waits.
+
+It makes breakpoint() stop at the line that follows in the person's own function, takes debugpy's delay
+off its answers, sends the stack with each stop, and says who the worker is.  It must run on every Python that Ray ran on since 2.9 and must
+not fail: without it the worker is debugged all the same, only later and one frame off.
+"""
+
+# As light and as old-fashioned as it can be: it is sent and compiled anew each time.
+# ruff: noqa: PTH100, PTH115, PTH118, PTH120, PTH123, SIM105, UP031
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import json
+import os
+import socket
+import sys
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # In the worker, the text of that module runs in the same namespace before this one.
+    from eagleray.adapter.sessions.pydevd_patches import patch
+
+RAY_FILES = (
+    os.path.join("ray", "util", "debugpy.py"),
+    os.path.join("ray", "util", "rpdb.py"),
+)
+# Six times as much when every byte has to be escaped, which still fits one line of the control protocol.
+LARGEST_FILE = 2**19
+LARGEST_TABLE = 2**16
+MARK = "_eagleray_ignored"
+TOLD = "eagleray"
+STANDS = "_eagleray_stands"
+
+
+def tell(call: int, function: str, *arguments: Any) -> None:
+    """Runs a function of this module and sends its answer as an event that no editor gets to see."""
+    import pydevd
+
+    data = {"call": call, "answer": globals()[function](*arguments)}
+    body = {"category": "telemetry", "output": TOLD, "data": data}
+    pydevd.send_json_message({"type": "event", "event": "output", "body": body})
+
+
+def prepare(ignored: list[Any]) -> str:
+    """Called once per connection, before the worker goes on."""
+    import pydevd
+
+    db = pydevd.get_global_debugger()
+    try:
+        db.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except Exception:  # noqa: S110 (only slower without it)
+        pass
+    try:
+        install(pydevd)
+        ignore(ignored)
+    except Exception:  # noqa: S110 (it then stops on the call, as without us)
+        pass
+    return json.dumps(
+        {
+            "pid": os.getpid(),
+            "rank": os.environ.get("RANK", ""),
+            "roots": roots(),
+            "waiting": waiting(ignored),
+            "python": "%d.%d" % sys.version_info[:2],
+            "boot": text_of("/proc/sys/kernel/random/boot_id"),
+            "mounts": text_of("/proc/self/mountinfo"),
+            "pid_namespace": target_of("/proc/self/ns/pid"),
+        }
+    )
+
+
+def install(pydevd: Any) -> None:
+    """Lets Ray's call of pydevd.settrace stop in the function that said breakpoint()."""
+    if hasattr(pydevd.settrace, MARK):
+        return
+    original = pydevd.settrace
+
+    def settrace(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if kwargs.get("stop_at_frame") is not None:
+                chain = chain_to_user(sys._getframe(1))
+                user = chain[-1]
+                if len(chain) > 2 and user is not None:
+                    line = line_that_follows(user)
+                    if is_ignored(getattr(settrace, MARK), user, line):
+                        return None
+                    if pydevd.get_global_debugger().get_file_type(user) is not None:
+                        line = None  # Code that pydevd does not trace, such as exec of a string.
+                    getattr(settrace, STANDS)[get_ident()] = [
+                        user.f_code.co_filename,
+                        user.f_lineno,
+                        line or user.f_lineno,
+                    ]
+                    # Stopping "at" a frame means at its next event.  The return of the frame that the
+                    # user's function called is shown in the user's function, on the line of the call.
+                    kwargs["stop_at_frame"] = chain[-3] if line is None else user
+        except Exception:  # noqa: S110 (it then stops on the call, as without us)
+            pass
+        return original(*args, **kwargs)
+
+    setattr(settrace, MARK, [])
+    setattr(settrace, STANDS, {})
+    pydevd.settrace = settrace
+    patch(pydevd.get_global_debugger())
+
+
+def ignore(places: list[Any]) -> str:
+    """From now on these [path, line] are run over, whether the line is that of the call or the next one.
+
+    Returns [path, line of the call, next line] of the breakpoint() of each thread that stood there last.
+    """
+    import pydevd
+
+    setattr(pydevd.settrace, MARK, places)
+    stands = getattr(pydevd.settrace, STANDS).values()
+    return json.dumps({"stands": [s for s in stands if s[:2] in places or [s[0], s[2]] in places]})
+
+
+def is_ignored(places: list[Any], user: Any, line: int | None) -> bool:
+    path = user.f_code.co_filename
+    return [path, user.f_lineno] in places or (line is not None and [path, line] in places)
+
+
+def chain_to_user(frame: Any) -> list[Any]:
+    """`frame` and its callers up to the first that is not of Ray's debugger."""
+    chain = [frame]
+    while chain[-1] is not None and chain[-1].f_code.co_filename.endswith(RAY_FILES):
+        chain.append(chain[-1].f_back)
+    return chain
+
+
+def line_that_follows(frame: Any) -> int | None:
+    """The line of the same function that runs after the current call, None if the function ends."""
+    starts = dict(dis.findlinestarts(frame.f_code))
+    steps = []
+    line = None
+    for instruction in dis.get_instructions(frame.f_code):
+        line = starts.get(instruction.offset, line)
+        steps.append((instruction, line))
+    index = {step.offset: position for position, (step, _) in enumerate(steps)}
+    position = next(at for at, (step, _) in enumerate(steps) if step.offset > frame.f_lasti)
+    for _ in steps:
+        step, line = steps[position]
+        if line is not None and line != frame.f_lineno:
+            return line
+        if step.opname.startswith(("RETURN_", "RAISE", "RERAISE")):
+            return None
+        is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+        if is_jump and step.opname.startswith("JUMP_") and "_IF_" not in step.opname:
+            position = index[step.argval]
+        else:
+            position += 1
+    return None
+
+
+def waiting(ignored: list[Any]) -> int:
+    """How many threads wait for a debugger at a breakpoint() that is not ignored."""
+    users = [user_that_waits(top) for top in sys._current_frames().values()]
+    return sum(
+        1 for user in users if user and not is_ignored(ignored, user, line_that_follows(user))
+    )
+
+
+def user_that_waits(frame: Any) -> Any:
+    """The frame that said breakpoint() and waits since, None when the thread runs."""
+    while frame is not None and frame.f_code.co_name != "block_until_configuration_done":
+        frame = frame.f_back
+    while frame is not None and not frame.f_code.co_filename.endswith(RAY_FILES):
+        frame = frame.f_back
+    return None if frame is None else chain_to_user(frame)[-1]
+
+
+def roots() -> dict[str, str]:
+    """The folders of Ray and of the debugger, whose frames are not the person's."""
+    found = {}
+    for name in ("ray", "debugpy", "pydevd"):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path:
+            found[name] = os.path.dirname(os.path.abspath(path))
+    return found
+
+
+def text_of(path: str) -> str:
+    """The beginning of a file of the kernel, or ""."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(LARGEST_TABLE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def target_of(path: str) -> str:
+    """What a symbolic link of the kernel points to, or ""."""
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def read_file(path: str) -> str:
+    """A source file as the worker sees it."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+            digest = hashlib.sha256(data)
+            for block in iter(lambda: file.read(2**20), b""):
+                digest.update(block)
+    except OSError:
+        return json.dumps({"missing": True})
+    return json.dumps(
+        {
+            "text": data[:LARGEST_FILE].decode("utf-8", "replace"),
+            "truncated": len(data) > LARGEST_FILE,
+            "sha256": digest.hexdigest(),
+        }
+    )

@@ -1,0 +1,106 @@
+"""What is remembered of a worker, so that an editor which returns can be answered from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.dap_requests import TABLE
+from eagleray.adapter.sessions.debugger import Debugger
+
+# Capabilities of debugpy that aren't requests and that an attached worker has.  `TABLE` lists the requests.
+_FEATURES = frozenset(
+    {
+        "supportsClipboardContext",
+        "supportsConditionalBreakpoints",
+        "supportsDelayedStackTraceLoading",
+        "supportsEvaluateForHovers",
+        "supportsExceptionOptions",
+        "supportsHitConditionalBreakpoints",
+        "supportsLogPoints",
+        "supportsValueFormattingOptions",
+        "exceptionBreakpointFilters",
+    }
+)
+_OFFERED = _FEATURES | {request.capability for request in TABLE.values() if request.capability}
+
+# With both of these VS Code tells the pressed Disconnect from a closed window.
+_FORCED = {
+    "supportsConfigurationDoneRequest": True,
+    "supportTerminateDebuggee": True,
+    "supportSuspendDebuggee": True,
+}
+
+
+@dataclass
+class FileBreakpoints:
+    """The breakpoints of one file as the editor asked for them, and the answer that it got.
+
+    `names` are paths of the worker: the mapped one, and others under which its code may run there.
+    """
+
+    source: Message
+    arguments: Message
+    answer: list[Message] = field(default_factory=list)
+    names: tuple[str, ...] = ()
+
+
+@dataclass
+class Record:
+    """One worker's record; it outlives every editor.
+
+    `files` are keyed by the editor's path.  `settings` are requests that hold until they are made anew, with
+    the answer that each got.  `stopped` has the `stopped` event of each thread that stands,
+    `focus` is the thread that stopped last.
+    """
+
+    capabilities: Message = field(default_factory=dict)
+    files: dict[str, FileBreakpoints] = field(default_factory=dict)
+    settings: dict[str, tuple[Message, Message]] = field(default_factory=dict)
+    stopped: dict[int, Message] = field(default_factory=dict)
+    focus: int = 0
+
+    def offered(self) -> Message:
+        """The capabilities that editors are told."""
+        kept = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
+        return {**kept, **_FORCED}
+
+    def stop(self, body: Message) -> None:
+        self.focus = _thread_of(body)
+        self.stopped[self.focus] = body
+
+    def last_stop(self) -> Message | None:
+        """The `stopped` event of the thread that stopped last, None while the worker runs."""
+        other = next(reversed(list(self.stopped.values())), None)
+        return self.stopped.get(self.focus, other)
+
+    def run_on(self) -> None:
+        self.stopped.clear()
+
+    def forget(self, stopped: dict[int, Message]) -> None:
+        """These stops are over, and others may have come since."""
+        for thread, body in stopped.items():
+            if self.stopped.get(thread) is body:
+                del self.stopped[thread]
+
+    async def restore(self, debugger: Debugger) -> None:
+        """Sets all that editors have set, after a new link; raises errors of the catalogue."""
+        for file in self.files.values():
+            rows = Rows(file.arguments).sent()
+            named = ({"source": {"path": path}, "breakpoints": rows} for path in file.names)
+            await debugger.set_breakpoints(named)
+        for command, (arguments, _) in self.settings.items():
+            await debugger.request(command, arguments)
+
+    def has_breakpoint(self, remote: str, line: int) -> bool:
+        """Whether an editor has set a breakpoint on that line of the worker's file."""
+        return any(
+            remote in file.names and any(b.get("line") == line for b in file.answer)
+            for file in self.files.values()
+        )
+
+
+def _thread_of(body: Message) -> int:
+    thread = body.get("threadId")
+    return thread if isinstance(thread, int) else 0

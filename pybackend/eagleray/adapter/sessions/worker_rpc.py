@@ -1,0 +1,123 @@
+"""Sends `in_worker` into a worker and reads its answers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eagleray.adapter.sessions.dap import Message
+from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, TOLD
+from eagleray.protocol.control import Mounts
+
+# The answer comes just before or soon after the response; without it we do with less.
+ANSWER_S = 5.0
+
+Ask = Callable[[str, Message], Awaitable[Message]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a worker said of itself.  `waiting` is None when it could not say whether a thread waits."""
+
+    pid: int = 0
+    rank: str = ""
+    roots: dict[str, str] = field(default_factory=dict)
+    waiting: int | None = None
+    mounts: Mounts = field(default_factory=Mounts)
+    pid_namespace: str = ""
+
+
+class Calls:
+    """Runs functions of `in_worker` in one worker.
+
+    `take` must get every event of the link.  The answer comes as an event, because older versions of
+    debugpy, the one that Ray's documentation names among them, evaluate without giving a result back.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[str]] = {}
+
+    def take(self, event: Message) -> None:
+        """Hands the answer to a call to the one who waits for it."""
+        body = event.get("body")
+        if not isinstance(body, dict) or body.get("output") != TOLD:
+            return
+        data = body.get("data") if body.get("category") == "telemetry" else None
+        answer = self._answers.get(data.get("call", 0)) if isinstance(data, dict) else None
+        if isinstance(data, dict) and answer is not None and not answer.done():
+            answer.set_result(str(data.get("answer")))
+
+    async def run(self, ask: Ask, function: str, *arguments: Any) -> asyncio.Future[str]:
+        """Returns when the function has run; its answer may come later, or never if it failed.
+
+        debugpy keeps back all events until `configurationDone`, and with them the answer.
+        """
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._answers.pop(number))
+        expression = _expression(number, function, arguments)
+        try:
+            response = await ask("evaluate", {"expression": expression, "context": "watch"})
+        except BaseException:
+            answer.cancel()
+            raise
+        if not response.get("success"):
+            answer.set_result("")
+        return answer
+
+    async def call(self, ask: Ask, function: str, *arguments: Any) -> dict[str, Any] | None:
+        """The answer of the function; None when the worker did not run it."""
+        return await answered(await self.run(ask, function, *arguments))
+
+
+async def answered(answer: asyncio.Future[str]) -> dict[str, Any] | None:
+    """Waits for an answer that is due, and reads it."""
+    try:
+        read = json.loads(await asyncio.wait_for(answer, ANSWER_S))
+    except (asyncio.TimeoutError, ValueError):
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def prepared(answer: dict[str, Any] | None) -> Prepared:
+    """Reads the answer of `prepare`, which comes from a process that we do not trust."""
+    if answer is None:
+        return Prepared()
+    pid, rank, waiting = answer.get("pid"), answer.get("rank"), answer.get("waiting")
+    roots = answer.get("roots")
+    return Prepared(
+        pid=pid if isinstance(pid, int) else 0,
+        rank=rank[:20] if isinstance(rank, str) else "",
+        roots={str(k): str(v) for k, v in roots.items()} if isinstance(roots, dict) else {},
+        waiting=waiting if isinstance(waiting, int) else None,
+        mounts=Mounts(_text(answer.get("boot")), _text(answer.get("mounts"))),
+        pid_namespace=_text(answer.get("pid_namespace")),
+    )
+
+
+def _text(said: Any) -> str:
+    return said[:LARGEST_TABLE] if isinstance(said, str) else ""
+
+
+def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
+    # The code bears the name of pydevd's own file: pydevd neither traces nor shows its own frames.
+    given = ", ".join(repr(argument) for argument in (number, function, *arguments))
+    parts = ", ".join(
+        f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in _TEXTS
+    )
+    run = f"({parts}, n['tell']({given}))"
+    return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
+
+
+def _text_of(module: str) -> str:
+    return Path(__file__).with_name(module).read_text(encoding="utf-8")
+
+
+# Read when this process begins: an update of the extension removes the files, and their folder may hang.
+_TEXTS = (_text_of("pydevd_patches.py"), _text_of("in_worker.py"))

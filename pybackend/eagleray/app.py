@@ -1,0 +1,246 @@
+"""The parts that the panel's handlers and the command line share, built once per process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.held_elsewhere import held_elsewhere
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.paths import home
+from eagleray.common.paths import reports as report_records
+from eagleray.common.paths import runs as run_records
+from eagleray.features.clusters import stored_access
+from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.clusters import Clusters
+from eagleray.features.clusters.heads import Heads
+from eagleray.features.clusters.jobs import Jobs
+from eagleray.features.clusters.own_ports import OwnPorts
+from eagleray.features.clusters.reaching import Reaching, jobs_of
+from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.features.clusters.terminals import Terminals
+from eagleray.features.clusters.token_rules import TokenRules
+from eagleray.features.clusters.ways import Ways
+from eagleray.features.debugging.debugging import Debugging
+from eagleray.features.debugging.needs import Target
+from eagleray.features.debugging.reminding import LONG_S
+from eagleray.features.pdb.pdb import Pdb
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.user_presets import OwnPresets
+from eagleray.features.profiling.gathers import Gathers
+from eagleray.features.profiling.profiled_runs import OfRuns
+from eagleray.features.profiling.profiling import Profiling
+from eagleray.features.reports.ahead import Ahead
+from eagleray.features.reports.reports import Reports
+from eagleray.features.runs.adapter_gateway import OfAdapter
+from eagleray.features.runs.own_dashboards import cluster_pythons
+from eagleray.features.runs.preparing import Preparing
+from eagleray.features.runs.python_versions import PythonVersions
+from eagleray.features.runs.records import Records
+from eagleray.features.runs.runs import Runs
+from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.features.workers.paused_workers import PausedWorkers
+from eagleray.features.workers.rows import everyone
+from eagleray.protocol.control import SshSettings
+from eagleray.ray.dashboard import Dashboard
+from eagleray.routes.ssh.command import OF_PERSON
+from eagleray.slurm.nodes import JobNodes
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.slurm.slurm import Slurm
+from eagleray.tools.commands import Commands
+from eagleray.tools.shared_answers import SharedAnswers
+
+
+@frozen
+class Settings:
+    """What the editor (initializationOptions) or the environment says; EAGLERAY_DISCOVERY wins.
+
+    `discovery` "off": only clusters that were added or named; `slurm` "off": no jobs of this machine.
+    `remind_s`: how long a worker may be held before that is said; EAGLERAY_REMIND_S shortens it for tests.
+    `trusted`: whether the user trusts the workspace of the editor; without it nsys reads nothing before it is asked to.
+    """
+
+    discovery: Literal["own", "off"] = "own"
+    slurm: Literal["own", "off"] = "own"
+    ssh: SshSettings = field(factory=SshSettings)
+    remind_s: float = LONG_S
+    trusted: bool = True
+
+    @staticmethod
+    def read(options: dict[str, Any], environ: dict[str, str]) -> Settings:
+        said = environ.get("EAGLERAY_DISCOVERY") or options.get("discovery")
+        discovery: Literal["own", "off"] = "off" if said == "off" else "own"
+        # Who wants nothing found wants no jobs found either.
+        slurm = "off" if discovery == "off" else options.get("slurm")
+        remind_s = environ.get("EAGLERAY_REMIND_S", "")
+        return Settings(
+            discovery,
+            "off" if slurm == "off" else "own",
+            _ssh(options, environ),
+            float(remind_s) if remind_s.isdecimal() else LONG_S,
+            options.get("trusted") is not False,
+        )
+
+
+def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
+    """EAGLERAY_SSH wins; a terminal, which has no settings, leaves those of the editor as they are."""
+    of_person = {name: environ[name] for name in OF_PERSON if environ.get(name)}
+    said = options.get("ssh")
+    if not isinstance(said, dict):
+        return SshSettings(environ.get("EAGLERAY_SSH", ""), None, of_person)
+    path = environ.get("EAGLERAY_SSH") or said.get("path")
+    program = path if isinstance(path, str) and path else "ssh"
+    return SshSettings(program, said.get("reuseControlMaster") is not False, of_person)
+
+
+@frozen
+class Parts:
+    """Every core object.  A feature's `register(server, parts)` takes from here what it needs.
+
+    What one feature needs of another is given to its constructor by `build`, so that features do not
+    import one another.
+    """
+
+    settings: Settings
+    adapters: Adapters
+    commands: Commands
+    queue: SlurmQueue
+    watch: ClusterWatch
+    clusters: Clusters
+    tokens: TokenRules
+    jobs: Jobs
+    ways: Ways
+    reaching: Reaching
+    terminals: Terminals
+    workers: PausedWorkers
+    debugging: Debugging
+    source_mapping: SourceMapping
+    pdb: Pdb
+    preparing: Preparing
+    debug_runs: DebugRuns
+    cluster_pythons: Callable[[], list[str]]
+    runs: Runs
+    runs_of_adapter: OfAdapter
+    gathers: Gathers
+    profiling: Profiling
+    reports: Reports
+    ahead: Ahead
+
+    async def close(self) -> None:
+        """Ends every connection; workers that are held stay held."""
+        await self.ahead.close()
+        await self.pdb.close()
+        await self.workers.close()
+        self.reaching.close()
+        await self.clusters.close()
+        await self.watch.close()
+        await self.adapters.close()
+
+
+def build(settings: Settings, clock: Clock | None = None) -> Parts:
+    """All parts, not yet asking anything, for one event loop.  It makes folders and reads files, so call it off that loop."""
+    clock = clock or SystemClock()
+    # Before anything is started, which would inherit what it holds.
+    access = stored_access.take_variable(os.environ)
+    adapters = Adapters()
+    adapters.use_ssh(settings.ssh)
+    watch = ClusterWatch()
+    source_mapping = SourceMapping(adapters, home())
+
+    def standing(cluster: str) -> int:
+        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.known())
+        return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
+
+    tokens = TokenRules({**os.environ, **access}, folder=home())
+    commands = Commands(adapters.run, argv_over_ssh=adapters.argv)
+    slurm = Slurm(commands)
+    answers = SharedAnswers(clock=clock)
+    queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
+    ways = Ways(adapters, commands, Heads(slurm, queue, nodes), tokens)
+    jobs = Jobs(
+        slurm,
+        queue,
+        nodes,
+        StoredHosts(home() / "hosts.json"),
+        here=settings.slurm == "own",
+        also=lambda: jobs_of(seen.cluster for seen in watch.all_seen()),
+        visible=lambda: watch.visible,
+        clock=clock,
+    )
+    workers = PausedWorkers(
+        watch,
+        adapters,
+        clock=clock,
+        files=source_mapping,
+        is_near=ways.is_near,
+        elsewhere=held_elsewhere,
+    )
+    reaching = Reaching(ways, jobs, watch, standing, adapters.listen_routes)
+    clusters = Clusters(
+        watch, dict(os.environ), settings.discovery, tokens=tokens, reaches=reaching
+    )
+    reaching.on_change(clusters.changed)
+
+    async def id_of(cluster: str) -> str:
+        # A worker can be held of a cluster that nobody watches any more, and a driver of a run of none at all.
+        held = not cluster or any(state.cluster == cluster for state in adapters.known())
+        return cluster if held else await clusters.id_of(cluster)
+
+    async def find(cluster: str, worker: str) -> Target:
+        return await workers.find(await id_of(cluster), worker)
+
+    async def targets(cluster: str) -> Sequence[Target]:
+        return everyone(await workers.refresh([await id_of(cluster)]))
+
+    def listen(update: Callable[[Sequence[Target]], None]) -> Callable[[], None]:
+        return workers.on_change(lambda: update(workers.looked_at()))
+
+    versions = PythonVersions(commands, watch.dashboard)
+    runs_of_adapter = OfAdapter(adapters)
+    runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
+    reports = Reports(report_records)
+    gathers = Gathers(commands, adapters, ways.routes, runs_of_adapter, ways.of_node)
+
+    async def dashboard(cluster: str) -> Dashboard:
+        return watch.dashboard(await clusters.named(cluster))
+
+    return Parts(
+        settings=settings,
+        adapters=adapters,
+        commands=commands,
+        queue=queue,
+        watch=watch,
+        clusters=clusters,
+        tokens=tokens,
+        jobs=jobs,
+        ways=ways,
+        reaching=reaching,
+        terminals=Terminals(watch, ways, settings.ssh.program),
+        workers=workers,
+        debugging=Debugging(
+            adapters=adapters,
+            find=find,
+            targets=targets,
+            listen=listen,
+            maps=source_mapping,
+            clock=clock,
+            ignored_file=home() / "ignored_breakpoints.json",
+            remind_s=settings.remind_s,
+            routes=ways.routes,
+        ),
+        source_mapping=source_mapping,
+        pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
+        preparing=Preparing(clusters.id_of, versions.here, versions.there),
+        cluster_pythons=cluster_pythons,
+        debug_runs=DebugRuns(OwnPresets(home() / "presets")),
+        runs=runs,
+        runs_of_adapter=runs_of_adapter,
+        gathers=gathers,
+        profiling=Profiling(OfRuns(runs), runs_of_adapter, gathers, dashboard),
+        reports=reports,
+        ahead=Ahead(reports.ahead),
+    )

@@ -1,1 +1,0 @@
-"""One module per outside world; a foreign error is mapped to the catalogue here, once."""

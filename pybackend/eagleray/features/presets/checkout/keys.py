@@ -1,0 +1,129 @@
+"""Where keys of a framework's configuration are defined in the user's checkout, read without executing anything.
+
+How a framework is configured:
+
+- "hydra": a program with `hydra.main`; its primary configuration and the defaults lists.
+- "yaml": the YAML file of `--config`, else the program's own, with the files below it, then the class `name`.
+- "class": the class that the program passes to the function `name`.
+- "flags": the flags that the program adds to its argument parser.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from eagleray.features.presets.checkout import layers, program
+from eagleray.features.presets.checkout.class_fields import ClassFields
+from eagleray.features.presets.checkout.files import Definition, Files
+from eagleray.features.presets.checkout.flags import flags_of
+from eagleray.features.presets.checkout.hydra_layers import hydra_layers
+
+Find = Callable[[str], Definition | None]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """How the programs of a framework are configured.
+
+    The configuration is complete once the function `complete` ("module:name") returns it; Hydra needs none.
+    """
+
+    kind: Literal["hydra", "yaml", "class", "flags"]
+    name: str = ""
+    complete: str = ""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What the training line starts: a file or, with `module`, a module, with its words.
+
+    `hints` may hold the name of a configuration that a variable of the script stands for.
+    """
+
+    target: str
+    module: bool
+    words: tuple[str, ...]
+    hints: tuple[str, ...] = ()
+
+
+def key_finder(started: Started, configuration: Configuration, files: Files) -> Find | None:
+    """Finds keys of the program's configuration; None if there is nothing to look into."""
+    for file in _programs(started, files):
+        tree = program.parsed(files, file)
+        found = tree and _READERS[configuration.kind](file, tree, started, configuration, files)
+        if found:
+            return found
+    return None
+
+
+def program_of(target: str, module: bool, files: Files) -> Path | None:
+    """The file of the program that a training line starts."""
+    return files.module(target) if module else files.located(target, files.near[0])
+
+
+def _programs(started: Started, files: Files) -> Iterable[Path]:
+    """The file that is started and, where that is a launcher, the program among its words."""
+    here = files.near[0]
+    first = program_of(started.target, started.module, files)
+    behind = (files.located(word, here) for word in started.words if word.endswith(".py"))
+    return (file for file in (first, *behind) if file and file.suffix == ".py")
+
+
+def _hydra(
+    file: Path, tree: ast.Module, started: Started, _: Configuration, files: Files
+) -> Find | None:
+    main = program.hydra_main(tree)
+    found = hydra_layers(file, main, started.words, files, started.hints) if main else []
+    return (lambda key: layers.find(found, key, files)) if found else None
+
+
+def _yaml(
+    file: Path, tree: ast.Module, started: Started, configuration: Configuration, files: Files
+) -> Find | None:
+    written = _config_of(started.words)
+    config = files.located(written, files.near[0]) if written else None
+    if not written and (default := program.default_config(tree)):
+        config = files.located(default, file.parent)
+    if config is None or not config.is_file():
+        return None
+    found = layers.chain(config, files)
+    in_class = _class_finder(file, ast.Name(configuration.name), files)
+    return lambda key: layers.find(found, key, files) or in_class(key)
+
+
+def _class(
+    file: Path, tree: ast.Module, _: Started, configuration: Configuration, files: Files
+) -> Find | None:
+    written = program.loaded_class(tree, configuration.name)
+    return _class_finder(file, written, files) if written else None
+
+
+def _flags(
+    file: Path, tree: ast.Module, _: Started, __: Configuration, files: Files
+) -> Find | None:
+    found = flags_of(tree)
+    shown = files.shown(file)
+    return (lambda key: Definition(shown, found[key]) if key in found else None) if found else None
+
+
+def _class_finder(file: Path, written: ast.expr, files: Files) -> Find:
+    fields = ClassFields(files)
+    module = fields.module(file)
+    return lambda key: fields.find(module, written, key.split(".")) if module else None
+
+
+def _config_of(words: Sequence[str]) -> str:
+    found = ""
+    for i, word in enumerate(words):
+        if word == "--config" and i + 1 < len(words):
+            found = words[i + 1]
+        elif word.startswith("--config="):
+            found = word.partition("=")[2]
+    return found
+
+
+_READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}

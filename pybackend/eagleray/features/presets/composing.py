@@ -1,0 +1,222 @@
+"""Composes the configuration of a debug run with the program's own Python, before anything is started.
+
+Only on request and in a trusted workspace, since it runs the program's imports.
+
+1. The words are those of the training line with the preset's.  A line whose words a script computes is refused.
+2. Hydra composes with `--cfg job`; other programs run up to where their configuration is complete.
+3. No GPU is visible, no Ray is started, and the processes end at the time limit or when the request is cancelled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.off_loop import off_loop
+from eagleray.common.redact import redact_text
+from eagleray.features.presets.checkout.files import Files
+from eagleray.features.presets.checkout.keys import program_of
+from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.launch import Said
+from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.program_python import environment_of
+from eagleray.routes.commands import Ended, run
+
+LIMIT_S = 120.0
+_PROGRAM = Path(__file__).with_name("compose_program.py")
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_ALL_ARGUMENTS = re.compile(r"\"?\$(?:\{?[@*]\}?)\"?")
+_NOISE = re.compile(r"\s|Set the environment variable HYDRA_FULL_ERROR|.*[Ww]arning\b")
+_NOT_IMPORTED = re.compile(r"(?:ModuleNotFound|Import)Error: (?P<what>.*)")
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The composed `values` of the keys that the preset sets, None for a missing key; or an `error` with its `next_step`."""
+
+    values: Mapping[str, str | None] = field(default_factory=dict)
+    error: str = ""
+    next_step: str = ""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What is run to compose a configuration, and the keys whose values are wanted."""
+
+    argv: list[str]
+    environ: Mapping[str, str]
+    keys: tuple[str, ...]
+    mark: str = ""
+
+
+async def compose(
+    plan: RunPlan, facts: Facts, original: Sequence[str], python: str = ""
+) -> Composed:
+    """The configuration of the debug run `plan`, whose `facts` were read with the preset.
+
+    `original` are the words of the training line without the preset.  `python` is the interpreter, "" for that of the line.
+    """
+    made = await off_loop(lambda: _composition(plan, facts, original, python))
+    if isinstance(made, Composed):
+        return made
+    try:
+        ended = await run(made.argv, b"", LIMIT_S, plan.cwd, made.environ)
+    except EaglerayError as error:
+        return Composed(error=error.message, next_step=error.next_step)
+    values = _values(ended, made)
+    if ended.code or values is None:
+        return _failed(ended, made.argv[0])
+    return Composed({key: values.get(key) for key in made.keys})
+
+
+def _composition(
+    plan: RunPlan, facts: Facts, original: Sequence[str], python: str
+) -> Composition | Composed:
+    """The program to run, or the error that prevents it."""
+    recognised, launch = facts.recognised, facts.launch
+    configuration = recognised.table.configuration if recognised else None
+    if recognised is None or configuration is None or launch is None:
+        return Composed(
+            error="No configuration of a known framework was recognised.",
+            next_step="Start the run without the check.",
+        )
+    files = Files([Path(plan.cwd), Path(plan.cwd, facts.script_word or "_").parent])
+    words = _words(_line(plan, facts), files)
+    if isinstance(words, Composed):
+        return words
+    program = program_of(launch.target, launch.module, files)
+    if program is None:
+        return Composed(
+            error=f"{launch.target} was not found.",
+            next_step="Check the folder in which the program starts.",
+        )
+    keys = _keys([word for word in words if word not in original], recognised.table.syntax)
+    environ = _environment(plan, files, recognised.table.package)
+    interpreter = python or _interpreter(launch.all_words, Path(plan.cwd))
+    target = ["-m", launch.target] if launch.module else [str(program)]
+    if configuration.kind == "hydra":
+        return Composition([interpreter, *target, *words, "--cfg", "job"], environ, keys)
+    mark = secrets.token_hex(16)
+    asked = {
+        "complete": configuration.complete,
+        "target": target[-1],
+        "module": launch.module,
+        "keys": keys,
+        "mark": mark,
+    }
+    text = _PROGRAM.read_text(encoding="utf-8")
+    return Composition([interpreter, "-c", text, json.dumps(asked), *words], environ, keys, mark)
+
+
+def line_words(plan: RunPlan, facts: Facts) -> list[str]:
+    """The words of the training line as they are written, with those that its script passes on."""
+    return [word.text for word in _line(plan, facts)]
+
+
+def _line(plan: RunPlan, facts: Facts) -> list[Said]:
+    launch = facts.launch.words if facts.launch else ()
+    words = [word for word in launch if not _ALL_ARGUMENTS.fullmatch(word.text)]
+    if facts.script and facts.script.forwards:
+        behind = plan.command[plan.command.index(facts.script_word) + 1 :]
+        words += [Said(word) for word in behind]
+    return words
+
+
+def _words(line: Sequence[Said], files: Files) -> list[str] | Composed:
+    """The arguments as the program gets them, or an error if they aren't known.
+
+    Values that the script computes are left out: they don't decide whether a key exists.
+    """
+    found = []
+    for word in line:
+        if word.known:
+            found.append(word.text)
+        elif file := files.located(word.text, files.near[0]):
+            found.append(str(file))
+        elif re.match(r"\+*[\w.@/~-]+=", word.text) and not word.text.startswith("-"):
+            continue
+        else:
+            shown = redact_text(word.text)
+            return Composed(
+                error=f"The script computes {shown}, so it is known only when the script runs.",
+                next_step="Write its value into the script, or start the run without the check.",
+            )
+    return found
+
+
+def _keys(words: Sequence[str], syntax: str) -> tuple[str, ...]:
+    """The keys that these words set."""
+    if syntax == "hydra":
+        named = (word.partition("=")[0].lstrip("+") for word in words if "=" in word)
+    else:
+        named = (word.partition("=")[0] for word in words if word.startswith("--"))
+    return tuple(dict.fromkeys(named))
+
+
+def _environment(plan: RunPlan, files: Files, package: str) -> dict[str, str]:
+    environ = environment_of(plan)
+    folder = files.package(package)
+    paths = [str(folder.parent) if folder else "", environ.get("PYTHONPATH", "")]
+    return {
+        **{
+            name: value
+            for name, value in environ.items()
+            if name not in ("RAY_ADDRESS", "EAGLERAY_RUN")
+        },
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+
+def _interpreter(words: Sequence[Said], cwd: Path) -> str:
+    """The Python of the training line; that of the project's environment for `uv run`."""
+    named = (word.text for word in words if word.known and _PYTHON.fullmatch(word.text))
+    project = cwd / ".venv" / "bin" / "python"
+    if any(word.text.endswith("uv") for word in words) and project.is_file():
+        return str(project)
+    return next(named, "python3")
+
+
+def _values(ended: Ended, made: Composition) -> dict[str, str] | None:
+    """The values of the keys in what was printed; None if the program reported none."""
+    printed = ended.stdout.decode("utf-8", "replace")
+    if made.mark:
+        report = printed.rpartition(made.mark)[2] if made.mark in printed else ""
+        try:
+            values = json.loads(report)
+        except ValueError:
+            return None
+        return {str(key): str(value) for key, value in values.items()}
+    root = read_yaml(printed)
+    return {key: _shown(node) for key in made.keys if (node := root.at(key))}
+
+
+def _shown(node: Node) -> str:
+    if node.is_list:
+        return f"[{', '.join(_shown(one) for one in node.items())}]"
+    return "{…}" if node.children is not None else node.value
+
+
+def _failed(ended: Ended, python: str) -> Composed:
+    """The error of the program in one or two sentences."""
+    lines = ended.stderr.decode("utf-8", "replace").splitlines()
+    if found := next((one for line in reversed(lines) if (one := _NOT_IMPORTED.match(line))), None):
+        return Composed(
+            error=f"{python} can't import the program: {found['what']}.",
+            next_step="Select the Python of the training environment, or activate it.",
+        )
+    printed = [line for line in lines if line.strip() and not _NOISE.match(line)]
+    if "Traceback (most recent call last):" in lines:
+        printed = printed[-1:]
+    sentences = " ".join(line.strip().rstrip(".") + "." for line in printed[:2])
+    return Composed(
+        error=sentences or f"The program ended with exit code {ended.code} and printed no error.",
+        next_step="Check the arguments of the program and the answers of the debug run.",
+    )

@@ -1,0 +1,74 @@
+"""Decides whether an entry of a table acts in a training line, and with which value, by the line's other keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from re import fullmatch
+from typing import Literal
+
+from eagleray.features.presets.checkout.yaml_tree import read_yaml
+from eagleray.features.presets.launch import Said, value_of
+from eagleray.features.presets.table import Condition, Entry, Syntax
+
+PROGRAM = "{program}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A training line: its words, the name of the program, the text of its configuration file."""
+
+    words: tuple[Said, ...]
+    program: str
+    config: str
+    syntax: Syntax
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an entry acts; "unknown" where the line's value isn't known before it runs."""
+
+    result: Literal["acts", "fails", "unknown"]
+    why: str = ""
+
+
+def verdict(entry: Entry, line: Line) -> Verdict:
+    """Whether one of the entry's conditions holds in `line`."""
+    found = [_holds(condition, line) for condition in entry.when]
+    if not found or True in found:
+        return Verdict("acts")
+    if None in found:
+        return Verdict("unknown", f"The value of {entry.when[0].key} is not known.")
+    return Verdict("fails", entry.when[0].why)
+
+
+def multiplied(entry: Entry, answer: str, line: Line) -> tuple[str, str]:
+    """The number for an entry with `times`, and what was assumed for it: "" if the line gives it."""
+    if entry.times is None or not answer.isdecimal():
+        return answer, ""
+    key, default = entry.times
+    found = value_of(line.words, key, line.syntax)
+    if found is None:
+        return str(int(answer) * default), ""
+    if found[1] and found[1].isdecimal():
+        return str(int(answer) * int(found[1])), ""
+    return str(int(answer) * default), f"The value of {key} is not known; {default} is assumed."
+
+
+def _holds(condition: Condition, line: Line) -> bool | None:
+    value = _value(condition, line)
+    found = None if value is None else bool(fullmatch(condition.matches, value))
+    results = [found, *(_holds(other, line) for other in condition.also)]
+    return False if False in results else (None if None in results else True)
+
+
+def _value(condition: Condition, line: Line) -> str | None:
+    """The value of the condition's key; None if the line sets it to what isn't known before it runs."""
+    if condition.key == PROGRAM:
+        return line.program
+    # Options of Hydra itself, such as `--config-name`, are written as argparse has them.
+    syntax = "argparse" if condition.key.startswith("--") else line.syntax
+    found = value_of(line.words, condition.key, syntax)
+    if found is not None:
+        return found[1]
+    in_config = read_yaml(line.config).at(condition.key) if condition.in_config else None
+    return condition.default if in_config is None else in_config.value

@@ -1,0 +1,143 @@
+"""Debug runs: which preset is meant, and the proposal that it makes for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from attrs import evolve
+
+from eagleray.common.off_loop import off_loop
+from eagleray.features.presets import reading, user_presets
+from eagleray.features.presets.composing import Composed, compose, line_words
+from eagleray.features.presets.errors import bad_preset, unknown_preset
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.form import OFF, ON
+from eagleray.features.presets.options import HANG_DETAILS, POST_MORTEM
+from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.propose import propose, unchanged
+from eagleray.features.presets.switching import with_switch
+from eagleray.features.presets.table import Table
+from eagleray.features.presets.table_file import tables
+from eagleray.features.presets.user_presets import OwnPresets, Preset
+from eagleray.features.runs.plan import RunPlan
+
+NONE, DEBUG = "none", "debug"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A preset that can be chosen; `text` is its JSON, for ours that of one to begin with."""
+
+    name: str
+    title: str
+    framework: str
+    user_presets: bool
+    text: str
+
+
+class DebugRuns:
+    """Proposes; starts nothing and edits nothing."""
+
+    def __init__(
+        self, presets: OwnPresets, now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    ) -> None:
+        self._presets = presets
+        self._now = now
+
+    def proposal(
+        self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str = ""
+    ) -> Proposal:
+        """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
+
+        Steps that are to be recorded are told to a framework that knows them, whatever the preset.
+        """
+        made = self._by_preset(plan, name, answers, python)
+        if made.plan.profile is None or made.plan.profile.when != "steps":
+            return made
+        facts = reading.facts(made.plan, python or plan.argv[0], self._now())
+        return with_switch(made, facts, plan)
+
+    async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
+        """The composed configuration of `plan`, the proposal for `original`.
+
+        `python` replaces the interpreter of the training line.
+        Runs the program's imports: only on request, and only in a trusted workspace.
+        """
+        before, after = await off_loop(
+            lambda: [
+                reading.facts(one, python or one.python or one.argv[0], self._now())
+                for one in (original, plan)
+            ]
+        )
+        return await compose(plan, after, line_words(original, before), python)
+
+    def _by_preset(
+        self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str
+    ) -> Proposal:
+        """The proposal of the preset.
+
+        1. "none": the program as it is.  2. A preset of the person's own.
+        3. "" or the name of a framework: what is known of the framework that is recognised; with "" the program
+           stays as it is if none was.  4. "debug": that, or what can be had for any program.
+        Reads files and nothing else; `answers` come before those of the preset.
+        """
+        if name == NONE:
+            return unchanged(plan)
+        facts = reading.facts(plan, python or plan.argv[0], self._now())
+        if name == "" and facts.recognised is None:
+            return unchanged(plan)
+        preset = self._chosen(plan.workspace, name, facts)
+        return propose(evolve(plan, preset=preset.name), facts, answers, preset)
+
+    def rows(self, workspace: str) -> list[Row]:
+        """The presets of a workspace: ours for each framework and for any program, then the person's own."""
+        newest: dict[str, Table] = {}
+        for table in tables():
+            newest.setdefault(table.framework, table)
+        ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
+        of_person = [
+            Row(one.name, one.name, one.framework, True, user_presets.to_text(one))
+            for one in self._presets.of(workspace)
+        ]
+        any_program = Row(
+            DEBUG, "Debug run of any program", "", False, _template("my debug run", "", {})
+        )
+        return [*ours, any_program, *of_person]
+
+    def save(self, workspace: str, name: str, text: str) -> None:
+        """Keeps the preset in `text` under `name`, "" for its own name; raises what is wrong with it."""
+        preset = user_presets.of_text(text)
+        if name and name != preset.name:
+            preset = user_presets.of_text(user_presets.to_text(replace(preset, name=name)))
+        if preset.name in {table.framework for table in tables()}:
+            raise bad_preset(f"“{preset.name}” is the name of one of ours")
+        self._presets.save(workspace, preset)
+
+    def delete(self, workspace: str, name: str) -> None:
+        self._presets.delete(workspace, name)
+
+    def _chosen(self, workspace: str, name: str, facts: Facts) -> Preset:
+        if name and (found := self._presets.named(workspace, name)):
+            return found
+        recognised = facts.recognised.table.framework if facts.recognised else ""
+        if name in ("", DEBUG, recognised):
+            return Preset(recognised or DEBUG)
+        raise unknown_preset(name)
+
+
+def _row(table: Table) -> Row:
+    proposed = {
+        name: offer.value
+        for name, offer in table.offers.items()
+        if offer.value and "{" not in offer.value
+    }
+    text = _template(f"my {table.framework} run", table.framework, proposed)
+    return Row(table.framework, f"Debug run of {table.title}", table.title, False, text)
+
+
+def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:
+    """A preset to begin one's own with."""
+    common = {HANG_DETAILS.name: OFF, POST_MORTEM.name: ON}
+    return user_presets.to_text(Preset(name, framework, {**answers, **common}))

@@ -1,0 +1,120 @@
+"""The form of a debug run: its questions with what is proposed, and the answers, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eagleray.features.presets.conditions import Line, verdict
+from eagleray.features.presets.errors import bad_answer
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.options import (
+    ANSWERS,
+    HANG_DETAILS,
+    OPTIONS,
+    POST_MORTEM,
+    Option,
+)
+from eagleray.features.presets.proposal import Question
+from eagleray.features.presets.recognise import Recognised
+from eagleray.features.presets.table import Offer
+
+OFF, ON = "off", "on"
+
+
+def questions(facts: Facts, answers: Mapping[str, str]) -> tuple[Question, ...]:
+    """All questions, with the answers given and what is proposed for the others.
+
+    For a version that the table was not read from, only what has a key in the user's checkout is proposed.
+    """
+    said = facts.recognised
+    asked = [
+        _question(option, offer, said, facts, answers)
+        for option in OPTIONS
+        if said is not None and (offer := said.table.offer(option.name, said.version.text))
+    ]
+    common = [
+        Question(
+            HANG_DETAILS.name,
+            HANG_DETAILS.text,
+            "Variables of NCCL and torch that act; the run is slower.",
+            (ON, OFF),
+            answers.get(HANG_DETAILS.name, OFF),
+        ),
+        Question(
+            POST_MORTEM.name,
+            POST_MORTEM.text,
+            "A worker that fails stands at the failing line.",
+            (ON, OFF),
+            answers.get(POST_MORTEM.name, ON),
+        ),
+    ]
+    return (*asked, *common)
+
+
+def fresh(facts: Facts) -> str:
+    """A name that no experiment had before."""
+    return f"debug-{facts.stamp}"
+
+
+def program_of(facts: Facts) -> str:
+    """The name of the program that the training line starts."""
+    return facts.launch.target.rpartition("/")[2] if facts.launch else ""
+
+
+def checked(answers: Mapping[str, str], facts: Facts) -> dict[str, str]:
+    """The answers that ask for something, by the names of their options; raises what is wrong with one."""
+    known = {name: value for name, value in answers.items() if name in ANSWERS}
+    asked = {one.id: one.value.strip() for one in questions(facts, known)}
+    # An answer to an option that this framework doesn't have is kept, so that its outcome is reported.
+    asked |= {name: value.strip() for name, value in known.items() if name not in asked}
+    wanted = {name: value for name, value in asked.items() if value not in ("", OFF)}
+    recognised = facts.recognised
+    for name, value in wanted.items():
+        if recognised and (offer := recognised.table.offer(name, recognised.version.text)):
+            _check(offer, value)
+    return wanted
+
+
+def _check(offer: Offer, value: str) -> None:
+    if offer.kind == "tick" and value != ON:
+        raise bad_answer(value, "it is neither “on” nor “off”")
+    if offer.kind == "number" and not (value.isdecimal() and 0 < int(value) < 10**9):
+        raise bad_answer(value, "a whole number above 0 is needed")
+    if offer.kind == "folder" and not value.startswith("/"):
+        raise bad_answer(value, "a folder with its whole path is needed")
+    if offer.kind == "text" and ("/" in value or value.startswith((".", "-"))):
+        raise bad_answer(value, "it becomes part of a path")
+
+
+def _question(
+    option: Option, offer: Offer, said: Recognised, facts: Facts, answers: Mapping[str, str]
+) -> Question:
+    nothing = OFF if offer.kind == "tick" else ""
+    verified = facts.keys.of_offer(offer, said) if facts.keys else said.known
+    proposes = option.default and verified and _can_act(offer, said, facts)
+    proposed = offer.value.replace("{fresh}", fresh(facts)) if proposes else nothing
+    doubt = "" if said.known else _doubt(said)
+    return Question(
+        id=option.name,
+        text=offer.text or option.text,
+        detail=" ".join(part for part in (offer.detail, doubt) if part),
+        choices=(ON, OFF) if offer.kind == "tick" else (),
+        value=answers.get(option.name, proposed),
+    )
+
+
+def _doubt(said: Recognised) -> str:
+    yours = said.version.text or "unknown"
+    return f"Written for {said.table.title} {said.table.versions}; yours is {yours}."
+
+
+def _can_act(offer: Offer, said: Recognised, facts: Facts) -> bool:
+    """Whether one of the offer's entries acts in this line."""
+    version = said.table.nearest(said.version.text)
+    words = facts.launch.words if facts.launch else ()
+    line = Line(words, program_of(facts), facts.config, said.table.syntax)
+    return any(
+        verdict(entry, line).result != "fails"
+        for entry in offer.all_entries
+        if entry.check(version)
+    )

@@ -1,0 +1,166 @@
+"""Where arguments for the training program are put: behind the command, into copies of its scripts, or nowhere.
+
+1. The command starts Python itself, or its scripts pass their arguments on: behind the command.
+2. The training line is in a variable of the environment: at its end.
+3. The line was found in a script: into a copy of it, and of those that start it.
+4. Otherwise nowhere, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from attrs import evolve
+
+from eagleray.features.presets.facts import Facts, TrainingLine
+from eagleray.features.presets.script import Script
+from eagleray.features.presets.script_copies import ScriptCopies
+from eagleray.features.presets.script_tree import ScriptNode
+from eagleray.features.presets.submitting import Edit
+from eagleray.features.runs.plan import RunPlan, ScriptCopy
+
+# So many scripts are named.
+_MOST_NAMED = 2
+
+
+@dataclass(frozen=True)
+class Place:
+    """`where` and `why` are shown.  `unreached` are training lines that the place does not reach, with the reason.
+
+    `inner`: there are copies of inner scripts.
+    """
+
+    kind: Literal["command", "variable", "copy", "nowhere"]
+    where: str
+    why: str = ""
+    unreached: tuple[tuple[TrainingLine, str], ...] = ()
+    inner: bool = False
+
+
+def place_for(facts: Facts, words: Sequence[str], edits: Sequence[Edit]) -> Place:
+    """The place for `words`, if the lines need these `edits` too."""
+    root, launch = facts.root, facts.launch
+    if launch is None:
+        return Place("nowhere", "", nothing_found(facts.script))
+    if root is None:
+        if edits:
+            return Place(
+                "nowhere", "", "It stands in the command itself, where it is yours to change."
+            )
+        return Place("command", "behind the command")
+    copies = ScriptCopies(facts.lines, words, edits)
+    if facts.in_variable:
+        copies.changed(root, copies=False)
+        return _reached(facts, copies, "variable", f"at the end of {facts.in_variable}", "")
+    if copies.accepts(root):
+        return Place("command", f"behind the command; {_passing(facts)}")
+    copies.text(root)
+    where = f"{lines_text(facts.lines)}, in {'copies' if copies.inner else 'a copy'}"
+    return _reached(facts, copies, "copy", where, _why_copied(facts, copies, edits))
+
+
+def _reached(
+    facts: Facts, copies: ScriptCopies, kind: Literal["variable", "copy"], where: str, why: str
+) -> Place:
+    unreached = tuple(copies.unreached)
+    missed = {id(line) for line, _ in unreached}
+    reached = [line for line in facts.lines if id(line) not in missed]
+    if not reached:
+        return Place("nowhere", "", unreached[0][1] if unreached else "")
+    if missed and kind == "copy":
+        where = f"{lines_text(reached)}, in {'copies' if copies.inner else 'a copy'}"
+    return Place(kind, where, why, unreached, bool(copies.inner))
+
+
+def placed(
+    plan: RunPlan, facts: Facts, place: Place, words: Sequence[str], edits: Sequence[Edit]
+) -> RunPlan:
+    """The plan with the words at their place."""
+    if place.kind == "command":
+        return evolve(plan, overrides=(*plan.overrides, *words))
+    copies = ScriptCopies(facts.lines, words, edits)
+    if place.kind == "variable" and facts.root:
+        text = copies.changed(facts.root, copies=False).replace(" \\\n    ", " ")
+        return evolve(plan, env={**plan.env, facts.in_variable: text})
+    if place.kind == "copy" and facts.root:
+        text = copies.text(facts.root)
+        return evolve(
+            plan, copy_of=facts.root.name, copy_text=text, inner_copies=tuple(copies.inner)
+        )
+    return plan
+
+
+def originals(facts: Facts, plan: RunPlan) -> tuple[str, tuple[ScriptCopy, ...]]:
+    """The texts of the scripts of which `plan` has copies, without their changes."""
+    if facts.root is None or not plan.copy_text:
+        return "", ()
+    texts = dict(_texts(facts.root))
+    inner = (ScriptCopy(copy.path, texts.get(copy.path, "")) for copy in plan.inner_copies)
+    return facts.root.script.text, tuple(inner)
+
+
+def _texts(node: ScriptNode) -> Iterator[tuple[str, str]]:
+    yield node.path, node.script.text
+    for _, inner in node.inner:
+        yield from _texts(inner)
+
+
+def lines_text(lines: Sequence[TrainingLine]) -> str:
+    """`lines 3 and 7 of a.sh and line 2 of b.sh`; of many scripts the numbers only."""
+    by_script: dict[str, list[int]] = {}
+    for line in lines:
+        by_script.setdefault(line.node.name, []).append(line.launch.line)
+    if len(by_script) > _MOST_NAMED:
+        return f"{len(lines)} lines of {len(by_script)} scripts"
+    return _and(
+        f"line{'s' if len(numbers) > 1 else ''} {_and(map(str, sorted(numbers)))} of {name}"
+        for name, numbers in by_script.items()
+    )
+
+
+def copied_text(facts: Facts, place: Place) -> str:
+    """What runs in place of the script."""
+    missed = {id(line) for line, _ in place.unreached}
+    lines = [line for line in facts.lines if id(line) not in missed]
+    if all(line.node is facts.root for line in lines):
+        where = lines_text(lines).removesuffix(f" of {lines[0].node.name}")
+        return f"a copy of it runs, with other options in {where}"
+    copies = (
+        "copies of it and of scripts that it starts run" if place.inner else "a copy of it runs"
+    )
+    return f"{copies}, with other options for {lines_text(lines)}"
+
+
+def _and(texts: Iterable[str]) -> str:
+    *first, last = texts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _passing(facts: Facts) -> str:
+    if facts.root and all(line.node is facts.root for line in facts.lines):
+        numbers = [str(line.launch.line) for line in facts.lines]
+        return f"line{'s' if len(numbers) > 1 else ''} {_and(numbers)} pass{'' if len(numbers) > 1 else 'es'} it on"
+    return f"{lines_text(facts.lines)} get it"
+
+
+def _why_copied(facts: Facts, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
+    nodes = {id(line.node): line.node for line in facts.lines}.values()
+    if any(node.script.crlf for node in nodes):
+        return "The script has the line ends of Windows."
+    if edits:
+        return "Options in the line have to change."
+    if facts.root and facts.script and all(node is facts.root for node in nodes):
+        launches = [line.launch for line in facts.lines]
+        if facts.script.forwards_to(launches) and copies.spoils(facts.script, launches):
+            return 'The script passes its arguments on without quotes ($@ in place of "$@").'
+    if len(facts.lines) > 1:
+        return "Arguments of the command do not reach all of its training lines."
+    return "The script does not pass its arguments on, or reads them itself."
+
+
+def nothing_found(script: Script | None) -> str:
+    if script and script.hidden:
+        return f"The program stands in a quoted text (line {script.hidden})."
+    return "No line that starts a Python program was found."

@@ -1,0 +1,240 @@
+"""A debug run proposed: what is asked for becomes words and variables at the places that the framework reads.
+
+Words are put behind those of the person, since of two that set one key the last counts.  No file is edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from attrs import evolve
+
+from eagleray.features.presets.copying import ORIGINAL
+from eagleray.features.presets.effective import effective
+from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.form import checked, questions
+from eagleray.features.presets.options import NAMES, POST_MORTEM
+from eagleray.features.presets.overrides import Wish, line_of, variable_wish, wishes_for
+from eagleray.features.presets.placement import (
+    Place,
+    copied_text,
+    lines_text,
+    originals,
+    place_for,
+    placed,
+)
+from eagleray.features.presets.proposal import WITHOUT_EFFECT, Change, Outcome, Proposal
+from eagleray.features.presets.recognise import Recognised
+from eagleray.features.presets.shown import REMOVED, Shown, of_variable, of_words
+from eagleray.features.presets.submitting import (
+    Edit,
+    for_submission,
+    submits,
+    with_variables,
+)
+from eagleray.features.presets.summary import summary
+from eagleray.features.presets.table_file import variables
+from eagleray.features.presets.user_presets import Preset
+from eagleray.features.runs.plan import RunPlan
+
+COPIED = "The script is not changed"
+_OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."
+
+
+def propose(
+    plan: RunPlan,
+    facts: Facts,
+    answers: Mapping[str, str],
+    preset: Preset | None = None,
+) -> Proposal:
+    """The debug run of `plan` with the form's `answers`, which come before those of a person's own `preset`.
+
+    Raises what is wrong with an answer.
+    """
+    preset = preset or Preset("")
+    answers = {**preset.answers, **answers}
+    wanted = checked(answers, facts)
+    wishes = [
+        replace(wish, option=name)
+        for name, value in wanted.items()
+        for wish in wishes_for(name, value, plan, facts)
+    ]
+    for name, value in preset.env.items():
+        wishes.append(variable_wish(f"Your variable {name}", name, value, plan, facts))
+    if preset.words:
+        wishes.append(Wish("Your own words", words=preset.words))
+    after, changes = put(plan, facts, wishes)
+    if POST_MORTEM.name in wanted:
+        changes.append(_post_mortem(plan))
+        after = evolve(after, post_mortem=True)
+    known = facts.recognised
+    asked = questions(facts, answers)
+    if known and known.known:
+        changes = _with_details(changes, {question.id: question.detail for question in asked})
+    changes = [*_about_framework(facts, preset), *changes, *_about_variables(plan, facts)]
+    return Proposal(
+        plan=after,
+        title=_title(known),
+        before=effective(plan, *originals(facts, after)),
+        after=effective(after),
+        changes=tuple(changes),
+        questions=asked,
+        framework=known.table.title if known else "",
+        framework_version=known.version.text if known else "",
+        summary=summary(_name(known), facts, changes, wanted, {q.id: q.text for q in asked}),
+    )
+
+
+def unchanged(plan: RunPlan) -> Proposal:
+    """The program as it is."""
+    text = effective(plan)
+    return Proposal(plan, "", text, text, (), (), "", "")
+
+
+def _title(known: Recognised | None) -> str:
+    return f"Debug run of {_name(known)}" if known else "Debug run"
+
+
+def _name(known: Recognised | None) -> str:
+    return f"{known.table.title} {known.version.text or '(version unknown)'}" if known else ""
+
+
+def put(plan: RunPlan, facts: Facts, wishes: Sequence[Wish]) -> tuple[RunPlan, list[Change]]:
+    """Everything at its place; where there is none for words, nothing of them is put anywhere."""
+    if submits(facts.launch):
+        wishes = [replace(wish, words=for_submission(wish.words)) for wish in wishes]
+    words = [word for wish in wishes for word in wish.words]
+    edits = [wish.edit for wish in wishes if wish.edit]
+    for_job = dict(pair for wish in wishes for pair in wish.job)
+    for launch in facts.launches if for_job else ():
+        if isinstance(edit := with_variables(launch, for_job), Edit):
+            edits.append(edit)
+    place = place_for(facts, words, edits) if words or edits else Place("nowhere", "")
+    env = dict(pair for wish in wishes for pair in wish.env)
+    after = placed(evolve(plan, env={**plan.env, **env}), facts, place, words, edits)
+    changes = [_change(wish, place, plan, facts) for wish in wishes]
+    if plan.copy_text and place.kind != "copy":
+        why = "It has Windows line endings, which no shell reads."
+        changes.insert(0, Change(COPIED, "will apply", "a copy of it runs", why))
+    changes += _about_other_lines(facts, place)
+    if place.kind == "copy":
+        why = place.why + (_OWN_PATH if ORIGINAL in after.copy_text else "")
+        changes.insert(0, Change(COPIED, "will apply", copied_text(facts, place), why))
+    return after, changes
+
+
+def _change(wish: Wish, place: Place, plan: RunPlan, facts: Facts) -> Change:
+    if wish.change:
+        return replace(wish.change, option=wish.option)
+    change = _placed_change(wish, place, facts)
+    return replace(change, option=wish.option, **vars(_shown(wish, plan, facts)))
+
+
+def _shown(wish: Wish, plan: RunPlan, facts: Facts) -> Shown:
+    if wish.edit:
+        return Shown(wish.edit.word.text, REMOVED, f"line {wish.edit.word.line}")
+    if wish.words:
+        syntax = facts.recognised.table.syntax if facts.recognised else "none"
+        return of_words(wish.words, line_of(plan, facts), syntax)
+    for name, value in (*wish.env, *wish.job):
+        where = "environment" if wish.env else "runtime_env of the job"
+        return of_variable(name, value, plan.env.get(name), where)
+    return Shown()
+
+
+def _with_details(changes: Sequence[Change], details: Mapping[str, str]) -> list[Change]:
+    """The detail of a question is added to the last change that it leads to."""
+    left = {name: text for name, text in details.items() if text and name in NAMES}
+    shown = []
+    for change in reversed(changes):
+        detail = "" if change.outcome in WITHOUT_EFFECT else left.pop(change.option, "")
+        shown.append(replace(change, why=f"{change.why} {detail}".strip()))
+    return shown[::-1]
+
+
+def _placed_change(wish: Wish, place: Place, facts: Facts) -> Change:
+    pairs = [f"{name}={value}" for name, value in (*wish.env, *wish.job)]
+    what = " ".join([*wish.words, *pairs])
+    if wish.edit:
+        what = f"without {wish.edit.word.text}"
+    if wish.env and not wish.words:
+        return Change(wish.asked, _outcome(wish, facts), f"{what} (environment)", wish.why)
+    if place.kind == "nowhere":
+        return Change(wish.asked, "not changed", what, place.why)
+    return Change(wish.asked, _outcome(wish, facts), f"{what} ({place.where})", wish.why)
+
+
+def _outcome(wish: Wish, facts: Facts) -> Outcome:
+    known = facts.recognised
+    read = known is None or known.verified
+    return "will apply" if read and wish.verified else "set, effect not verified"
+
+
+def _about_other_lines(facts: Facts, place: Place) -> list[Change]:
+    """Training lines that stay as they are."""
+    if place.kind == "nowhere":
+        return []
+    left = list(place.unreached)
+    for line in facts.other_lines:
+        program = Path(line.launch.target).name
+        why = f"It starts another trainer, {program}. Run it separately to shorten it."
+        left.append((line, why))
+    return [
+        Change("Another training line", "not changed", lines_text([line]), why)
+        for line, why in left
+    ]
+
+
+def _about_framework(facts: Facts, preset: Preset) -> tuple[Change, ...]:
+    known = facts.recognised
+    if known is None:
+        why = facts.remark or (
+            "No framework was recognised, so the debug run doesn't shorten this program."
+        )
+        return (Change("Debug run", "no framework", "", why),)
+    found = _about_version(known, facts)
+    if preset.framework not in ("", known.table.framework, known.table.title):
+        why = f"It was made for {preset.framework}; this is {known.table.title}."
+        return (*found, Change(f"Your preset {preset.name}", "set, effect not verified", "", why))
+    return found
+
+
+def _about_version(known: Recognised, facts: Facts) -> tuple[Change, ...]:
+    """What is proposed for a version that the table was not read from, and why."""
+    if known.known:
+        return ()
+    table = known.table
+    what = f"Eagleray's settings for {table.title} were checked in {table.versions}"
+    if known.version.text:
+        what += f", not in {known.version.text}"
+    else:
+        files = ", ".join(path for path, _ in table.version_files)
+        what += f"; no version was found in {files} of the checkout, nor of an installed {table.distribution}"
+    if facts.keys:
+        why = f"{what}. Only keys that your code defines are set."
+    else:
+        why = f"{what}, so nothing is proposed. Answer a question, or use --set steps=2, to set it anyway."
+    return (Change(f"Which {table.title} this is", "unknown version", known.version.where, why),)
+
+
+def _post_mortem(plan: RunPlan) -> Change:
+    return Change(
+        POST_MORTEM.text,
+        "already so" if plan.post_mortem else "will apply",
+        "all workers of the run",
+    )
+
+
+def _about_variables(plan: RunPlan, facts: Facts) -> list[Change]:
+    """Variables that the person sets and that act on nothing."""
+    found = []
+    for name, why in variables().ineffective.items():
+        said = facts.assigned(name)
+        if said or name in plan.env:
+            place = f"line {said[0].line}" if said else "environment"
+            where = f"{place} of {said[1]}" if said else place
+            shown = vars(Shown(name, "", place))
+            found.append(Change(f"{name}, which you set", "no such option", where, why, **shown))
+    return found

@@ -1,0 +1,212 @@
+"""A table: what a debug run sets in one framework, with the place in its sources where each key was verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from eagleray.features.presets.checkout.keys import Configuration
+from eagleray.features.presets.versions import Range, order_of
+
+Syntax = Literal["hydra", "argparse", "none"]
+# How a variable reaches the workers: all of the driver's do; by an override; those with a prefix; those named;
+# only through a Ray that the program starts itself.
+Way = Literal["environment", "override", "prefix", "named", "own_ray"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Where a key was verified, as `file:line` of `commit`, the last one read of `versions`.
+
+    `exists` declares the key, `acts` is where the framework uses its value.  Without `acts` the key can be set, but its
+    effect was not verified; several places are those of several programs.
+    """
+
+    versions: Range
+    commit: str
+    exists: str
+    acts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The value of `key` in the training line has to match the regular expression `matches`.
+
+    The key `{program}` is the name of the program.  With `in_config` the configuration file of the line is read, too.
+    `default` is the framework's value if the key isn't set there.  `why` is shown where the condition fails; if it is
+    empty, the entry is left out silently.  The conditions in `also` have to hold, too.
+    """
+
+    key: str
+    matches: str
+    default: str
+    why: str = ""
+    in_config: bool = False
+    also: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A key that is set to `value` in the versions of `checked`.
+
+    `variable` is the run script's variable that sets the same key.  With `present_only` the key is set only if the line
+    sets it already.  One of the conditions in `when` has to hold.  `times` are a key of the line and its default: the
+    answer is multiplied by that number.
+    """
+
+    key: str
+    value: str
+    checked: tuple[Check, ...]
+    variable: str = ""
+    present_only: bool = False
+    when: tuple[Condition, ...] = ()
+    times: tuple[str, int] | None = None
+
+    def check(self, version: str) -> Check | None:
+        """The check that covers `version`; None if the key doesn't exist in that version."""
+        return next((check for check in self.checked if check.versions.holds(version)), None)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What an option does in this framework.  `kind` "tick" asks for no value.
+
+    `flags` are words that have to be taken out; `environment` are variables of the workers.
+    """
+
+    kind: Literal["tick", "number", "text", "folder"]
+    value: str
+    text: str
+    detail: str
+    entries: tuple[Entry, ...]
+    flags: tuple[Entry, ...] = ()
+    environment: tuple[Entry, ...] = ()
+
+    @property
+    def all_entries(self) -> tuple[Entry, ...]:
+        return (*self.entries, *self.environment, *self.flags)
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Why an option doesn't exist in `versions`."""
+
+    versions: Range
+    why: str
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How a variable reaches the workers; `needs` is a key that the configuration must have for it.
+
+    `fixed` are those that the framework itself sets in its workers, whatever the environment says.
+    """
+
+    way: Way
+    why: str
+    checked: tuple[Check, ...]
+    key: str = ""
+    needs: str = ""
+    names: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Switch:
+    """How a framework itself runs workers under nsys at some steps: keys or variables that belong together.
+
+    It identifies workers by "patterns", by "names" of groups, or takes "all".  Its first step is `first`.
+    """
+
+    groups: Literal["patterns", "names", "all"]
+    first: int
+    why: str
+    entries: tuple[Entry, ...]
+    environment: tuple[Entry, ...]
+
+    def exists_in(self, version: str) -> bool:
+        return any(entry.check(version) for entry in (*self.entries, *self.environment))
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release whose version file still says `says`: recognised by `pattern` in the file `path`."""
+
+    version: str
+    says: str
+    path: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One framework in a range of versions; `sections` maps names of programs to the part of the configuration.
+
+    `read` are the versions whose sources were read, the oldest first.  `leaves` are a kind of files and their folder
+    that every run leaves behind, with `{name}` for the experiment.
+    """
+
+    framework: str
+    title: str
+    syntax: Syntax
+    repository: str
+    versions: Range
+    read: tuple[str, ...]
+    package: str
+    distribution: str
+    modules: tuple[str, ...]
+    imports: tuple[str, ...]
+    version_files: tuple[tuple[str, str], ...]
+    releases: tuple[Release, ...]
+    workers: Workers
+    sections: tuple[tuple[str, str], ...]
+    configuration: Configuration | None
+    offers: Mapping[str, Offer]
+    absent: Mapping[str, tuple[Absence, ...]]
+    profile: Switch | None = None
+    leaves: tuple[tuple[str, str], ...] = ()
+
+    def was_read(self, version: str) -> bool:
+        """Whether the sources of exactly this version were read."""
+        order = order_of(version)
+        return order is not None and order in map(order_of, self.read)
+
+    def nearest(self, version: str) -> str:
+        """The newest version read that is not newer than `version`, else the oldest; the newest for an unknown one."""
+        if not self.read:
+            return ""
+        order = order_of(version)
+        older = [one for one in self.read if not order or (order_of(one) or order) <= order]
+        return older[-1] if older else self.read[0]
+
+    def offer(self, name: str, version: str) -> Offer | None:
+        """The option `name` in the version nearest to `version`; None if it doesn't exist there."""
+        offer, nearest = self.offers.get(name), self.nearest(version)
+        if offer and any(entry.check(nearest) for entry in offer.all_entries):
+            return offer
+        return None
+
+    def absence(self, name: str, version: str) -> str:
+        """Why the option `name` doesn't exist in the version nearest to `version`; "" if it does."""
+        nearest = self.nearest(version)
+        found = (one.why for one in self.absent.get(name, ()) if one.versions.holds(nearest))
+        return next(found, "")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable that adds details about hangs."""
+
+    name: str
+    value: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Variables that act, and variables that are often set and act on nothing."""
+
+    acting: tuple[Variable, ...]
+    ineffective: Mapping[str, str]

@@ -1,0 +1,184 @@
+"""A person's own presets: answers, words and variables under a name, kept for each workspace, shared as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eagleray.common.atomic_file import alone, check_replaceable, replace_text
+from eagleray.common.errors import EaglerayError
+from eagleray.common.redact import is_secret
+from eagleray.features.presets.errors import bad_preset, presets_not_kept, unknown_preset
+from eagleray.features.presets.options import ANSWERS
+
+FORMAT = 1
+# Names that mean something else.
+RESERVED = frozenset({"", "none", "debug"})
+_LARGEST = 64 * 1024
+_MOST = 200
+_LONGEST = 4096
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,199}")
+_KEYS = frozenset({"format", "name", "framework", "answers", "words", "env"})
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """`framework` is the one that the preset is for, "" for any; `words` come behind all others."""
+
+    name: str
+    framework: str = ""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def to_text(preset: Preset) -> str:
+    """The JSON that is shared."""
+    said = {
+        "format": FORMAT,
+        "name": preset.name,
+        "framework": preset.framework,
+        "answers": dict(preset.answers),
+        "words": list(preset.words),
+        "env": dict(preset.env),
+    }
+    return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+
+
+def of_text(text: str) -> Preset:
+    """The preset in a text that may come from anywhere; raises what is wrong with it."""
+    if len(text) > _LARGEST:
+        raise bad_preset(f"it is larger than {_LARGEST // 1024} kB")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise bad_preset(f"it is not JSON ({error})") from error
+    if not isinstance(said, dict):
+        raise bad_preset("it is not a JSON object")
+    return _of_json(said)
+
+
+def _of_json(said: dict[str, Any]) -> Preset:
+    if said.get("format") != FORMAT:
+        raise bad_preset(f"its “format” is not {FORMAT}; it may come from a newer Eagleray")
+    if unknown := sorted(set(said) - _KEYS):
+        raise bad_preset(f"it has “{unknown[0]}”, which no preset has")
+    name = _text(said.get("name"), "name", 80).strip()
+    if name.lower() in RESERVED or name.startswith("-"):
+        raise bad_preset(f"“{name}” is no name for it")
+    answers = _texts(said.get("answers", {}), "answers")
+    if strange := sorted(set(answers) - ANSWERS):
+        raise bad_preset(f"there is no option “{strange[0]}”")
+    return Preset(
+        name=name,
+        framework=_text(said.get("framework", ""), "framework", 40),
+        answers=answers,
+        words=_words(said.get("words", [])),
+        env=_env(said.get("env", {})),
+    )
+
+
+def _words(said: Any) -> tuple[str, ...]:
+    if not isinstance(said, list) or len(said) > _MOST:
+        raise bad_preset(f"“words” is no list of at most {_MOST} texts")
+    return tuple(_text(word, "words", _LONGEST) for word in said)
+
+
+def _env(said: Any) -> dict[str, str]:
+    env = _texts(said, "env")
+    for name in env:
+        if not _VARIABLE.fullmatch(name):
+            raise bad_preset(f"“{name}” is no name of a variable")
+        if is_secret(name):
+            raise bad_preset(
+                f"“{name}” looks like a secret. Presets can be shared, so they hold none"
+            )
+    return env
+
+
+def _texts(said: Any, key: str) -> dict[str, str]:
+    if not isinstance(said, dict) or len(said) > _MOST:
+        raise bad_preset(f"“{key}” is no object of at most {_MOST} texts")
+    return {_text(name, key, 200): _text(value, key, _LONGEST) for name, value in said.items()}
+
+
+def _text(said: Any, key: str, longest: int) -> str:
+    if not isinstance(said, str) or len(said) > longest:
+        raise bad_preset(f"“{key}” holds what is no text of at most {longest} characters")
+    if not all(sign.isprintable() for sign in said):
+        raise bad_preset(f"“{key}” holds a control character")
+    return said
+
+
+class OwnPresets:
+    """One JSON file for each workspace in `folder`; read anew each time, since several windows share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def of(self, workspace: str) -> list[Preset]:
+        """In the order of their names; what cannot be read is left out."""
+        try:
+            said = json.loads(self._file(workspace).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning("the presets of %s cannot be read: %s", workspace, error)
+            return []
+        listed = said.get("presets") if isinstance(said, dict) else None
+        found = [_kept(one) for one in listed] if isinstance(listed, list) else []
+        return sorted((one for one in found if one), key=lambda one: one.name)
+
+    def named(self, workspace: str, name: str) -> Preset | None:
+        return next((one for one in self.of(workspace) if one.name == name), None)
+
+    def save(self, workspace: str, preset: Preset) -> None:
+        """It replaces one of the same name."""
+        with self._alone(workspace):
+            others = [one for one in self.of(workspace) if one.name != preset.name]
+            self._write(workspace, [*others, preset])
+
+    def delete(self, workspace: str, name: str) -> None:
+        if self.named(workspace, name) is None:
+            raise unknown_preset(name)
+        with self._alone(workspace):
+            self._write(workspace, [one for one in self.of(workspace) if one.name != name])
+
+    @contextlib.contextmanager
+    def _alone(self, workspace: str) -> Iterator[None]:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with alone(self._file(workspace)):
+                check_replaceable(self._file(workspace), FORMAT)
+                yield
+        except OSError as error:
+            raise presets_not_kept(str(self._folder), error.strerror or str(error)) from error
+
+    def _file(self, workspace: str) -> Path:
+        return self._folder / f"{hashlib.sha256(workspace.encode()).hexdigest()[:16]}.json"
+
+    def _write(self, workspace: str, presets: list[Preset]) -> None:
+        value = {
+            "version": FORMAT,
+            "workspace": workspace,
+            "presets": [json.loads(to_text(one)) for one in presets],
+        }
+        replace_text(self._file(workspace), json.dumps(value, indent=1))
+
+
+def _kept(said: Any) -> Preset | None:
+    try:
+        return of_text(json.dumps(said))
+    except EaglerayError as error:
+        # One of another version does not hide the others.
+        log.warning("a preset is left out: %s", error)
+        return None

@@ -1,0 +1,68 @@
+"""Patterns of workers that match no class of the recognised framework, read from its sources without importing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from eagleray.common.errors import EaglerayError
+from eagleray.features.presets import reading
+from eagleray.features.presets.errors import unmatched_workers
+from eagleray.features.presets.recognise import Recognised
+from eagleray.features.runs.plan import RunPlan
+from eagleray.injected.patterns import first_fit, names_of
+
+_DEFINITION = re.compile(r"^(?:\s*class|(?:async )?def)\s+(?P<name>\w+)", re.MULTILINE)
+# Frameworks have several hundred files; a folder with more is not only theirs.
+_MOST_FILES = 3000
+_LARGEST = 2**20
+
+
+def unmatched(plan: RunPlan) -> list[EaglerayError]:
+    """One problem for each pattern of the plan that matches no class of its framework."""
+    patterns = (*plan.workers, *(plan.profile.workers if plan.profile else ()))
+    wanted = [one for one in patterns if not first_fit([one], ["driver"])[0]]
+    if not wanted:
+        return []
+    facts = reading.facts(plan, plan.python or plan.argv[0], datetime.now().astimezone())
+    known = facts.recognised
+    # Where a framework names groups of workers, the names are in its configuration.
+    if known is None or (known.table.profile and known.table.profile.groups == "names"):
+        return []
+    names = list(_names(known))
+    missing = [one for one in wanted if names and not first_fit([one], names)[0]]
+    return [unmatched_workers(one, known.table.title) for one in missing]
+
+
+def _names(known: Recognised) -> Iterator[str]:
+    package = _package(known)
+    if package is None:
+        return
+    for file in sorted(package.rglob("*.py"))[:_MOST_FILES]:
+        module = ".".join(file.relative_to(package.parent).with_suffix("").parts)
+        for found in _DEFINITION.finditer(_text(file)):
+            yield from names_of(module, found["name"])
+
+
+def reads_variable(known: Recognised, file: str, name: str) -> bool:
+    """Whether the `file` of the framework, relative to its repository, has the variable `name`."""
+    package = _package(known)
+    return package is not None and name in _text(package.parent / file)
+
+
+def _package(known: Recognised) -> Path | None:
+    """The framework's package beside the file that its version was read from."""
+    where = known.version.where
+    paths = [path for path, _ in known.table.version_files if where.endswith(f"/{path}")]
+    root = Path(where.removesuffix(paths[0])) if paths else Path(where).parent
+    folder = root / known.table.package
+    return folder if where and folder.is_dir() else None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace") if file.stat().st_size <= _LARGEST else ""
+    except OSError:
+        return ""

@@ -1,0 +1,168 @@
+"""What the adapter is told and asked about runs, in the terms of this feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from eagleray.common.errors import printable
+from eagleray.features.runs.home_cluster import Home
+from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.proxy_addresses import GateAt
+from eagleray.features.runs.records import Record
+from eagleray.features.runs.state import SeenLine, SeenWorker
+from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.runs import (
+    FileLines,
+    Line,
+    LineState,
+    RunRecording,
+    RunRegister,
+    RunState,
+    RunWorkerAt,
+    RunWorkerState,
+)
+from eagleray.routes.spec import RouteSpec
+
+
+class Adapters(Protocol):
+    """What is needed of the adapters' client."""
+
+    async def workers(self) -> list[WorkerState]: ...
+
+    async def run_register(self, register: RunRegister) -> None: ...
+
+    async def run_worker(self, at: RunWorkerAt) -> None: ...
+
+    async def run_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None: ...
+
+    async def run_pause(self, run: str, worker_id: str) -> None: ...
+
+    async def run_recording(self, asked: RunRecording) -> int: ...
+
+    async def run_end(self, run: str) -> None: ...
+
+    async def runs(self) -> list[RunState]: ...
+
+    def listen_runs(self, listener: Callable[[list[RunState]], None]) -> Callable[[], None]: ...
+
+    def listen_run_output(
+        self, listener: Callable[[str, str, str], None]
+    ) -> Callable[[], None]: ...
+
+
+@frozen
+class Seen:
+    """What the adapter knows of a run; `problems` are sentences, each once."""
+
+    workers: tuple[SeenWorker, ...] = ()
+    lines: tuple[SeenLine, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class OfAdapter:
+    """Asks through the client of the adapter."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+
+    async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None:
+        """Said again, the cluster and the lines of the run are new."""
+        await self._adapters.run_register(
+            RunRegister(
+                run=record.id,
+                secret=record.secret(),
+                session=home.session if home else "",
+                cluster=home.cluster if home else "",
+                name=plan.name,
+                breakpoints=_file_lines(plan.breakpoints),
+                post_mortem=plan.post_mortem,
+                children=plan.children,
+            )
+        )
+
+    async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None:
+        await self._adapters.run_worker(RunWorkerAt(run, gate.host, gate.port, routes))
+
+    async def seen(self, run: str) -> Seen | None:
+        """None if no adapter knows the run."""
+        for state in await self._adapters.runs():
+            if state.run == run:
+                stops = {
+                    (one.session, one.worker_id): one.stop for one in await self._adapters.workers()
+                }
+                return _seen(state, stops)
+        return None
+
+    async def end(self, run: str) -> None:
+        await self._adapters.run_end(run)
+
+    async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
+        await self._adapters.run_breakpoints(run, _file_lines(breakpoints))
+
+    async def pause(self, run: str, worker_id: str) -> None:
+        await self._adapters.run_pause(run, worker_id)
+
+    async def record(self, run: str, workers: Sequence[str], seconds: float) -> int:
+        """How many workers were asked to begin a recording, for so many seconds unless that is 0."""
+        return await self._adapters.run_recording(
+            RunRecording(run, "record", list(workers), seconds)
+        )
+
+    async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
+        """How many workers were asked to end their recording."""
+        return await self._adapters.run_recording(
+            RunRecording(run, "stop_recording", list(workers))
+        )
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls `listener` when an adapter says that something of its runs has changed."""
+        return self._adapters.listen_runs(lambda _: listener())
+
+    def on_output(self, run: str, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Calls `listener` with what log points of the run say."""
+
+        def hear(of: str, worker_id: str, text: str) -> None:
+            if of == run:
+                listener(text)
+
+        return self._adapters.listen_run_output(hear)
+
+
+def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
+    return [
+        FileLines(one.path, [Line(at.line, at.condition, at.hit, at.log) for at in one.lines])
+        for one in breakpoints
+    ]
+
+
+def _seen(state: RunState, stops: Mapping[tuple[str, str], Stop | None]) -> Seen:
+    problems = dict.fromkeys(printable(one.problem, 400) for one in state.workers if one.problem)
+    return Seen(
+        tuple(_worker(one, stops.get((one.session, one.worker_id))) for one in state.workers),
+        tuple(_line(one) for one in state.lines),
+        tuple(problems),
+    )
+
+
+def _worker(one: RunWorkerState, stop: Stop | None) -> SeenWorker:
+    return SeenWorker(
+        worker_id=one.worker_id,
+        pid=one.pid,
+        kind=one.kind,
+        name=printable(one.name, 200),
+        state=one.state,
+        files=tuple(one.files),
+        rank=one.rank,
+        path=stop.path if stop else "",
+        line=stop.line if stop else 0,
+        python=printable(one.python, 20),
+    )
+
+
+def _line(one: LineState) -> SeenLine:
+    return SeenLine(
+        one.path, one.line, one.state, one.moved_to, len(one.workers), printable(one.message, 400)
+    )

@@ -1,0 +1,116 @@
+"""What a run adds to the environment of its program, by which our code in it finds out what is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import Attribute, asdict, frozen
+
+from eagleray.common.paths import host_name
+from eagleray.features.runs.plan import RunPlan
+from eagleray.injected.ed25519 import SecretKey
+from eagleray.tools.injected_package import NAME, SITE, Package, zipped
+
+VARIABLE = "EAGLERAY_RUN"
+# How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.
+WAIT_S = 15
+HOLD_S = 600
+
+
+def verifier(secret: str) -> str:
+    """The public key: Ray shows the environment of its workers and writes it to logs."""
+    return SecretKey(bytes.fromhex(secret)).public.hex()
+
+
+@frozen
+class Told:
+    """What a program is told of its run besides the plan.
+
+    `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
+    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for those who have none.  `main` is
+    the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
+    reports; `reader` is the version of the nsys that reads them here, "" for none.
+    """
+
+    run: str
+    verifier: str
+    package: Package
+    path: str = ""
+    uri: str = ""
+    folder: str = ""
+    debugger: str = ""
+    main: str = ""
+    reports: str = ""
+    reader: str = ""
+
+
+def asked(plan: RunPlan, told: Told) -> str:
+    """The value of the variable."""
+    said: dict[str, Any] = {
+        "run": told.run,
+        "verifier": told.verifier,
+        "package": told.package.name,
+        "path": told.path,
+        "uri": told.uri,
+        "breakpoints": [asdict(one) for one in plan.breakpoints],
+        "workers": list(plan.workers),
+        "ranks": None if plan.ranks is None else list(plan.ranks),
+        "post_mortem": plan.post_mortem,
+        "children": plan.children,
+        "everywhere": plan.everywhere,
+        "wait_s": WAIT_S,
+        "hold_s": HOLD_S,
+        "folder": told.folder,
+        "debugpy": told.debugger,
+        "main": told.main,
+        "host": host_name(),
+    }
+    if plan.profile is not None:
+        said["profile"] = asdict(plan.profile, filter=_is_far) | {
+            "reports": told.reports,
+            "reader": told.reader,
+        }
+    return plain_json(said)
+
+
+def activated(environ: Mapping[str, str], python: str) -> dict[str, str]:
+    """The environment of a terminal in which the environment that holds this `python` is active.
+
+    An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
+    parts of the editor.
+    """
+    found = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
+    folder = Path(python).parent
+    is_venv = (folder.parent / "pyvenv.cfg").is_file()
+    if not python.startswith("/") or not (is_venv or (folder.parent / "conda-meta").is_dir()):
+        return found
+    others = [one for one in environ.get("PATH", "").split(":") if one and one != str(folder)]
+    found["PATH"] = ":".join([str(folder), *others])
+    if is_venv:
+        found["VIRTUAL_ENV"] = str(folder.parent)
+    return found
+
+
+def _is_far(field: Attribute[object], value: object) -> bool:
+    """Where the reports go here is nobody else's business."""
+    return field.name != "output"
+
+
+def plain_json(value: Any) -> str:
+    """JSON without a dollar sign, since Ray puts variables in place of what follows one."""
+    return json.dumps(value, separators=(",", ":")).replace("$", "\\u0024")
+
+
+def uri_of(of: Package) -> str:
+    """How Ray's package store names our code."""
+    return f"gcs://{zipped(of)[0]}"
+
+
+def with_site(environ: Mapping[str, str], folder: str, package: str) -> str:
+    """PYTHONPATH with ours before the person's own, and without that of a run in which this one is started."""
+    before = environ.get("PYTHONPATH", "")
+    own = [one for one in before.split(":") if f"/{NAME}" not in one] if before else []
+    return ":".join([f"{folder}/{package}/{SITE}", *own])

@@ -1,1 +1,0 @@
-"""Code that runs inside the cluster of the person: standard library only."""

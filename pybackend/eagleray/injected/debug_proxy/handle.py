@@ -1,0 +1,138 @@
+"""The worker's side of its gate: the process is started, told things and listened to."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..debugpy.debugger import hide
+from ..python_argv import own_python
+
+_SAY_S = 5.0
+# The kernel makes it shorter where it allows less.
+_BACKLOG = 1024
+_LONGEST_LINE = 2**20
+# What an interpreter of an unusual installation needs to start; it is told nothing else.
+_ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+
+
+class Gate:
+    """The handle of one gate, for the process that started it; in a forked child it is dead."""
+
+    def __init__(self, port: int, channel: socket.socket) -> None:
+        self.port = port
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+
+    def say(self, event: str, *, passing: Sequence[int] = (), **more: Any) -> bool:
+        """Sends one line, with these descriptors; the gate passes the line on.
+
+        Never raises, and returns whether the line was sent.
+        """
+        try:
+            line = json.dumps({"event": event, **more}).encode() + b"\n"
+            with self._lock:
+                self._check_owner()
+                sent = socket.send_fds(self._channel, [line], passing) if passing else 0
+                self._channel.sendall(line[sent:])
+        except (OSError, ValueError, TypeError):
+            return False
+        return True
+
+    def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
+        """Begins the thread that calls `on_line` for all that the gate says; {"op": "gone"} is the last."""
+        thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray")
+        hide(thread)
+        thread.start()
+
+    def close(self) -> None:
+        """Ends the gate."""
+        if self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)
+        self._channel.close()
+
+    def _check_owner(self) -> None:
+        if self._owner != os.getpid():
+            raise OSError("the gate is that of the parent")
+
+    def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
+        with contextlib.suppress(OSError, ValueError), self._channel.makefile("rb") as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                on_line(json.loads(line))
+        on_line({"op": "gone"})
+
+
+def start(
+    run: str, verifier: str, hold_s: float, host: str, who: dict[str, Any], file: str = ""
+) -> Gate:
+    """Starts the gate of this process, listening at `host`; doesn't wait for it, and raises OSError.
+
+    `verifier` is the public key of the run, `who` describes this process to the run's owner.  With `file` the gate
+    keeps an announcement there.  The port is bound here, so that it is known at once.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.bind((host, 0))
+        listener.listen(_BACKLOG)
+        bound, port = listener.getsockname()[:2]
+        first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
+        # The announcement names the first one, Ray's table the other: callers sign the one that they use.
+        return start_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
+
+
+def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
+    """Starts the gate process with its listener; `first` is what it gets to know at its start."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs:
+            numbers = [theirs.fileno(), listener.fileno()]
+            known = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            words = [str(number) for number in (os.getpid(), *numbers)]
+            spawn("debug_proxy.process", words, numbers, known)
+        ours.settimeout(None)
+        # A gate that takes nothing must not stop the worker.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
+        ours.sendall(json.dumps({**first, "pid": os.getpid()}).encode() + b"\n")
+    except BaseException:
+        ours.close()
+        raise
+    gate = Gate(int(listener.getsockname()[1]), ours)
+    os.register_at_fork(after_in_child=gate.close)
+    return gate
+
+
+def spawn(
+    module: str,
+    words: list[str],
+    passed: list[int],
+    environ: Mapping[str, str],
+    flags: Sequence[str] = (),
+) -> None:
+    """A shell starts it and ends at once: a program that waits for all its children must not wait for ours.
+
+    `flags` are those of Python itself.
+    """
+    subprocess.run(
+        ["/bin/sh", "-c", '"$@" &', "sh", *own_python(module, *flags), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=passed,
+        env=environ,
+        cwd="/",
+        start_new_session=True,
+        check=False,
+    )
+
+
+def _timeval(seconds: float) -> bytes:
+    return struct.pack("@ll", int(seconds), 0)

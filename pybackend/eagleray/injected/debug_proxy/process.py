@@ -1,0 +1,228 @@
+"""The gate: a process beside one worker that connects the run's owner, who signs each request, to the worker.
+
+It exchanges JSON lines with the worker over the socket that it inherited, and with its callers.  It ends with its
+worker; when it ends first, the worker keeps running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+
+from ..debugpy.channel import received
+from .announcement import Announcement
+from .listener import Calling
+from .loop import FilePeer, Lines, Loop, Peer
+from .profiling import OPS, ToWatcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .debugging import Debugging
+
+LONGEST_LINE = 2**20
+_START_S = 5.0
+_LOOK_S = 1.0
+_PASSED_ON = ("breakpoints", "debug", "go")
+
+
+def main() -> None:
+    """Runs with the worker's id and two descriptors as arguments: the worker's and the one to listen on."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker, listener = (socket.socket(fileno=int(number)) for number in sys.argv[-2:])
+    worker.settimeout(_START_S)
+    first = b""
+    while not first.endswith(b"\n"):
+        data = worker.recv(2**16)
+        if not data:
+            return
+        first += data
+    begin, _, early = first.partition(b"\n")
+    Gate(json.loads(begin), worker, listener).run(early)
+
+
+class Gate:
+    """Everything of one gate, on one loop.  The newest control client owns it."""
+
+    def __init__(
+        self, start: dict[str, Any], worker: socket.socket, listener: socket.socket
+    ) -> None:
+        self._start = start
+        self._loop = Loop()
+        self._state = "free"
+        self._who: dict[str, Any] = {**start["who"], "run": start["run"], "hold_s": start["hold_s"]}
+        self._worker = FilePeer(self._loop, worker, rank=0)
+        self._worker.on_end = self._over
+        self._lines = Lines(LONGEST_LINE)
+        self._worker.on_data = self._on_worker
+        self._owner: Peer | None = None
+        self._debugpy: socket.socket | None = None
+        self._debugging: dict[int, Debugging] = {}
+        self._watcher = ToWatcher(self._loop, self._profiled)
+        addresses = [(str(host), int(port)) for host, port in start["addresses"]]
+        self._calling = Calling(
+            self._loop, listener, start["run"], start["verifier"], addresses, self._called
+        )
+        self._announcement = Announcement(start.get("file", ""), addresses[0])
+
+    def run(self, early: bytes) -> None:
+        """Until the worker has ended."""
+        self._follow_worker()
+        self._profile(self._who)
+        if early:
+            self._on_worker(early)
+        self._announcement.write(self._who)
+        try:
+            self._loop.run()
+        finally:
+            self._announcement.remove()
+
+    def _follow_worker(self) -> None:
+        open_process: Any = getattr(os, "pidfd_open", None)
+        try:
+            # A process that the worker forked keeps our socket open after the worker's death.
+            self._loop.watch(open_process(self._start["pid"]), lambda _: self._over(), rank=2)
+        except (OSError, TypeError):
+            self._look_at_worker()
+
+    def _look_at_worker(self) -> None:
+        try:
+            os.kill(self._start["pid"], 0)
+        except OSError:
+            self._over()
+        self._loop.after(_LOOK_S, self._look_at_worker)
+
+    def _over(self) -> None:
+        self._say({"event": "ended"})
+        for debugging in list(self._debugging.values()):
+            debugging.leave()
+        if self._owner is not None:
+            self._owner.close()
+        self._loop.is_over = True
+
+    # --- the worker ----------------------------------------------------------------------------
+
+    def _on_worker(self, data: bytes) -> None:
+        try:
+            told = [json.loads(line) for line in self._lines.feed(data)]
+        except ValueError:
+            self._over()
+            return
+        for line in told:
+            self._take_worker(line)
+
+    def _take_worker(self, line: dict[str, Any]) -> None:
+        event = line.get("event")
+        if event == "who":
+            self._who.update({key: value for key, value in line.items() if key != "event"})
+            for debugging in self._debugging.values():
+                debugging.matches = self._who.get("matches", True) is not False
+            self._profile(self._who)
+            line = {**self._who, "event": "who"} if "nsys" in line else line
+            self._announcement.write(self._who)
+        if "files" in line:
+            self._who["files"] = line["files"]
+            self._who["wait"] = line.get("wait", self._who.get("wait", 0))
+        if event == "listening":
+            self._take_debugpy()
+            self._who["debugpy"] = line.get("debugpy", "")
+        if event in ("waiting", "listening", "debugging", "free"):
+            self._state = event
+        self._say(line)
+
+    def _take_debugpy(self) -> None:
+        """The first time, the line brings the channel of debugpy's clients."""
+        files, self._worker.files = self._worker.files, []
+        if files:
+            self._debugpy = received(files)
+            self._debugpy.setblocking(False)
+
+    def _profile(self, who: dict[str, Any]) -> None:
+        """Where the worker's watcher listens concerns nobody else."""
+        self._watcher.connect(who.pop("nsys", ""))
+        self._watcher.who(who)
+
+    def _profiled(self, profile: dict[str, Any]) -> None:
+        self._who["profile"] = profile
+        self._announcement.write(self._who)
+        self._say({"event": "who", "profile": profile})
+
+    def _tell_worker(self, line: dict[str, Any]) -> None:
+        self._worker.send(json.dumps(line).encode() + b"\n")
+
+    # --- the owner -----------------------------------------------------------------------------
+
+    def _called(self, peer: Peer, said: dict[str, Any]) -> None:
+        """A caller with a valid signature says what it wants."""
+        if said.get("want") == "debug":
+            received = said.get("received")
+            number = received if isinstance(received, int) else 0
+            child = said.get("child")
+            debugging = self._way_to(child if isinstance(child, int) else 0)
+            debugging.join(peer, self._debugpy, str(said.get("session", "")), number)
+        else:
+            self._own(peer)
+
+    def _way_to(self, child: int) -> Debugging:
+        """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
+        if child not in self._debugging:
+            from .debugging import Debugging
+
+            made = Debugging(
+                self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
+            )
+            made.matches = self._who.get("matches", True) is not False
+            self._debugging[child] = made
+        return self._debugging[child]
+
+    def _own(self, peer: Peer) -> None:
+        before = self._owner
+        if before is not None:
+            self._say({"event": "replaced"})
+            before.close()
+        self._owner = peer
+        lines = Lines(LONGEST_LINE)
+        peer.on_data = lambda data: self._on_owner(peer, lines, data)
+        peer.on_end = lambda: self._owner_gone(peer)
+        held = [child for child, one in self._debugging.items() if one.is_alive]
+        self._say({"hello": {**self._who, "state": self._state, "held": held}})
+
+    def _on_owner(self, peer: Peer, lines: Lines, data: bytes) -> None:
+        try:
+            for line in lines.feed(data):
+                self._take_owner(json.loads(line))
+        except (ValueError, RecursionError, AttributeError):
+            peer.close()
+            self._owner_gone(peer)
+
+    def _take_owner(self, line: dict[str, Any]) -> None:
+        op = line.get("op")
+        if op == "debug" and self._debugpy is not None:
+            self._say({"event": "listening"})
+        elif op in OPS:
+            self._watcher.ask(line)
+        elif op in _PASSED_ON:
+            self._tell_worker(line)
+
+    def _owner_gone(self, peer: Peer) -> None:
+        if self._owner is peer:
+            self._owner = None
+
+    def _say(self, line: dict[str, Any]) -> None:
+        if self._owner is not None:
+            self._owner.send(json.dumps(line).encode() + b"\n")
+
+    def _debugged(self, child: int, what: str) -> None:
+        if child == 0:
+            self._state = "listening" if what == "left" else "debugging"
+        self._say({"event": what, "child": child})
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -1,0 +1,251 @@
+"""debugpy's own adapter in a process of ours: no port for its clients, and it starts while debugpy is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+
+from ..debug_proxy.handle import spawn
+from ..tcp_peer import is_own
+from .channel import accepted
+from .debugger import NotStarted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_READY_S = 30.0
+_LONGEST_LINE = 2**14
+
+
+class EarlyAdapter:
+    """The worker's side of the process, which ends when the worker and all clients have closed their ends.
+
+    `server` is pydevd's connection to it, `clients` the channel over which it gets its clients.
+    """
+
+    def __init__(self, folder: str, children: bool) -> None:
+        """`folder` holds debugpy; raises NotStarted.  With `children`, processes of this one can connect, too."""
+        if not os.path.isdir(os.path.join(folder, "debugpy", "adapter")):
+            raise NotStarted(f"there is no folder of debugpy's adapter in {folder}")
+        self.folder = folder
+        # Unlike an argument, data on a socket isn't visible to other users.
+        self.token = os.urandom(32).hex()
+        self.server, server = socket.socketpair()
+        self.clients, clients = socket.socketpair()
+        with server, clients:
+            try:
+                numbers = [server.fileno(), clients.fileno()]
+                arguments = [folder, *map(str, numbers)]
+                spawn("debugpy.adapter", arguments, numbers, os.environ, _flags())
+                begin = {"token": self.token, "children": children}
+                self.clients.sendall(json.dumps(begin).encode() + b"\n")
+            except OSError as error:
+                self.close()
+                raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
+        for sock in (self.server, self.clients):
+            sock.settimeout(None)
+
+    def address(self) -> tuple[str, int]:
+        """Where processes of this one connect, port 0 without `children`.
+
+        Waits until the adapter is ready; raises NotStarted.
+        """
+        self.clients.settimeout(_READY_S)
+        try:
+            answer = _line(self.clients)
+        except OSError as error:
+            raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
+        finally:
+            self.clients.settimeout(None)
+        if not answer:
+            raise NotStarted("debugpy's adapter ended at its start")
+        host, port = json.loads(answer)
+        return host, port
+
+    def close(self) -> None:
+        """Ends the process, unless pydevd or a debug proxy has the other copies."""
+        self.server.close()
+        self.clients.close()
+
+
+def early_adapter(offered: str, children: bool) -> EarlyAdapter | None:
+    """The adapter of the debugpy that this process will probably import; None if that isn't to be foreseen."""
+    try:
+        spec = find_spec("debugpy")
+    except ValueError:
+        # The program has put something of its own in the place of the module.
+        return None
+    folder = _holding(spec.origin) if spec and spec.origin else offered
+    try:
+        return EarlyAdapter(folder, children) if folder else None
+    except NotStarted:
+        return None
+
+
+def adapter_of(debugpy: Any, early: EarlyAdapter | None, children: bool) -> EarlyAdapter:
+    """The adapter of the imported debugpy: the `early` one, else a new one; raises NotStarted.
+
+    debugpy's own way to start it would be a port that every user of the machine can connect to.
+    """
+    folder = _holding(debugpy.__file__)
+    if early is not None and early.folder == folder:
+        return early
+    if early is not None:
+        early.close()
+    return EarlyAdapter(folder, children)
+
+
+def _holding(file: str) -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(file)))
+
+
+def _flags() -> list[str]:
+    """Where the program's Python may write compiled files holds for this one, too."""
+    flags = ["-B"] if sys.dont_write_bytecode else []
+    return [*flags, f"-Xpycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else flags
+
+
+def _line(sock: socket.socket) -> bytes:
+    """The one line that the other end sends before it waits; b"" if it has closed."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
+        try:
+            data = sock.recv(_LONGEST_LINE)
+        # So a socket pair ends whose other end was not read to its end.
+        except ConnectionError:
+            data = b""
+        if not data:
+            return b""
+        line += data
+    return line
+
+
+def main() -> None:
+    """In the process: what `debugpy/adapter --for-server` does, without its port for clients.
+
+    The last arguments are the folder of debugpy and the descriptors of pydevd's connection and of the channel.
+    """
+    folder, *numbers = sys.argv[-3:]
+    server, channel = (socket.socket(fileno=int(number)) for number in numbers)
+    for sock in (server, channel):
+        sock.settimeout(None)
+    sys.path.insert(0, folder)
+    # Untyped, as modules of an unknown version are.
+    of_debugpy: Callable[[str], Any] = import_module
+    clients, servers, sessions = (
+        of_debugpy(f"debugpy.adapter.{name}") for name in ("clients", "servers", "sessions")
+    )
+    log, sockets = (of_debugpy(f"debugpy.common.{name}") for name in ("log", "sockets"))
+    del sys.path[0]
+    speed_up(log, sockets)
+    begin = json.loads(_line(channel))
+    log.to_file(prefix="debugpy.adapter")
+    servers.access_token = begin["token"]
+    # Never bound: debugpy asks both for nothing but their addresses.
+    clients.listener, servers.listener = socket.socket(), socket.socket()
+    if begin["children"]:
+        servers.listener = for_children(servers.Connection, sockets)
+    channel.sendall(json.dumps(servers.listener.getsockname()[:2]).encode() + b"\n")
+    taking = Clients(clients.Client, log).take
+    threading.Thread(target=taking, args=(channel,), daemon=True).start()
+    servers.Connection(server)
+    servers.wait_until_disconnected()
+    sessions.wait_until_ended()
+
+
+class Clients:
+    """Gives debugpy the clients that the debug proxy sends.
+
+    debugpy refuses a client of a process whose last client has left until it has cleared that one away,
+    so that a new client waits for those that have left.
+    """
+
+    def __init__(self, make: Callable[[socket.socket], Any], log: Any) -> None:
+        self._make = make
+        self._log = log
+        self._begun: list[_Client] = []
+
+    def take(self, channel: socket.socket) -> None:
+        """Returns when the debug proxy has ended."""
+        while (sock := accepted(channel)) is not None:
+            left = [before for before in self._begun if is_closed(before.sock)]
+            new = _Client(sock)
+            self._begun = [before for before in self._begun if before not in left] + [new]
+            threading.Thread(target=self._begin, args=(new, left), daemon=True).start()
+
+    def _begin(self, new: _Client, left: list[_Client]) -> None:
+        for before in left:
+            before.wait_until_ended()
+        # One that has left already makes debugpy raise what it likes.
+        try:
+            new.session = self._make(new.sock).session
+        except Exception:
+            self._log.swallow_exception("Failed to begin a session for a client:")
+        finally:
+            new.is_made.set()
+
+
+class _Client:
+    """`session` is debugpy's, once `is_made`; None if debugpy failed to make one."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.session: Any = None
+        self.is_made = threading.Event()
+
+    def wait_until_ended(self) -> None:
+        self.is_made.wait()
+        session = self.session
+        if session is not None:
+            session.wait_for(
+                lambda: (
+                    not any(one and one.is_connected for one in (session.client, session.server))
+                )
+            )
+
+
+def is_closed(sock: socket.socket) -> bool:
+    """Whether the other end, or debugpy, has closed the connection."""
+    if sock.fileno() < 0:
+        return True
+    poll = select.poll()
+    poll.register(sock, 0)
+    return bool(poll.poll(0))
+
+
+def for_children(begin: Callable[[socket.socket], Any], sockets: Any) -> socket.socket:
+    """A listener for the processes that the worker starts; another user's connection is closed at once."""
+
+    def begin_own(sock: socket.socket) -> None:
+        if is_own(sock):
+            begin(sock)
+        else:
+            sock.close()
+
+    find_localhost = getattr(sockets, "get_default_localhost", lambda: "127.0.0.1")
+    listener: socket.socket = sockets.serve("Server", begin_own, find_localhost())
+    return listener
+
+
+def speed_up(log: Any, sockets: Any) -> None:
+    """Leaves out the list of all installed packages when nobody keeps the log, and sends small messages at once."""
+    if not os.environ.get("DEBUGPY_LOG_DIR"):
+        log.describe_environment = lambda header: None
+    make = getattr(sockets, "_new_sock", None)
+    if make is None:
+        return
+
+    def _new_sock(*given: Any) -> Any:
+        made = make(*given)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
+
+    sockets._new_sock = _new_sock

@@ -1,0 +1,195 @@
+"""debugpy of this process: imported only when a debugger is about to come, reachable through the debug proxy only."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+# From 3.12 on debugpy sees all threads; before, one that C++ started is unknown to it.
+TRACES_BY_THREAD = sys.version_info < (3, 12)
+# debugpy starts within a second; a fork that holds a lock which this needs must not wait without a limit.
+FORK_S = 10.0
+
+
+class Missing(Exception):
+    """There is no debugpy that this process could import; the text says why."""
+
+
+class NotStarted(Exception):
+    """debugpy is there and can't be started so that nobody else reaches it; the text says why."""
+
+
+class InUse(NotStarted):
+    """The process has a debugger already: of the program, or of Ray's `breakpoint()`."""
+
+
+class Debugger:
+    """Starts debugpy at most once.  Several threads may call.
+
+    With `children`, debugpy also debugs the processes that this one starts, where their connections can be
+    distinguished from those of other users.
+    """
+
+    def __init__(self, offered: str = "", children: bool = False) -> None:
+        self.is_listening = False
+        self.version = ""
+        self.children = children
+        self._offered = offered
+        self._lock = threading.RLock()
+        self._channel: socket.socket | None = None
+        self._is_half_started = False
+        self._debugpy: Any = None
+        self._threads = threading.local()
+        os.register_at_fork(
+            before=self._before_fork,
+            after_in_parent=self._after_fork,
+            after_in_child=self._after_fork_in_child,
+        )
+
+    @property
+    def is_attached(self) -> bool:
+        return self.is_listening and bool(self._debugpy.is_client_connected())
+
+    def listen(self) -> None:
+        """Imports debugpy and starts its adapter; raises Missing, NotStarted, or what debugpy raises."""
+        with self._lock:
+            if self.is_listening:
+                return
+            if self._is_half_started:
+                raise Missing("this process was forked while debugpy started")
+            # Most processes never come here, and need nothing of what it needs.
+            from ..tcp_peer import is_supported
+            from .adapter import adapter_of, early_adapter
+            from .listening import listen, quiet
+
+            self.children = self.children and is_supported()
+            adapter = early_adapter(self._offered, self.children)
+            try:
+                with quiet():
+                    debugpy = imported(self._offered)
+                adapter = adapter_of(debugpy, adapter, self.children)
+                listen(debugpy, adapter, self.children)
+            except BaseException:
+                if adapter is not None:
+                    adapter.close()
+                raise
+            self._channel = adapter.clients
+            self._debugpy = debugpy
+            self.version = str(getattr(debugpy, "__version__", "?"))
+            self.is_listening = True
+
+    def take_channel(self) -> socket.socket | None:
+        """The channel of debugpy's clients, for the debug proxy; None if it has been taken."""
+        with self._lock:
+            channel, self._channel = self._channel, None
+            return channel
+
+    def wait(self, seconds: float | None) -> bool:
+        """Until a debugger has attached and set its lines, at most `seconds`."""
+        import pydevd
+
+        from .listening import own_breakpoint
+
+        # As `debugpy.wait_for_client()` does it, whose limit would be a thread that debugpy sees when it ends.
+        with own_breakpoint():
+            pydevd._wait_for_attach(cancel=Limit(seconds))
+        return self.is_attached
+
+    def trace_this_thread(self, wanted: bool) -> None:
+        """Lets this thread stop or not; one that debugpy does not know of is made known to it.
+
+        A thread that C++ started is a new one for Python at each call.
+        """
+        if not self.is_listening:
+            return
+        if TRACES_BY_THREAD:
+            is_traced = sys.gettrace() is not None
+        else:
+            is_traced = getattr(self._threads, "is_traced", True)
+        if is_traced == wanted:
+            return
+        self._threads.is_traced = wanted
+        if wanted and TRACES_BY_THREAD:
+            from .listening import own_breakpoint
+
+            with own_breakpoint():
+                self._debugpy.debug_this_thread()
+        else:
+            self._debugpy.trace_this_thread(wanted)
+
+    def forget(self) -> None:
+        """In a child that was forked: debugpy's threads are not here, so nothing may stop for it."""
+        if not self.is_listening:
+            return
+        self.is_listening = False
+        import pydevd_tracing
+        from _pydevd_bundle import pydevd_constants
+
+        pydevd_constants.set_global_debugger(None)
+        threading.settrace(None)
+        if TRACES_BY_THREAD:
+            pydevd_tracing.SetTrace(None)
+        else:
+            monitoring: Any = vars(sys)["monitoring"]
+            for event in filter(None, vars(monitoring.events).values()):
+                monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
+
+    def _before_fork(self) -> None:
+        """A process that is forked while debugpy starts would have half of its modules, and their locks."""
+        self._threads.waited = self._lock.acquire(timeout=FORK_S)
+
+    def _after_fork(self) -> None:
+        if getattr(self._threads, "waited", False):
+            self._lock.release()
+
+    def _after_fork_in_child(self) -> None:
+        self._is_half_started = not getattr(self._threads, "waited", True)
+        self._lock = threading.RLock()
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+
+class Limit(threading.Event):
+    """Is set after so many seconds, None for never, or before."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__()
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._end is not None and time.monotonic() > self._end)
+
+
+def imported(offered: str) -> Any:
+    """The debugpy of this environment, else the copy in the folder `offered`."""
+    try:
+        import debugpy
+
+        return debugpy
+    except ImportError as error:
+        if not offered:
+            raise Missing(f"{sys.executable} has no debugpy") from error
+    # For a moment only: nothing of the program may be found there.
+    sys.path.insert(0, offered)
+    try:
+        import debugpy
+
+        return debugpy
+    except ImportError as error:
+        raise Missing(f"{sys.executable} has no debugpy") from error
+    finally:
+        sys.path.remove(offered)
+
+
+def hide(thread: threading.Thread) -> None:
+    """The marks by which debugpy knows the threads that it neither stops nor shows."""
+    marked: Any = thread
+    marked.pydev_do_not_trace = marked.is_pydev_daemon_thread = marked.daemon = True

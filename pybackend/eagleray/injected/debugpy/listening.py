@@ -1,0 +1,125 @@
+"""Connects debugpy to its adapter: silent, soon, and without what it changes for the program."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import threading
+import time
+import types
+from contextlib import ExitStack, contextmanager
+
+from .debugger import InUse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .adapter import EarlyAdapter
+
+
+def listen(debugpy: Any, adapter: EarlyAdapter, children: bool) -> None:
+    """What `debugpy.listen()` does, with the `adapter` that has started; raises what debugpy raises."""
+    with ExitStack() as stack:
+        for part in (quiet(), own_breakpoint(), no_description()):
+            stack.enter_context(part)
+        debugpy.configure(subProcess=children)
+        stack.enter_context(connected(adapter.server))
+        begin(adapter)
+
+
+def begin(adapter: EarlyAdapter) -> None:
+    """Has pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
+    from _pydevd_bundle import pydevd_constants
+    from debugpy.server import api
+
+    of_debugpy: Any = api
+    # By the program, or by Ray's `breakpoint()`.
+    if pydevd_constants.get_global_debugger() is not None:
+        raise InUse("debugpy is already in use in this process")
+
+    def start(address: tuple[str, int], settings: dict[str, Any]) -> None:
+        host, port = address
+        of_debugpy._settrace(
+            host=host,
+            port=port,
+            wait_for_ready_to_run=False,
+            block_until_connected=True,
+            access_token=adapter.token,
+            **settings,
+        )
+
+    of_debugpy._starts_debugging(start)(adapter.address())
+    # The program's own call is refused, as after debugpy's.
+    of_debugpy.listen.called = True
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """debugpy reads this variable when it is imported, and else writes a warning into the person's output."""
+    name = "PYDEVD_DISABLE_FILE_VALIDATION"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
+def own_breakpoint() -> Iterator[None]:
+    """debugpy takes `breakpoint()` for itself; what the program has there stays."""
+    before = builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__
+    try:
+        yield
+    finally:
+        builtins.breakpoint, sys.breakpointhook, sys.__breakpointhook__ = before
+
+
+@contextmanager
+def no_description() -> Iterator[None]:
+    """Without a log debugpy need not look for all installed packages to write them there: a tenth of a second."""
+    from debugpy.common import log
+
+    if getattr(log, "log_dir", "") is None:
+        with replaced(log, describe_environment=lambda header: None):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def connected(server: socket.socket) -> Iterator[None]:
+    """pydevd takes this connection to the adapter, and does not sleep for threads that have started already."""
+    import pydevd
+
+    own = threading.get_ident()
+
+    class Time(types.ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(time, name)
+
+        def sleep(self, seconds: float) -> None:
+            time.sleep(min(seconds, 0.001) if threading.get_ident() == own else seconds)
+
+    with replaced(pydevd, start_client=lambda *_, **__: server, time=Time("time")):
+        yield
+
+
+@contextmanager
+def replaced(module: types.ModuleType, **values: Any) -> Iterator[None]:
+    """Gives a module other values, of those that it has."""
+    before = {name: getattr(module, name) for name in values if hasattr(module, name)}
+    for name in before:
+        setattr(module, name, values[name])
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(module, name, value)

@@ -1,0 +1,156 @@
+"""Actors and tasks as they are created: those that are meant get our runtime_env, the others stay as they are."""
+
+from __future__ import annotations
+
+from .. import ray_worker
+from ..file_copies import functions_of
+from ..guard import harmless
+from ..nsys.created_classes import SeenClasses
+from ..nsys.profile_creating import Wishes, with_wish
+from ..patterns import meant, names_of
+from ..settings import VARIABLE
+from .runtime_env import extended, needs_extending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+    from typing import Any
+
+    from ..settings import Settings
+
+CREATES = {"remote", "_remote", "options"}
+
+
+class Creations:
+    """Extends `_remote` of Ray's actor classes and functions, in drivers and in workers of the run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._wishes = Wishes(settings)
+        self._seen = SeenClasses(settings)
+        self._plain: tuple[Any, str] | None = None
+        self._wanted: dict[Any, bool] = {}
+
+    def extend_actors(self, module: ModuleType) -> None:
+        kind = module.ActorClass
+        kind._remote = self._creating(kind._remote, self._of_class, self._note)
+
+    def extend_functions(self, module: ModuleType) -> None:
+        kind = module.RemoteFunction
+        kind._remote = self._creating(kind._remote, self._of_function)
+
+    def _creating(
+        self,
+        create: Callable[..., Any],
+        options_of: Callable[..., Any],
+        created: Callable[[Any], object] = lambda made: None,
+    ) -> Any:
+        def _remote(made: Any, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+            handle = create(made, args, kwargs, **(options_of(made, options) or options))
+            created(made)
+            return handle
+
+        return _remote
+
+    @harmless
+    def _note(self, made: Any) -> None:
+        known = made.__ray_metadata__
+        self._seen.note(known.modified_class.__module__, known.class_name)
+
+    @harmless
+    def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
+        known = made.__ray_metadata__
+        actor = str(options.get("name") or "")
+        own, name = known.modified_class, known.class_name
+        chosen = self._chosen(own, name, actor, options)
+        given = chosen[0] if chosen else options.get("runtime_env")
+        said = self._wishes.of_actor(own.__module__, name, actor, given)
+        if said is not None:
+            return {**options, "runtime_env": parsed(with_wish(given, said))}
+        return chosen and {**options, "runtime_env": chosen[0]}
+
+    @harmless
+    def _of_function(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
+        own = made._function
+        chosen = self._chosen(own, own.__qualname__, "", options)
+        said = self._wishes.of_task()
+        if said is not None:
+            given = chosen[0] if chosen else options.get("runtime_env")
+            chosen = serialized(parsed(with_wish(given, said)))
+        if chosen is None:
+            return None
+        extended_options = {**options, "runtime_env": chosen[0]}
+        if "serialized_runtime_env_info" in options:
+            # Ray has made its text of the runtime_env already.
+            extended_options["serialized_runtime_env_info"] = chosen[1]
+        return extended_options
+
+    def _chosen(
+        self, own: Any, name: str, actor: str, options: dict[str, Any]
+    ) -> tuple[Any, str] | None:
+        """The runtime_env for it and Ray's text of that, None if it stays as it is."""
+        given = options.get("runtime_env") or {}
+        if VARIABLE in (given.get("env_vars") or {}):
+            return None
+        if ray_worker.started_cluster() or self._is_inherited():
+            wanted = bool(given) and needs_extending(given, self._settings)
+        else:
+            wanted = self._is_wanted(own, name, actor) or self._wishes.adopts(given)
+        if not wanted:
+            return None
+        if given:
+            return serialized(parsed(extended(given, self._settings)))
+        # Thousands of tasks are created in this way.
+        if self._plain is None:
+            self._plain = serialized(parsed(extended({}, self._settings)))
+        return self._plain
+
+    def _is_wanted(self, own: Any, name: str, actor: str) -> bool:
+        key = (own, actor)
+        if key not in self._wanted:
+            names = names_of(own.__module__, name, actor)
+            everybody = self._settings.everywhere or meant(self._settings.workers, names)
+            self._wanted[key] = everybody or self._wishes.means(names) or may_create(own)
+        return self._wanted[key]
+
+    def _is_inherited(self) -> bool:
+        """Whether what is created here gets the runtime_env of this job or worker, and so ours, anyway."""
+        worker = ray_worker.global_worker()
+        if worker is None:
+            return False
+        text = worker.core_worker.get_current_runtime_env() or ""
+        return VARIABLE in (text if isinstance(text, str) else str(text))
+
+
+def parsed(runtime_env: dict[str, Any]) -> Any:
+    """Ray's own kind of runtime_env, as `options()` makes it; an older Ray has the function by a shorter name."""
+    from ray._private import utils
+
+    name = "parse_runtime_env_for_task_or_actor"
+    return getattr(utils, name if hasattr(utils, name) else "parse_runtime_env")(runtime_env)
+
+
+def serialized(runtime_env: Any) -> tuple[Any, str]:
+    from ray._private.utils import get_runtime_env_info
+
+    info = get_runtime_env_info(runtime_env, is_job_runtime_env=False, serialize=True)
+    return runtime_env, str(info)
+
+
+def may_create(made: object) -> bool:
+    """Whether a class or function may create others itself, as far as its own code says."""
+    codes = [getattr(function, "__code__", None) for function in functions_of(made)]
+    return any(mentions(code) for code in codes if code is not None and is_of_program(code))
+
+
+def is_of_program(code: CodeType) -> bool:
+    """Ray adds methods of its own to an actor's class."""
+    return "/ray/" not in code.co_filename
+
+
+def mentions(code: CodeType) -> bool:
+    if CREATES.intersection(code.co_names):
+        return True
+    inner = [one for one in code.co_consts if hasattr(one, "co_names")]
+    return any(mentions(one) for one in inner)

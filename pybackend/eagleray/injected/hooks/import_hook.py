@@ -1,0 +1,139 @@
+"""Modules on their way in: those with breakpoints are seen before they run, those that we extend after."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ..guard import harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+
+class Arrivals:
+    """A finder in front of all others that finds nothing itself.
+
+    `stems`: what the last part of a module's name must be for its file to be looked at, which calls `seen`
+    with file and name just before it runs.  Both may change at any time.
+    """
+
+    def __init__(self) -> None:
+        self.stems: set[str] = set()
+        self.seen: Callable[[str, str], object] = lambda file, name: None
+        self._after: dict[str, Callable[[ModuleType], object]] = {}
+        self._busy = threading.local()
+
+    def install(self) -> None:
+        sys.meta_path.insert(0, self)
+
+    def after(self, name: str, extend: Callable[[ModuleType], object]) -> None:
+        """Calls `extend` with the module `name` when it has run, at once if it has."""
+        module = sys.modules.get(name)
+        if module is not None and not getattr(
+            getattr(module, "__spec__", None), "_initializing", False
+        ):
+            harmless(extend)(module)
+        else:
+            self._after[name] = harmless(extend)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in self._after and name.rpartition(".")[2] not in self.stems:
+            return None
+        if getattr(self._busy, "is_asking", False):
+            return None
+        self._busy.is_asking = True
+        try:
+            spec = self._of_the_others(name, path, target)
+        finally:
+            self._busy.is_asking = False
+        if spec is None:
+            return None
+        origin = spec.origin if spec.has_location else ""
+
+        def before() -> None:
+            if origin:
+                harmless(self.seen)(origin, name)
+
+        loader: Any = spec.loader
+        if not hasattr(loader, "exec_module"):
+            before()
+        elif name in self._after:
+            loader = Extending(loader, before, lambda module: self._extend(name, module))
+        else:
+            loader = Attended(loader, before)
+        spec.loader = loader
+        return spec
+
+    def _extend(self, name: str, module: ModuleType) -> None:
+        extend = self._after.pop(name, None)
+        if extend is not None:
+            extend(module)
+
+    def _of_the_others(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+
+class Attended:
+    """A loader that calls `before` ahead of the one that it stands for; then nothing is left of it.
+
+    `before` may wait for a debugger.  A finder must not, since no other thread can import anything meanwhile.
+    """
+
+    def __init__(self, loader: Any, before: Callable[[], object]) -> None:
+        self._loader = loader
+        self._before = before
+        self._is_begun = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        self._begin()
+        # The module runs without a frame of ours, which a traceback would show.
+        found: Any = spec.loader
+        if found is self and type(self) is Attended:
+            spec.loader = self._loader
+        create = getattr(self._loader, "create_module", None)
+        return create(spec) if create else None
+
+    def get_code(self, name: str) -> Any:
+        """So `python -m` runs a module, which is not executed by its loader."""
+        self._begin()
+        return self._loader.get_code(name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._begin()
+        self._loader.exec_module(module)
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._before()
+
+
+class Extending(Attended):
+    """Calls `extend` after the module has run."""
+
+    def __init__(
+        self, loader: Any, before: Callable[[], object], extend: Callable[[ModuleType], object]
+    ) -> None:
+        super().__init__(loader, before)
+        self._extend = extend
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        self._extend(module)

@@ -1,0 +1,155 @@
+"""A Ray worker gets its classes and functions: each is looked at before it runs, and again at each call."""
+
+from __future__ import annotations
+
+import os
+
+from .. import ray_worker
+from ..guard import harmless
+from ..matching import rank_of, verdict
+from ..patterns import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from ..process import Process
+
+# The private functions of Ray that are extended, with the arguments that they must have.
+KNOWN = {
+    "load_actor_class": ("self", "job_id", "actor_creation_function_descriptor"),
+    "get_execution_info": ("self", "job_id", "function_descriptor"),
+}
+
+
+class Loading:
+    """What is loaded into one worker.  An actor is of one class; a worker of tasks runs one function after another."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._who: dict[str, Any] = {}
+        self._is_actor = False
+        process.describe = self._describe
+        if not process.settings.filters:
+            # Everybody is meant: also the modules that come before the first class stop.
+            process.matches = True
+
+    def extend(self, module: ModuleType) -> None:
+        """Extends Ray's `function_manager`; raises LookupError for a Ray whose functions are not these."""
+        manager = module.FunctionActorManager
+        for name, arguments in KNOWN.items():
+            code = getattr(manager, name).__code__
+            if code.co_varnames[: code.co_argcount] != arguments:
+                raise LookupError(f"this Ray has another {name}")
+        watched = watched_kind(module.FunctionExecutionInfo)
+        manager.load_actor_class = self._loading_class(manager.load_actor_class)
+        manager.get_execution_info = self._loading_function(manager.get_execution_info, watched)
+
+    def _loading_class(self, load: Callable[..., Any]) -> Callable[..., Any]:
+        def load_actor_class(
+            manager: Any, job_id: Any, actor_creation_function_descriptor: Any
+        ) -> Any:
+            own = self._class_named(actor_creation_function_descriptor)
+            loaded = load(manager, job_id, actor_creation_function_descriptor)
+            if own:
+                self._loaded(loaded)
+            return loaded
+
+        return load_actor_class
+
+    def _loading_function(self, get: Callable[..., Any], watched: type) -> Callable[..., Any]:
+        def get_execution_info(manager: Any, job_id: Any, function_descriptor: Any) -> Any:
+            self._function_named(function_descriptor)
+            info = get(manager, job_id, function_descriptor)
+            if not self._is_actor:
+                self._loaded(info.function)
+            return self._watched(watched, info, function_descriptor) or info
+
+        return get_execution_info
+
+    # --- who this is -----------------------------------------------------------------------------
+
+    @harmless
+    def _class_named(self, descriptor: Any) -> bool:
+        """Before a class is loaded: its modules may have lines to stop at.  Whether it is this worker's own."""
+        if self._is_actor or not ray_worker.becomes_actor():
+            return False
+        self._is_actor = True
+        self._who = {
+            "class": descriptor.class_name,
+            "module": descriptor.module_name,
+            "name": ray_worker.actor_name(),
+        }
+        self._decide()
+        return True
+
+    @harmless
+    def _function_named(self, descriptor: Any) -> None:
+        if self._is_actor:
+            return
+        self._who = {"function": descriptor.function_name, "module": descriptor.module_name}
+        self._decide()
+
+    @harmless
+    def _loaded(self, thing: object) -> None:
+        self._process.look_at(thing)
+
+    def _decide(self) -> None:
+        who = self._who
+        matches = self._verdict(who)
+        self._process.matches = matches
+        self._process.tell_who()
+        self._process.decide(matches)
+        if ray_worker.profiling():
+            # It is recorded when somebody says so, whether it is debugged or not.
+            self._process.open_soon()
+
+    def _verdict(self, who: dict[str, Any]) -> bool | None:
+        name = who.get("name", "")
+        names = names_of(who["module"], who.get("class") or who.get("function") or "", name)
+        rank = rank_of(os.environ, name)
+        if rank is not None:
+            who["rank"] = str(rank)
+        return verdict(self._process.settings, names, rank)
+
+    def _describe(self) -> dict[str, Any]:
+        return {**ray_worker.facts(), **ray_worker.profiling(), **self._who}
+
+    # --- each call -------------------------------------------------------------------------------
+
+    @harmless
+    def _watched(self, watched: type, info: Any, descriptor: Any) -> Any:
+        who = self._who if self._is_actor else dict(self._who)
+        called = watched(*info)
+        called.before = lambda: self._before_call(who)
+        return called
+
+    @harmless
+    def _before_call(self, who: dict[str, Any]) -> None:
+        """In the thread that is about to run a method or function."""
+        process = self._process
+        if who is not self._who:
+            # A worker of tasks now runs another function than the last one.
+            self._who = who
+            process.matches = self._verdict(who)
+            process.tell_who()
+        elif process.matches is None:
+            # The rank of an actor may be known only after it has run for a while.
+            self._decide()
+        process.debugger.trace_this_thread(process.matches is True)
+
+
+def watched_kind(kind: Any) -> Any:
+    """Ray's tuple of a function and its name; Ray reads `function` once for each call.
+
+    A wrapper round the function itself would stand in the tracebacks of the program.
+    """
+    found = kind.function
+
+    def function(self: Any) -> Any:
+        self.before()
+        return found.__get__(self, kind)
+
+    return type("Watched", (kind,), {"function": property(function)})

@@ -1,0 +1,129 @@
+"""A question that only the cluster's own Python can answer: sent as a job, which is taken away afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import secrets
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.job_errors import job_failed, job_unfinished
+from eagleray.ray.jobs import JobState
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.1
+END_S = 5.0
+RAY_LOOKS_S = 1.5
+# Runs what the variable holds, with the Ray of the process whose id is its argument.  The folder in which Ray
+# was started is on the path first, and may hold what is called like a library.
+_START = """\
+import sys
+sys.path[:] = filter(None, sys.path)
+import os
+library = "/ray/_raylet.so"
+try:
+    with open("/proc/%s/maps" % sys.argv[1], errors="replace") as maps:
+        ends = [line.rstrip() for line in maps if line.rstrip().endswith(library)]
+except OSError:
+    ends = []
+if ends:
+    packages = "/" + ends[0].partition("/")[2][: -len(library)]
+    others = [at for at, folder in enumerate(sys.path) if folder.endswith("-packages")]
+    sys.path.insert(others[0] if others else len(sys.path), packages)
+exec(os.environ["EAGLERAY_TEXT"])
+"""
+# The shell's parent is a process of Ray itself; what is called `python` there may be another one, without Ray.
+_PYTHON = '"$(readlink /proc/$PPID/exe || echo python)"'
+ENTRYPOINT = f"exec {_PYTHON} -c {shlex.quote(_START)} $PPID"
+
+
+class RayAsking:
+    """Asks such questions on one event loop; `close` returns when nothing of ours is left in any list of jobs."""
+
+    def __init__(self) -> None:
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._leaving)
+
+    async def ask(
+        self,
+        dashboard: Dashboard,
+        what: str,
+        text: str,
+        asked: Mapping[str, object],
+        seconds: float,
+    ) -> Any:
+        """What the program `text` prints as JSON behind the mark that it finds in `EAGLERAY_ASKED`.
+
+        `what` names it in the person's list of jobs and in errors.  The answer is unchecked.
+        """
+        mark = secrets.token_hex(16)
+        env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**asked, "mark": mark})}
+        job = await dashboard.job_api.submit(
+            ENTRYPOINT,
+            runtime_env={"env_vars": env},
+            metadata={"name": f"Eagleray: {what}"},
+            submission_id=f"eagleray_{secrets.token_hex(8)}",
+        )
+        state: JobState | None = None
+        try:
+            state = await _ended(dashboard, job, seconds)
+            if state is None:
+                raise job_unfinished(dashboard.address, what, seconds)
+            return _answer(dashboard, what, state, await dashboard.job_api.logs(job), mark)
+        finally:
+            # Also when whoever asked has gone.
+            # One that stays is in Ray's list of jobs, and harms nothing.
+            taking = tasks.owned(
+                _take_away(dashboard, job, ended=state is not None), "removal", tasks.only_logged
+            )
+            self._leaving.add(taking)
+            taking.add_done_callback(self._leaving.discard)
+
+
+def _answer(dashboard: Dashboard, what: str, state: JobState, said: str, mark: str) -> Any:
+    for line in said.splitlines():
+        if line.startswith(mark):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(line[len(mark) :])
+    lines = [line for line in said.splitlines() if line.strip()]
+    why = lines[-1] if lines else state.message
+    raise job_failed(dashboard.address, what, why, f"{state.status}: {state.message}\n{said}")
+
+
+async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while loop.time() < deadline:
+        state = await dashboard.job_api.state(job)
+        if state.ended:
+            return state
+        await asyncio.sleep(LOOK_S)
+    return None
+
+
+async def _take_away(dashboard: Dashboard, job: str, ended: bool) -> None:
+    """Deletes the record of a job.
+
+    Ray looks after a job once a second, and writes a record of its failure if it finds none: one that
+    has ended is left until then, and looked for once more.
+    """
+    try:
+        if not ended:
+            await dashboard.job_api.stop(job)
+            await _ended(dashboard, job, END_S)
+        for _ in range(2):
+            await asyncio.sleep(RAY_LOOKS_S)
+            await dashboard.job_api.delete(job)
+    except EaglerayError as error:
+        if error.code != "no-job":
+            log.info("job %s stays in the list: %s %s", job, error, error.detail)

@@ -1,0 +1,174 @@
+"""The HTTP connections to one dashboard: the way there, found anew when it failed, and one session over it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
+
+import aiohttp
+from attrs import field, frozen
+
+from eagleray.common import tasks
+from eagleray.common.off_loop import off_loop
+from eagleray.ray import errors
+from eagleray.ray.endpoint import FindWay, TokenSource, Way
+from eagleray.ray.socket_connector import SocketConnector
+
+BeforeConnecting = Callable[
+    [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
+    Awaitable[None],
+]
+
+
+@frozen
+class Secrets:
+    """What one request sends that is nobody else's business."""
+
+    token: str | None = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@frozen(eq=False)
+class Opened:
+    """A session and the way that it takes."""
+
+    way: Way
+    session: aiohttp.ClientSession
+
+
+class Connections:
+    """Owned by one `RayHttp`, on one event loop; ended by `close`.
+
+    Looking for the way outlasts the request that wanted it, since it may ask the person for a code: whoever
+    asks next waits for the same answer.  `token_source` is asked once more before a connection is made for
+    a request that carries secrets.
+    """
+
+    def __init__(self, address: str, find_way: FindWay, token_source: TokenSource) -> None:
+        self._address = address
+        self._find_way = find_way
+        self._token_source = token_source
+        self._opened: Opened | None = None
+        self._doubted = False
+        self._opening: asyncio.Task[Opened] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def opened(self, seconds: float) -> Opened:
+        """The session in use; `cluster-connecting` when the way is not found within `seconds`."""
+        if self._opened is not None and not self._doubted:
+            return self._opened
+        if self._closed:
+            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+        if self._opening is None:
+            self._opening = tasks.shared(self._open(), f"way to {self._address}")
+        opening = self._opening
+        done, _ = await asyncio.wait([opening], timeout=seconds)
+        if not done:
+            raise errors.cluster_connecting(self._address)
+        if self._opening is opening:
+            self._opening = None
+        if opening.cancelled():
+            raise errors.cluster_unreachable(self._address, "it is not watched any more")
+        return opening.result()
+
+    def doubt(self, opened: Opened) -> bool:
+        """Has the way looked for anew after a failure; whether asking again may then help."""
+        if self._opened is not opened:
+            return True  # Another way has been found since that request began.
+        self._doubted = True
+        return bool(opened.way.socket)
+
+    def reset(self) -> None:
+        """Throws all connections away; what is being asked through them fails at once."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            self._end(opened)
+
+    async def close(self) -> None:
+        self._closed = True
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+        self.reset()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    async def _open(self) -> Opened:
+        way = await self._find_way()
+        before = self._opened
+        if before is not None and before.way == way:
+            # The failed connection was one of many: the others, such as a log that is followed, live on.
+            opened = Opened(way, before.session)
+        else:
+            opened = Opened(way, await self._session(way))
+            self.reset()
+        self._opened, self._doubted = opened, False
+        return opened
+
+    async def _session(self, way: Way) -> aiohttp.ClientSession:
+        secure = way.url.startswith("https:")
+        context = await off_loop(partial(trusting, way.ca_file)) if secure else None
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_create_start.append(self._check_listener(way))
+        return aiohttp.ClientSession(
+            trace_configs=[trace],
+            connector=SocketConnector(way.socket, context)
+            if way.socket
+            else aiohttp.TCPConnector(limit=0, ssl=context or True),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # Unpacking is a way to make a small answer large, and the dashboard does not pack.
+            headers={"Accept-Encoding": "identity", "User-Agent": "eagleray"},
+            auto_decompress=False,
+            trust_env=False,
+        )
+
+    def _check_listener(self, way: Way) -> BeforeConnecting:
+        async def check(
+            session: aiohttp.ClientSession,
+            request: SimpleNamespace,
+            _: aiohttp.TraceConnectionCreateStartParams,
+        ) -> None:
+            secrets: Secrets = request.trace_request_ctx
+            if secrets.token is not None:
+                token = await off_loop(partial(self._token_source, True))
+                if token != secrets.token:
+                    raise errors.token_needed(self._address)
+            if secrets.headers:
+                headers = await off_loop(partial(way.headers, True))
+                if dict(headers) != dict(secrets.headers):
+                    raise errors.headers_kept_back(self._address)
+            if secrets.token is not None or secrets.headers:
+                await way.check()
+
+        return check
+
+    def _end(self, opened: Opened) -> None:
+        async def end() -> None:
+            with contextlib.suppress(Exception):
+                connector = opened.session.connector
+                if connector is not None:
+                    # A link that is dead never says goodbye, so TLS must not wait for it.
+                    await connector.close(abort_ssl=True)
+                await opened.session.close()
+
+        task = tasks.owned(end(), f"closing {self._address}", tasks.only_logged)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+def trusting(ca_file: str) -> ssl.SSLContext:
+    """A context that verifies by the system's authorities and those of `ca_file`; raises `bad-ca-file`."""
+    context = ssl.create_default_context()
+    if ca_file:
+        try:
+            context.load_verify_locations(cafile=ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise errors.bad_ca_file(
+                ca_file, error.strerror or "it holds no certificate"
+            ) from error
+    return context

@@ -1,0 +1,279 @@
+"""The HTTP interface of a Ray dashboard: any Ray version from 2.9.1 on, asked without importing ray.
+
+Each method asks once and raises an error of the catalogue: `cluster-connecting`, `cluster-unreachable`,
+`cluster-slow`, `not-ray`, `redirected`, `token-needed`, `token-refused`, `token-expired`, `proxy-refused`,
+`headers-kept-back`, `ca-needed`, `certificate-refused`, `bad-ca-file`, `dashboard-failed`, `dashboard-busy`,
+`answer-too-large`, `no-log`, or what looking for the way came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import aiohttp
+
+from eagleray.common import worker_errors
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.ray import errors, logs
+from eagleray.ray import rows as ray_rows
+from eagleray.ray.endpoint import FindWay, TokenSource, straight
+from eagleray.ray.http import MAX_ANSWER, Query, RayHttp, Reply
+from eagleray.ray.jobs import RayJobs
+from eagleray.ray.values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
+
+QUICK_SECONDS = 5.0
+LIST_SECONDS = 30.0
+# Ray answers 400 to a larger limit.
+MAX_ROWS = "10000"
+ALIVE = ("is_alive", "=", "True")
+
+T = TypeVar("T")
+
+
+class Dashboard:
+    """One dashboard, used from one event loop.
+
+    `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_way` is given.
+    It owns its HTTP connections, which end with `close()`.  `token_source` is asked anew whenever a
+    token is to be sent, which happens only after the cluster asked for one; None means that this
+    cluster must not get a token (or that there is none).  A question of the state of one thing may
+    take `quick_s`, a list `list_s`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token_source: TokenSource = lambda look: None,
+        find_way: FindWay | None = None,
+        *,
+        quick_s: float = QUICK_SECONDS,
+        list_s: float = LIST_SECONDS,
+    ) -> None:
+        self.address = address
+        self._quick_s = quick_s
+        self._list_s = list_s
+        self._http = RayHttp(address, token_source, find_way or straight(address))
+        self.job_api = RayJobs(address, self._http)
+        self._marks_logs: bool | None = None
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    def reset(self) -> None:
+        """To be called when the way there has come back or become another one; questions are asked again."""
+        self._http.reset()
+
+    async def version(self) -> Version:
+        """Who answers there; `not-ray` if it is something else."""
+        reply = await self._http.get("/api/version", seconds=self._quick_s, limit=2**20)
+        if reply.status >= 500:
+            raise self._failed(reply)
+        value = self._json(reply)
+        if not isinstance(value, dict) or not ray_rows.text(value, "ray_version"):
+            raise errors.not_ray(self.address, f"/api/version answers {reply.status}")
+        ray = printable(ray_rows.text(value, "ray_version"), 40)
+        self._marks_logs = logs.is_marked(ray)
+        return Version(
+            ray=ray,
+            session=printable(ray_rows.text(value, "session_name") or await self._head(), 120),
+            commit=printable(ray_rows.text(value, "ray_commit"), 60),
+        )
+
+    async def python_version(self) -> str:
+        """ "3.11.7": that of the head; "" for versions of Ray that do not tell it."""
+        reply = await self._http.get("/api/v0/cluster_metadata", seconds=self._quick_s)
+        if reply.status == 404:
+            return ""
+        value = self._json(self._good(reply))
+        data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
+        return printable(ray_rows.text(data, "pythonVersion"), 20)
+
+    async def authentication_mode(self) -> str:
+        """ "disabled", "token" or another mode of Ray; "disabled" for versions that know none."""
+        reply = await self._http.get("/api/authentication_mode", seconds=self._quick_s)
+        if reply.status == 404:
+            return "disabled"
+        value = self._json(self._good(reply))
+        return ray_rows.text(value, "authentication_mode") if isinstance(value, dict) else ""
+
+    async def paused_workers(self) -> list[WorkerRow]:
+        """Live workers of which a thread waits for a debugger: the one query that is polled (4 ms)."""
+        rows = await self._list(
+            "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=self._quick_s
+        )
+        # A worker that never paused has null, which some versions count as unequal to 0.
+        return [w for w in _each(ray_rows.worker, rows) if w.paused_threads > 0]
+
+    async def all_workers(self) -> list[WorkerRow]:
+        """Live workers and drivers, with their debug port if they have one."""
+        return _each(ray_rows.worker, await self._list("workers", [ALIVE]))
+
+    async def running_tasks(self) -> list[TaskRow]:
+        """Tasks and actor methods that run now."""
+        return _each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
+
+    async def actors(self) -> list[ActorRow]:
+        """Actors that are not dead; an actor and its worker share `(node_id, pid)`."""
+        return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
+
+    async def all_actors(self) -> list[ActorRow]:
+        """Actors that live, and those of the dead that Ray still knows."""
+        return _each(ray_rows.actor, await self._list("actors", []))
+
+    async def nodes(self) -> list[NodeRow]:
+        """All nodes that Ray knows, also dead ones."""
+        return _each(ray_rows.node, await self._list("nodes", []))
+
+    async def jobs(self) -> list[JobRow]:
+        """All jobs, also ended ones, each with its runtime_env."""
+        reply = self._good(await self._http.get("/api/jobs/", seconds=self._list_s))
+        value = self._json(reply)
+        if not isinstance(value, list):
+            raise errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
+        return _each(ray_rows.job, (row for row in value if isinstance(row, dict)))
+
+    async def profiling_enabled(self) -> bool:
+        """Whether `traceback` may be asked."""
+        reply = await self._http.get("/api/profiling_enabled", seconds=self._quick_s)
+        if reply.status == 404:
+            return True  # Versions without this question have no gate.
+        value = self._json(self._good(reply))
+        data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
+        return data.get("profilingEnabled") is True
+
+    async def traceback(self, pid: int, node_ip: str) -> str:
+        """py-spy's text of all stacks of a worker; check its title, old versions may answer for another node."""
+        query = [("pid", str(pid)), ("ip", node_ip)]
+        return self._good(
+            await self._http.get("/worker/traceback", query, seconds=self._list_s)
+        ).text
+
+    async def log_files(self, node_id: str, pattern: str) -> list[str]:
+        """Names of log files of a node that fit a glob, e.g. `worker-<worker id>-*.out`."""
+        query = [("node_id", node_id), ("glob", pattern)]
+        reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
+        groups = self._result(reply)
+        if not isinstance(groups, dict):
+            raise errors.not_ray(self.address, "/api/v0/logs answers something else")
+        lists = (names for names in groups.values() if isinstance(names, list))
+        return [name for names in lists for name in names if isinstance(name, str)]
+
+    async def log_file(self, node_id: str, filename: str, lines: int) -> str:
+        """The last `lines` lines of a log file (-1: all of it; `answer-too-large` if it does not fit)."""
+        pieces: list[str] = []
+        size = 0
+        query = [("lines", str(lines))]
+        async with self._log("file", node_id, filename, query, self._list_s) as texts:
+            async for text in texts:
+                pieces.append(text)
+                size += len(text)
+                if size > MAX_ANSWER:
+                    raise errors.answer_too_large(self.address, MAX_ANSWER)
+        return "".join(pieces)
+
+    async def log_stream(
+        self, node_id: str, filename: str, lines: int = 0, interval_s: float = 0.25
+    ) -> AsyncIterator[str]:
+        """The last `lines` lines and then what is appended, until the caller closes the iterator or the node goes."""
+        query = [("lines", str(lines)), ("interval", str(interval_s))]
+        async with self._log("stream", node_id, filename, query, None) as texts:
+            async for text in texts:
+                yield text
+
+    async def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]:
+        """All of a file below the logs of a node, whatever is in it, until the caller closes the iterator.
+
+        An end of it that got lost shows in nothing: compare its size or hash.
+        """
+        # The node would else stop after half a minute, and after a thousand lines.
+        query = [("lines", "-1"), ("timeout", str(24 * 3600))]
+        async with self._answer("file", node_id, filename, query, None) as answer:
+            async for piece in logs.pieces(answer, bool(self._marks_logs)):
+                yield piece
+
+    @asynccontextmanager
+    async def _log(
+        self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
+    ) -> AsyncIterator[AsyncIterator[str]]:
+        async with self._answer(how, node_id, filename, query, seconds) as answer:
+            yield logs.texts(answer, bool(self._marks_logs))
+
+    @asynccontextmanager
+    async def _answer(
+        self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        if self._marks_logs is None:
+            await self.version()
+        query = [("node_id", node_id), ("filename", filename), ("format", "text"), *query]
+        async with self._http.open(f"/api/v0/logs/{how}", query, seconds=seconds) as answer:
+            if answer.status != 200:
+                raise self._no_log(await self._http.read(answer, 2**20), filename)
+            try:
+                yield answer
+            except logs.LogFailed as error:
+                reply = Reply(500, str(error).encode())
+                raise self._no_log(reply, filename) from error
+
+    async def _head(self) -> str:
+        """What tells one start of the cluster from the next where the version names no session."""
+        heads = [node.node_id for node in await self.nodes() if node.head]
+        return f"head-{heads[0]}" if heads else ""
+
+    async def _list(
+        self, what: str, filters: list[tuple[str, str, str]], seconds: float | None = None
+    ) -> list[dict[str, Any]]:
+        query: list[tuple[str, str]] = [("detail", "1"), ("limit", MAX_ROWS)]
+        for key, predicate, value in filters:
+            query += [
+                ("filter_keys", key),
+                ("filter_predicates", predicate),
+                ("filter_values", value),
+            ]
+        reply = self._good(
+            await self._http.get(f"/api/v0/{what}", query, seconds=seconds or self._list_s)
+        )
+        rows = self._result(reply)
+        listed = rows.get("result") if isinstance(rows, dict) else None
+        if not isinstance(listed, list):
+            raise errors.not_ray(self.address, f"/api/v0/{what} does not answer with a list")
+        return [row for row in listed if isinstance(row, dict)]
+
+    def _result(self, reply: Reply) -> Any:
+        """`data.result` of an answer of the state API."""
+        value = self._json(reply)
+        if not isinstance(value, dict) or not isinstance(value.get("result"), bool):
+            raise errors.not_ray(self.address, "it answers in JSON, but not as Ray does")
+        if not value["result"]:
+            raise self._failed(reply)
+        return ray_rows.mapping(value, "data").get("result")
+
+    def _good(self, reply: Reply) -> Reply:
+        if reply.status == 404:
+            raise errors.not_ray(self.address, "it does not know the paths of Ray's dashboard")
+        if reply.status != 200:
+            raise self._failed(reply)
+        return reply
+
+    def _json(self, reply: Reply) -> Any:
+        try:
+            return reply.json()
+        except ValueError as error:
+            raise errors.not_ray(self.address, f"no JSON: {printable(reply.text)}") from error
+
+    def _failed(self, reply: Reply) -> EaglerayError:
+        said = printable(reply.text, 2000)
+        # Protobuf 5 took this argument away from what Ray before 2.10 calls for every list.
+        if "including_default_value_fields" in said:
+            return errors.protobuf_breaks_api(self.address, said)
+        return errors.dashboard_failed(self.address, reply.status, said)
+
+    def _no_log(self, reply: Reply, filename: str) -> EaglerayError:
+        if reply.status in (404, 500) and "not found" in reply.text:
+            return worker_errors.no_log(filename)
+        return self._failed(reply)
+
+
+def _each(parse: Callable[[dict[str, Any]], T | None], rows: Iterable[dict[str, Any]]) -> list[T]:
+    return [value for row in rows if (value := parse(row)) is not None]

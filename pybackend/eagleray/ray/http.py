@@ -1,0 +1,288 @@
+"""Asking a Ray dashboard over HTTP within limits, with every failure mapped to the catalogue.
+
+Nothing is trusted: no redirect is followed, no cookie kept, no proxy of the environment used, an answer
+is dropped when it grows over the limit, and a token is only sent to a server that says of itself
+that it is a Ray dashboard which wants one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, Literal
+
+import aiohttp
+from attrs import field, frozen
+from yarl import URL
+
+from eagleray.common.off_loop import off_loop
+from eagleray.ray import errors, failures, refusals
+from eagleray.ray.connections import Connections, Opened, Secrets
+from eagleray.ray.endpoint import FindWay, TokenSource
+
+MAX_ANSWER = 32 * 2**20
+CONNECT_SECONDS = 4.0
+# More at a time would only wait in the dashboard, which has one thread for lists.
+AT_ONCE = 8
+MODE = "/api/authentication_mode"
+
+Query = Sequence[tuple[str, str]]
+# Sends one question, with a token or without.
+Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
+
+
+@frozen
+class Said:
+    """What a question is besides its path: the method, and the bytes that go with it.
+
+    `start` asks for the rest of a file from there on; who does not understand that sends all of it.
+    """
+
+    method: str = "GET"
+    body: bytes | None = field(default=None, repr=False)
+    kind: str = ""
+    start: int = 0
+
+
+PLAIN = Said()
+
+
+@frozen
+class Reply:
+    """An answer that was read wholly; its status may be any but 3xx, 401 and 429."""
+
+    status: int
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", errors="replace")
+
+    def json(self) -> Any:
+        """The value of the body; ValueError if it is no JSON."""
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+
+class RayHttp:
+    """The questions to one dashboard; used from one event loop, ended by `close`.
+
+    `address` is how errors name it.  `token_source` is asked for every request that needs a token, and once
+    more before a connection is made for such a request: the listener may have become another one.
+    """
+
+    def __init__(self, address: str, token_source: TokenSource, find_way: FindWay) -> None:
+        self.address = address
+        self._token_source = token_source
+        self._connections = Connections(address, find_way, token_source)
+        self._token_wanted = False
+        self._accepted: str | None = None
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    def reset(self) -> None:
+        """The way there has become another one: a question that is under way is asked again through it."""
+        self._connections.reset()
+
+    async def get(
+        self, path: str, query: Query = (), *, seconds: float, limit: int = MAX_ANSWER
+    ) -> Reply:
+        """The answer to one GET; raises unless it came whole, within `seconds` and `limit` bytes.
+
+        If the connection broke on a way that can be found anew, the question is asked a second time.
+        """
+        async with self._places:
+            with self._mapping(seconds):
+                opened = await self._connections.opened(seconds)
+                try:
+                    return await self._whole(opened, path, query, seconds, limit)
+                except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
+                    may_help = self._connections.doubt(opened)
+                    if not (may_help and failures.is_broken_connection(error)):
+                        raise
+                opened = await self._connections.opened(seconds)
+                return await self._whole(opened, path, query, seconds, limit)
+
+    async def send(
+        self,
+        method: Literal["POST", "PUT", "DELETE"],
+        path: str,
+        body: bytes | None = None,
+        *,
+        seconds: float,
+        kind: str = "application/json",
+    ) -> Reply:
+        """The answer to something that changes the cluster, which is therefore never sent a second time."""
+        said = Said(method, body, kind)
+        async with self._places:
+            with self._mapping(seconds):
+                opened = await self._connections.opened(seconds)
+                try:
+                    return await self._whole(opened, path, (), seconds, 2**20, said)
+                except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
+                    self._connections.doubt(opened)
+                    raise
+
+    @asynccontextmanager
+    async def open(
+        self, path: str, query: Query = (), *, seconds: float | None, start: int = 0
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to one GET, to be read by the caller; `seconds` None: it may take for ever."""
+        with self._mapping(seconds or CONNECT_SECONDS):
+            opened = await self._connections.opened(seconds or CONNECT_SECONDS)
+            try:
+                async with self._answer(opened, path, query, seconds, Said(start=start)) as answer:
+                    yield answer
+            except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
+                self._connections.doubt(opened)
+                raise
+
+    async def read(self, answer: aiohttp.ClientResponse, limit: int) -> Reply:
+        """All of an answer that was opened."""
+        body = bytearray()
+        async for chunk in answer.content.iter_any():
+            body += chunk
+            if len(body) > limit:
+                raise errors.answer_too_large(self.address, max(limit, 2**20))
+        return Reply(answer.status, bytes(body))
+
+    async def _whole(
+        self,
+        opened: Opened,
+        path: str,
+        query: Query,
+        seconds: float,
+        limit: int,
+        said: Said = PLAIN,
+    ) -> Reply:
+        async with self._answer(opened, path, query, seconds, said) as answer:
+            return await self.read(answer, limit)
+
+    @asynccontextmanager
+    async def _answer(
+        self, opened: Opened, path: str, query: Query, seconds: float | None, said: Said = PLAIN
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        timeout = aiohttp.ClientTimeout(
+            total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
+        )
+
+        async def send(path: str, query: Query, token: str | None) -> aiohttp.ClientResponse:
+            # The question whether a token is wanted is none of those that change something.
+            as_said = PLAIN if path == MODE else said
+            return await self._send(opened, path, query, timeout, token, as_said)
+
+        answer = await self._ask(opened, path, query, send)
+        try:
+            yield answer
+        finally:
+            # What was not read is thrown away with its connection: reading it out could take for ever.
+            answer.close()
+
+    async def _ask(
+        self, opened: Opened, path: str, query: Query, send: Send
+    ) -> aiohttp.ClientResponse:
+        token = None
+        if self._token_wanted:
+            token = await off_loop(partial(self._token_source, False))
+        answer = await send(path, query, token)
+        if answer.status == 401 and token is None:
+            answer.close()
+            token = await self._token_for(opened, send)
+            answer = await send(path, query, token)
+        if answer.status in (401, 403):
+            await self._check_refusal(opened, answer, token)
+        elif token is not None:
+            self._accepted = token
+        return answer
+
+    async def _send(
+        self,
+        opened: Opened,
+        path: str,
+        query: Query,
+        timeout: aiohttp.ClientTimeout,
+        token: str | None,
+        said: Said,
+    ) -> aiohttp.ClientResponse:
+        headers = dict(await off_loop(partial(opened.way.headers, False)))
+        kind = {"Content-Type": said.kind} if said.kind else {}
+        if said.start:
+            kind["Range"] = f"bytes={said.start}-"
+        url = URL(opened.way.url)
+        answer = await opened.session.request(
+            said.method,
+            url.with_path(url.path.rstrip("/") + path).with_query(list(query)),
+            headers=headers | kind | _of_token(token, headers),
+            data=said.body,
+            timeout=timeout,
+            allow_redirects=False,
+            trace_request_ctx=Secrets(token, headers),
+        )
+        if 300 <= answer.status < 400:
+            answer.close()
+            raise errors.redirected(self.address)
+        if answer.status == 429:
+            answer.close()
+            raise errors.dashboard_busy(self.address)
+        return answer
+
+    async def _token_for(self, opened: Opened, send: Send) -> str:
+        """The token for a server that answered 401; raises if it is no Ray or must not get one."""
+        answer = await send(MODE, (), None)
+        try:
+            mode = (await self.read(answer, 4096)).json()
+        except ValueError:
+            mode = None
+        finally:
+            answer.close()
+        if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
+            refused = partial(refusals.not_of_ray, self.address, opened.way, answer.status)
+            raise await off_loop(refused)
+        token = await off_loop(partial(self._token_source, True))
+        if token is None:
+            raise errors.token_needed(self.address)
+        # This connection was made when there was nothing to keep back.
+        await opened.way.check()
+        self._token_wanted = True
+        return token
+
+    async def _check_refusal(
+        self, opened: Opened, answer: aiohttp.ClientResponse, token: str | None
+    ) -> None:
+        """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
+        said = (await self.read(answer, 64 * 1024)).text
+        meaning = partial(
+            refusals.meaning,
+            self.address,
+            opened.way,
+            answer.status,
+            said,
+            token,
+            self._accepted,
+        )
+        refusal = await off_loop(meaning)
+        if refusal is not None:
+            answer.close()
+            raise refusal
+
+    @contextmanager
+    def _mapping(self, seconds: float) -> Iterator[None]:
+        try:
+            yield
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError, ValueError) as error:
+            raise failures.mapped(error, self.address, seconds) from error
+
+
+def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:
+    """The header that carries the token; Ray has one of its own for where a proxy wants the usual one."""
+    if token is None:
+        return {}
+    taken = any(name.lower() == "authorization" for name in others)
+    return {"X-Ray-Authorization" if taken else "Authorization": f"Bearer {token}"}

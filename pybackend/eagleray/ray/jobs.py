@@ -1,0 +1,142 @@
+"""The job API of a Ray dashboard: programs that run beside the cluster's head, and the packages they need."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from attrs import frozen
+
+from eagleray.common.errors import printable
+from eagleray.ray import rows
+from eagleray.ray.http import RayHttp, Reply
+from eagleray.ray.job_errors import job_refused, no_job
+
+# The first job of a cluster takes the dashboard half a second; a machine may be busy.
+SECONDS = 30.0
+PACKAGE_SECONDS = 120.0
+# A cluster that has just been started has nobody yet who could take a job, and says so.
+AGAIN_S = (1.0, 2.0, 4.0, 8.0)
+ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
+
+_NOT_YET = "No available agent"
+_PACKAGE = re.compile(r"_ray_pkg_[0-9a-zA-Z_]{1,80}\.zip")
+
+
+@frozen
+class JobState:
+    """A job: `status` in Ray's words, `message` is what Ray says about it, `code` that of its program, if known."""
+
+    status: str
+    message: str
+    driver_node_id: str
+    job_id: str
+    code: int | None
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+
+class RayJobs:
+    """Asks one dashboard; each method asks once and raises an error of the catalogue."""
+
+    def __init__(self, address: str, http: RayHttp) -> None:
+        self._address = address
+        self._http = http
+
+    async def submit(
+        self,
+        entrypoint: str,
+        *,
+        runtime_env: Mapping[str, Any],
+        metadata: Mapping[str, str],
+        submission_id: str = "",
+    ) -> str:
+        """The id of the job that was taken.
+
+        `entrypoint` is a line for the shell of the head: `shlex.join` of constant words, data travels in
+        `env_vars`.  No resources are asked for: the job would wait for ever in a full cluster.
+        """
+        asked = {"entrypoint": entrypoint, "runtime_env": runtime_env, "metadata": metadata}
+        if submission_id:
+            asked["submission_id"] = submission_id
+        body = json.dumps(asked).encode()
+        for pause in (*AGAIN_S, None):
+            reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
+            if pause is None or _NOT_YET not in reply.text:
+                break
+            await asyncio.sleep(pause)
+        value = self._value(reply)
+        taken = rows.text(value, "submission_id") or rows.text(value, "job_id")
+        if not taken:
+            raise job_refused(self._address, "it answered without an id")
+        return taken
+
+    async def state(self, job: str) -> JobState:
+        """What became of a job so far; raises `no-job`."""
+        reply = await self._http.get(_path(job), seconds=SECONDS)
+        value = self._value(reply, job)
+        code = value.get("driver_exit_code")
+        return JobState(
+            status=printable(rows.text(value, "status"), 40),
+            message=rows.text(value, "message"),
+            driver_node_id=rows.text(value, "driver_node_id"),
+            job_id=rows.text(value, "job_id"),
+            code=code if isinstance(code, int) else None,
+        )
+
+    async def logs(self, job: str) -> str:
+        """All that a job has written so far."""
+        reply = await self._http.get(f"{_path(job)}/logs", seconds=SECONDS)
+        return rows.text(self._value(reply, job), "logs")
+
+    async def stop(self, job: str) -> None:
+        """Asks a job to end: its program gets SIGTERM, and SIGKILL three seconds later."""
+        self._value(await self._http.send("POST", f"{_path(job)}/stop", seconds=SECONDS), job)
+
+    async def delete(self, job: str) -> None:
+        """Takes a job that has ended out of the person's list."""
+        self._value(await self._http.send("DELETE", _path(job), seconds=SECONDS), job)
+
+    async def has_package(self, name: str) -> bool:
+        """Whether the cluster has the package, which asking also keeps there for ten minutes."""
+        reply = await self._http.get(_package(name), seconds=SECONDS)
+        if reply.status not in (200, 404):
+            raise job_refused(self._address, reply.text)
+        return reply.status == 200
+
+    async def put_package(self, name: str, archive: bytes) -> None:
+        """Hands a zip to the cluster; a job names it `gcs://` and its name among its `py_modules`."""
+        reply = await self._http.send(
+            "PUT", _package(name), archive, seconds=PACKAGE_SECONDS, kind="application/zip"
+        )
+        if reply.status != 200:
+            raise job_refused(self._address, reply.text)
+
+    def _value(self, reply: Reply, job: str = "") -> dict[str, Any]:
+        if reply.status == 404 and job:
+            raise no_job(self._address, job)
+        if reply.status != 200:
+            raise job_refused(self._address, reply.text)
+        try:
+            value = reply.json()
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise job_refused(self._address, "it answered something else than Ray does")
+        return value
+
+
+def _path(job: str) -> str:
+    return f"/api/jobs/{quote(job, safe='')}"
+
+
+def _package(name: str) -> str:
+    if not _PACKAGE.fullmatch(name):
+        raise ValueError(f"no name of a package: {name}")
+    return f"/api/packages/gcs/{name}"

@@ -1,0 +1,156 @@
+"""From the JSON of Ray's state API to values, for every version of it and for nonsense too.
+
+A row that lacks what names it is dropped; a field of another type counts as missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from eagleray.ray.values import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
+
+Row = Mapping[str, Any]
+
+# What makes the Python of a worker another one than that of the node.
+PYTHON_KEYS = ("pip", "uv", "conda", "py_executable", "container", "image_uri")
+
+
+def worker(row: Row) -> WorkerRow | None:
+    worker_id = text(row, "worker_id")
+    if not worker_id:
+        return None
+    kinds: dict[str, Literal["worker", "driver"]] = {"WORKER": "worker", "DRIVER": "driver"}
+    return WorkerRow(
+        worker_id=worker_id,
+        kind=kinds.get(text(row, "worker_type"), "other"),
+        node_id=text(row, "node_id"),
+        node_ip=text(row, "ip"),
+        pid=number(row, "pid"),
+        debug_port=port(row, "debugger_port"),
+        paused_threads=number(row, "num_paused_threads"),
+        started_ms=number(row, "start_time_ms"),
+    )
+
+
+def task(row: Row) -> TaskRow | None:
+    task_id = text(row, "task_id")
+    if not task_id:
+        return None
+    return TaskRow(
+        task_id=task_id,
+        attempt=number(row, "attempt_number"),
+        name=text(row, "name"),
+        function=text(row, "func_or_class_name"),
+        kind=text(row, "type"),
+        state=text(row, "state"),
+        job_id=text(row, "job_id"),
+        actor_id=text(row, "actor_id"),
+        worker_id=text(row, "worker_id"),
+        node_id=text(row, "node_id"),
+        pid=number(row, "worker_pid"),
+        parent_task_id=text(row, "parent_task_id"),
+        started_ms=number(row, "start_time_ms"),
+        runtime_env=serialized_runtime_env(mapping(row, "runtime_env_info")),
+    )
+
+
+def actor(row: Row) -> ActorRow | None:
+    actor_id = text(row, "actor_id")
+    if not actor_id:
+        return None
+    return ActorRow(
+        actor_id=actor_id,
+        class_name=text(row, "class_name"),
+        name=text(row, "name"),
+        repr_name=text(row, "repr_name"),
+        state=text(row, "state"),
+        job_id=text(row, "job_id"),
+        node_id=text(row, "node_id"),
+        pid=number(row, "pid"),
+        restarts=number(row, "num_restarts"),
+        namespace=text(row, "ray_namespace"),
+        runtime_env=serialized_runtime_env(row),
+    )
+
+
+def node(row: Row) -> NodeRow | None:
+    node_id = text(row, "node_id")
+    if not node_id:
+        return None
+    return NodeRow(
+        node_id=node_id,
+        ip=text(row, "node_ip"),
+        name=text(row, "node_name"),
+        alive=text(row, "state") == "ALIVE",
+        head=row.get("is_head_node") is True,
+    )
+
+
+def job(row: Row) -> JobRow | None:
+    job_id, submission_id = text(row, "job_id"), text(row, "submission_id")
+    if not (job_id or submission_id):
+        return None
+    driver = mapping(row, "driver_info")
+    return JobRow(
+        job_id=job_id or text(driver, "id"),
+        submission_id=submission_id,
+        kind="submission" if submission_id else "driver",
+        status=text(row, "status"),
+        entrypoint=text(row, "entrypoint"),
+        driver_ip=text(driver, "node_ip_address"),
+        driver_node_id=text(row, "driver_node_id"),
+        driver_pid=number(driver, "pid"),
+        runtime_env=runtime_env(mapping(row, "runtime_env")),
+    )
+
+
+def serialized_runtime_env(row: Row) -> RuntimeEnv:
+    """The runtime_env that stands as JSON text in `serialized_runtime_env` of a row."""
+    try:
+        value = json.loads(text(row, "serialized_runtime_env") or "{}")
+    except (ValueError, RecursionError):
+        return RuntimeEnv()
+    return runtime_env(value) if isinstance(value, dict) else RuntimeEnv()
+
+
+def runtime_env(value: Row) -> RuntimeEnv:
+    modules = value.get("py_modules")
+    return RuntimeEnv(
+        working_dir=text(value, "working_dir"),
+        py_modules=tuple(m for m in modules if isinstance(m, str))
+        if isinstance(modules, list)
+        else (),
+        env={
+            name: setting
+            for name, setting in mapping(value, "env_vars").items()
+            if isinstance(setting, str)
+        },
+        python=next((key for key in PYTHON_KEYS if value.get(key)), ""),
+    )
+
+
+def text(row: Row, key: str) -> str:
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number(row: Row, key: str) -> int:
+    """A count, pid or time; 0 for what is missing, negative or beyond 2**53 (Ray's -1 as unsigned)."""
+    value = row.get(key)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        return 0
+    return value
+
+
+def port(row: Row, key: str) -> int:
+    value = number(row, key)
+    return value if value < 2**16 else 0
+
+
+def mapping(row: Row, key: str) -> dict[str, Any]:
+    value = row.get(key)
+    return value if isinstance(value, dict) else {}

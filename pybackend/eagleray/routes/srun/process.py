@@ -1,0 +1,277 @@
+"""One `srun` that runs the bridge on a node, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import secrets
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from eagleray.common.errors import EaglerayError
+from eagleray.common.slurm_errors import no_srun
+from eagleray.common.waiting import is_set_within
+from eagleray.remote_scripts import bridge
+from eagleray.remote_scripts.bridge import (
+    CLOSE,
+    GREETING,
+    OPEN,
+    OPENED,
+    PING,
+    REFUSED,
+    Broken,
+    Mux,
+    Stream,
+)
+from eagleray.routes.errors import link_lost, port_refused, port_silent
+from eagleray.routes.spec import RouteSpec
+from eagleray.routes.srun import stderr
+from eagleray.routes.transport import Carrier
+
+log = logging.getLogger(__name__)
+
+# SLURM starts a step at once, or says every few seconds that it cannot.
+GREETING_S = 30.0
+# Beyond the far end's own limit: as long as its answer may be on its way.
+_ANSWER_MORE_S = 10.0
+# What is printed before the greeting by somebody's profile.
+_LARGEST_NOISE = 2**20
+_KEPT_ERRORS = 8192
+_END_S = 3.0
+
+_BRIDGE = json.dumps(Path(bridge.__file__).read_text()).encode() + b"\n"
+_START = (
+    "import json, sys; sys.version_info >= (3, 6) or sys.exit('eagleray: Python ' + sys.version.split()[0]); "
+    "exec(json.loads(sys.stdin.buffer.readline().decode()))"
+)
+
+
+def far_command(spec: RouteSpec, mark: str) -> list[str]:
+    """What is run where `srun` is; the bridge's text follows as the first line of its input."""
+    step = ["--overlap", "--jobid", spec.job, "--nodes=1", "--ntasks=1", "--nodelist", spec.node]
+    alone = ["--mpi=none", "--cpu-bind=none", "--job-name=eagleray", "--kill-on-bad-exit=0"]
+    return ["srun", *step, *alone, "python3", "-I", "-c", _START, mark]
+
+
+def environment() -> dict[str, str]:
+    """Ours without what a job that we may run in says to `srun` about itself."""
+    dropped = ("SLURM_", "SBATCH_", "SRUN_")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(dropped) or name == "SLURM_CONF"
+    }
+
+
+class _Opening:
+    """A connection that the node has been asked for."""
+
+    def __init__(self, host: str, port: int, limit_s: float) -> None:
+        self.far = (host, port)
+        self.limit_s = limit_s
+        self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class SrunProcess(asyncio.SubprocessProtocol):
+    """Owns the process.  `heard` is called at everything that comes, `on_end` once, when it has ended.
+
+    `problem` then says why; it is also set when the bridge is given up.
+    """
+
+    def __init__(
+        self, spec: RouteSpec, heard: Callable[[], None], on_end: Callable[[], None]
+    ) -> None:
+        self.problem: EaglerayError | None = None
+        self._spec = spec
+        self._heard = heard
+        self._on_end = on_end
+        self._mark = secrets.token_hex(8)
+        self._noise = b""
+        self._errors = ""
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._mux: Mux | None = None
+        self._opening: dict[int, _Opening] = {}
+        self._last = 0
+        self._greeted = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    @property
+    def last_words(self) -> str:
+        return stderr.last_words(self._errors)
+
+    async def start(self, beneath: Carrier) -> None:
+        """Starts `srun` where `beneath` leads, and waits for the bridge's greeting; raises why it does not come."""
+        argv = await beneath.argv(far_command(self._spec, self._mark))
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: self, *argv, env=environment(), cwd="/", start_new_session=True
+            )
+        except OSError as error:
+            raise no_srun(self._spec.ssh) from error
+        self._stdin.write(_BRIDGE)
+        try:
+            await asyncio.wait_for(self._greeted.wait(), GREETING_S)
+        except asyncio.TimeoutError:
+            self.give_up(stderr.explained(self._spec, self._errors))
+        except BaseException:
+            await self.close()
+            raise
+        if self.problem is not None:
+            await self.close()
+            raise self.problem
+
+    async def open(
+        self, host: str, port: int, limit_s: float, on_over: Callable[[], None]
+    ) -> Stream:
+        """A stream whose far end is connected; the caller gives it its socket."""
+        mux = self._mux
+        if mux is None or self.problem is not None:
+            raise self.problem or link_lost(self._spec.text)
+        self._last += 1
+        number = self._last
+        stream = Stream(mux, number, on_over=on_over)
+        opening = self._opening[number] = _Opening(host, port, limit_s)
+        mux.send(OPEN, number, json.dumps([host, port, limit_s]).encode())
+        try:
+            await asyncio.wait_for(opening.answer, limit_s + _ANSWER_MORE_S)
+        except BaseException as error:
+            if mux.streams.pop(number, None) and self.problem is None:
+                mux.send(CLOSE, number)
+            if isinstance(error, asyncio.TimeoutError):
+                raise port_silent(host, port, limit_s, self._spec.text) from None
+            raise
+        finally:
+            del self._opening[number]
+        return stream
+
+    def ping(self) -> None:
+        if self._mux is not None:
+            self._mux.send(PING, 0)
+
+    def give_up(self, why: EaglerayError) -> None:
+        """It is of no use any more: all that waits for it gets `why`."""
+        if self.problem is None:
+            self.problem = why
+            for opening in self._opening.values():
+                if not opening.answer.done():
+                    opening.answer.set_exception(why)
+            self._greeted.set()
+            self._signal(signal.SIGKILL)
+
+    async def close(self) -> None:
+        """The bridge ends when its input does, and `srun` with it; else it is told to, and then killed.
+
+        What it leaves behind with its output open, or what the kernel does not let die, is not waited for.
+        """
+        if self._transport is None:
+            return
+        self.problem = self.problem or link_lost(self._spec.text)
+        self._stdin.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if await is_set_within(self._ended, _END_S) or self._has_exited:
+                break
+            self._signal(number)
+        if not await is_set_within(self._ended, 0 if self._has_exited else _END_S):
+            log.info("what %s has left behind is not waited for", self._spec.text)
+            self._transport.close()
+            if self._mux is not None:
+                self._mux.close()
+
+    # --- what the process says -----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._heard()
+        if fd == 2:
+            self._errors = (self._errors + data.decode("utf-8", "replace"))[-_KEPT_ERRORS:]
+        elif self._mux is None:
+            self._look_for_greeting(data)
+        else:
+            self._feed(data)
+
+    def process_exited(self) -> None:
+        # What it said last may still be in the pipes, so the reason is made when they are closed.
+        if self._mux is not None:
+            self._mux.hold(True)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        was_ready = self._mux is not None
+        words = self._errors
+        explained = stderr.explained(self._spec, words)
+        is_known = explained.code != "srun-failed"
+        self.give_up(explained if is_known or not was_ready else _lost(self._spec, words))
+        # Who is told of the loss is told before the connections end.
+        self._on_end()
+        if self._mux is not None:
+            self._mux.close()
+        if self._transport is not None:
+            self._transport.close()
+        self._ended.set()
+
+    def pause_writing(self) -> None:
+        if self._mux is not None:
+            self._mux.hold(True)
+
+    def resume_writing(self) -> None:
+        if self._mux is not None:
+            self._mux.hold(False)
+
+    def _look_for_greeting(self, data: bytes) -> None:
+        self._noise += data
+        before, greeting, after = self._noise.partition(GREETING + self._mark.encode() + b"\n")
+        if greeting:
+            self._noise = b""
+            self._mux = Mux(self._stdin, self._on_frame)
+            self._greeted.set()
+            self._feed(after)
+        elif len(before) > _LARGEST_NOISE:
+            self.give_up(stderr.explained(self._spec, self._errors))
+
+    def _feed(self, data: bytes) -> None:
+        assert self._mux is not None
+        try:
+            self._mux.feed(data)
+        except Broken as error:
+            self.give_up(link_lost(self._spec.text, str(error)))
+
+    def _on_frame(self, kind: int, number: int, payload: bytes) -> None:
+        opening = self._opening.get(number)
+        if opening is None or opening.answer.done():
+            return
+        if kind == OPENED:
+            opening.answer.set_result(None)
+        elif kind == REFUSED:
+            opening.answer.set_exception(self._refused(opening, payload.decode("utf-8", "replace")))
+
+    def _refused(self, opening: _Opening, why: str) -> EaglerayError:
+        through = self._spec.text
+        if why:
+            return port_refused(*opening.far, why, through)
+        return port_silent(*opening.far, opening.limit_s, through)
+
+    @property
+    def _stdin(self) -> asyncio.WriteTransport:
+        assert self._transport is not None
+        stdin = self._transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        return stdin
+
+    @property
+    def _has_exited(self) -> bool:
+        return self._transport is None or self._transport.get_returncode() is not None
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._transport is not None and not self._has_exited:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), number)
+
+
+def _lost(spec: RouteSpec, words: str) -> EaglerayError:
+    return link_lost(spec.text, stderr.last_words(words))

@@ -1,0 +1,181 @@
+"""Connections into a node of a SLURM job for whom no port of it is open: carried by a step of the job."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Callable
+
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError
+from eagleray.common.retry import Backoff
+from eagleray.routes.errors import link_lost
+from eagleray.routes.health import Health, State
+from eagleray.routes.spec import RouteSpec
+from eagleray.routes.srun.process import SrunProcess
+from eagleray.routes.srun.stderr import FATAL
+from eagleray.routes.transport import Carried, Carrier
+
+log = logging.getLogger(__name__)
+
+_PING_S = 1.0
+_DEGRADED_S = 3.0
+# The link may come back for so long; the bridge itself waits longer.
+_LOST_S = 60.0
+# Who asks again at once gets the same answer without another `srun`.
+_AGAIN_S = 5.0
+_BACKOFF = Backoff(1.0, 30.0)
+# Accounting shows every step: after so many that failed in a row only a click starts another one.
+_MOST_FAILED = 6
+
+
+class OverSrun:
+    """Owns one `srun` at a time; it is started at the first need and again when it was lost."""
+
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> None:
+        self.health = Health("connecting")
+        self._spec = spec
+        self._changed = changed
+        self._beneath = beneath
+        self._process: SrunProcess | None = None
+        self._starting: asyncio.Task[SrunProcess] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._was_ready = False
+        self._heard_at = 0.0
+        self._failed: tuple[float, EaglerayError] | None = None
+        self._failures = 0
+        self._ready_at = 0.0
+        self._carried: set[Carried] = set()
+
+    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+        process = await self._ready()
+        over: list[Carried] = []
+        stream = await process.open(host, port, limit_s, lambda: over[0].close() if over else None)
+        carried = Carried(stream.abort)
+        over.append(carried)
+        client.setblocking(False)
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: stream, client)
+        self._carried.add(carried)
+        ended = tasks.owned(carried.ended.wait(), "carried", tasks.only_logged)
+        ended.add_done_callback(lambda _: self._carried.discard(carried))
+        return carried
+
+    async def argv(self, far: list[str]) -> list[str]:
+        return await self._beneath.argv(far)
+
+    def reconnect(self) -> None:
+        self._failed, self._failures = None, 0
+        if self._process is not None:
+            self._process.give_up(link_lost(self._spec.text, "a new connection is made"))
+        elif self._starting is None:
+            self._keep(0)
+
+    async def close(self) -> None:
+        running = [task for task in (self._keeping, self._starting) if task is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    async def _ready(self) -> SrunProcess:
+        """The process that runs, or the one that is being started; a fresh failure is not repeated."""
+        if self._process is not None and self._process.problem is None:
+            return self._process
+        if self._failed is not None and self._is_barred(self._failed[0]):
+            raise self._failed[1]
+        if self._starting is None:
+            self._starting = tasks.shared(self._start(), self._spec.text)
+        # One that no longer waits must not take it from the others.
+        return await asyncio.shield(self._starting)
+
+    def _is_barred(self, failed_at: float) -> bool:
+        """Whether a further step would only repeat the last failure, or has to be asked for by a click."""
+        return self._failures >= _MOST_FAILED or time.monotonic() - failed_at < _AGAIN_S
+
+    async def _start(self) -> SrunProcess:
+        if self._was_ready:
+            self._set("reconnecting", "It is lost; a new step of the job is being started.")
+        else:
+            self._set("connecting", f"A step of job {self._spec.job} is being started.")
+        process = SrunProcess(self._spec, self._on_heard, lambda: self._on_end(process))
+        try:
+            await process.start(self._beneath)
+        except EaglerayError as error:
+            self._failed = (time.monotonic(), error)
+            self._failures += 1
+            self._set("lost", error.message, process.last_words)
+            raise
+        finally:
+            self._starting = None
+        self._process = process
+        self._was_ready = True
+        self._failed, self._ready_at = None, time.monotonic()
+        self._on_heard()
+        self._set("ready")
+        if self._keeping is not None:
+            self._keeping.cancel()
+        lost = link_lost(self._spec.text, "it isn't watched any more")
+        self._keeping = tasks.owned(
+            self._look(process), self._spec.text, lambda _: process.give_up(lost)
+        )
+        return process
+
+    async def _look(self, process: SrunProcess) -> None:
+        """Asks the bridge every second whether it is there."""
+        while process.problem is None:
+            process.ping()
+            await asyncio.sleep(_PING_S)
+            silent = time.monotonic() - self._heard_at
+            if silent > _LOST_S:
+                process.give_up(link_lost(self._spec.text, "it did not answer for a minute"))
+            elif silent > _DEGRADED_S and self.health.state == "ready":
+                self._set("degraded", f"{self._spec.node} does not answer.")
+
+    def _on_heard(self) -> None:
+        self._heard_at = time.monotonic()
+        if self.health.state == "degraded":
+            self._set("ready")
+
+    def _on_end(self, process: SrunProcess) -> None:
+        if self._process is not process:
+            return
+        self._process = None
+        # One that ends soon after its start is a failure, too: it would be started over and over.
+        lived_long = time.monotonic() - self._ready_at >= _LOST_S
+        self._failures = 0 if lived_long else self._failures + 1
+        problem = process.problem or link_lost(self._spec.text)
+        log.info("the bridge of %s ended: %s", self._spec.text, problem.code)
+        for carried in list(self._carried):
+            carried.lose(link_lost(self._spec.text) if problem.code != "link-lost" else problem)
+        self._set("lost", problem.message, process.last_words)
+        if problem.code not in FATAL:
+            self._keep(1)
+
+    def _keep(self, failures: int) -> None:
+        if self._keeping is not None and self._keeping is not asyncio.current_task():
+            self._keeping.cancel()
+        again = tasks.restarted(lambda: self._again(failures), self._spec.text)
+        self._keeping = tasks.owned(again, self._spec.text, tasks.only_logged)
+
+    async def _again(self, failures: int) -> None:
+        """Reconnects, unless SLURM says that there is nothing to reconnect to, or too many steps have failed."""
+        while self._failures < _MOST_FAILED:
+            if failures:
+                await asyncio.sleep(_BACKOFF.wait_s(failures))
+            failures += 1
+            self._failed = None
+            try:
+                await self._ready()
+            except EaglerayError as error:
+                if error.code in FATAL:
+                    return
+            else:
+                return
+
+    def _set(self, state: State, reason: str = "", message: str = "") -> None:
+        self.health = Health(state, reason, message)
+        self._changed()

@@ -1,0 +1,100 @@
+"""Connections that an ssh of the person carries."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from eagleray.common import tasks
+from eagleray.common.waiting import is_set_within
+from eagleray.routes.asking import Ask
+from eagleray.routes.errors import link_lost
+from eagleray.routes.health import Health
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.master import SshMaster
+from eagleray.routes.ssh.process import Carried as ByMaster
+from eagleray.routes.transport import Carried
+
+# A command waits so long for the connection, without the time in which the person is asked.
+_READY_S = 30.0
+# A far end that does not go when the client has gone is cut off at the second look.
+_LOOK_S = 5.0
+
+
+class OverSsh:
+    """Owns the connection to one destination, and what it carries for clients.
+
+    ssh reads from and writes to the client's own socket: what is carried passes no process of ours, and
+    nothing of it has been read when the far port refuses.
+    """
+
+    def __init__(
+        self,
+        destination: str,
+        folder: Path,
+        ask: Ask,
+        changed: Callable[[], None],
+        options: Callable[[], SshOptions],
+    ) -> None:
+        self._destination = destination
+        self._master = SshMaster(destination, folder, ask, changed, options)
+
+    @property
+    def health(self) -> Health:
+        return self._master.health
+
+    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+        client.setblocking(False)
+        by_master = await self._master.connect(host, port, client.fileno(), limit_s)
+        return _Carrying(self._destination, client, by_master).carried
+
+    async def argv(self, far: list[str]) -> list[str]:
+        return await self._master.argv(far, _READY_S)
+
+    def reconnect(self) -> None:
+        self._master.reconnect()
+
+    async def close(self) -> None:
+        await self._master.close()
+
+
+class _Carrying:
+    """One connection of a client, until it is over."""
+
+    def __init__(self, destination: str, client: socket.socket, by_master: ByMaster) -> None:
+        self.carried = Carried(self._close)
+        self._destination = destination
+        self._client = client
+        self._by_master = by_master
+        self._task = tasks.owned(
+            self._watch(), destination, lambda _: self.carried.lose(link_lost(destination))
+        )
+
+    def _close(self) -> None:
+        self._task.cancel()
+        self._by_master.close()
+        # ssh has duplicates, and may hang.
+        with contextlib.suppress(OSError):
+            self._client.shutdown(socket.SHUT_RDWR)
+        self._client.close()
+
+    async def _watch(self) -> None:
+        gone_for = 0
+        while not await is_set_within(self._by_master.ended, _LOOK_S):
+            gone_for = gone_for + 1 if self._is_client_gone() else 0
+            if gone_for == 2:
+                self.carried.close()
+                return
+        if await self._by_master.is_lost():
+            self.carried.lose(link_lost(self._destination))
+        else:
+            self.carried.close()
+
+    def _is_client_gone(self) -> bool:
+        """Whether its other end is closed, without reading what is meant for ssh."""
+        poll = select.poll()
+        poll.register(self._client.fileno(), 0)
+        return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))

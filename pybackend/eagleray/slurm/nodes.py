@@ -1,0 +1,91 @@
+"""Whether a Ray dashboard answers on the nodes of jobs: asked of all jobs at once, shared by all windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import cattrs
+
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.poll_schedule import RAY_IN_JOB
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.slurm import NodeAnswer, Slurm
+from eagleray.tools.shared_answers import SharedAnswers
+
+_FORMAT = "nodes-1"
+_FORGET_S = 24 * 3600.0
+# Where the nodes can't be asked at all, for want of a `python3`.
+RETRY_S = 60.0
+
+_converter = cattrs.Converter()
+
+Nodes = Mapping[str, Sequence[str]]
+
+
+class JobNodes:
+    """Asks the nodes of a job more often while it is young: a Ray that starts does so at the beginning."""
+
+    def __init__(self, slurm: Slurm, answers: SharedAnswers, clock: Clock | None = None) -> None:
+        self._slurm = slurm
+        self._answers = answers
+        self._clock = clock or SystemClock()
+
+    async def get(
+        self, ssh: str, jobs: Sequence[SlurmJob], nodes: Nodes, max_age_s: float | None = None
+    ) -> dict[str, list[NodeAnswer]]:
+        """What the `nodes` of each of these running jobs answer, by the id of the job.
+
+        Without `max_age_s` a job is asked as its schedule says; with 0, after a click, now.
+        """
+        now = self._clock.now()
+        has_asked = False
+
+        async def ask(before: Any) -> Any:
+            nonlocal has_asked
+            has_asked = True
+            known = before if isinstance(before, dict) else {}
+            due = _due(known, jobs, now, max_age_s)
+            wanted = dict.fromkeys(node for job in due for node in nodes[job.id])
+            asked = await self._slurm.ask_nodes(ssh, list(wanted)) if wanted else []
+            by_node = {one.node: _converter.unstructure(one) for one in asked}
+            new = {
+                job.id: {
+                    "at": now,
+                    "started": job.started,
+                    "nodes": [by_node[node] for node in nodes[job.id] if node in by_node],
+                }
+                for job in due
+            }
+            kept = {key: row for key, row in known.items() if now - row["at"] < _FORGET_S}
+            return {**kept, **new}
+
+        key = f"{_FORMAT} {ssh}"
+        last = await self._answers.peek(key)
+        value = last.value if last and isinstance(last.value, dict) else {}
+        failed = last is not None and last.error is not None and max_age_s is None
+        while not has_asked and _due(value, jobs, now, max_age_s):
+            # Another window may have asked meanwhile, about other jobs: then it is our turn next.
+            answer = await self._answers.get(key, RETRY_S if failed else 0.0, ask)
+            if answer.error is not None:
+                raise answer.error
+            value, failed = answer.value, False
+        return {job.id: _answers(value, job, float("-inf")) or [] for job in jobs}
+
+
+def _due(
+    value: Mapping[str, Any], jobs: Sequence[SlurmJob], now: float, max_age_s: float | None
+) -> list[SlurmJob]:
+    return [job for job in jobs if _answers(value, job, now - _age(job, max_age_s)) is None]
+
+
+def _age(job: SlurmJob, max_age_s: float | None) -> float:
+    return RAY_IN_JOB.interval_s(job.ran_s) if max_age_s is None else max_age_s
+
+
+def _answers(value: Mapping[str, Any], job: SlurmJob, not_before: float) -> list[NodeAnswer] | None:
+    """The answers of this run of the job that aren't older; None if there are none."""
+    row = value.get(job.id)
+    if not isinstance(row, dict) or row["started"] != job.started or row["at"] <= not_before:
+        return None
+    return [_converter.structure(one, NodeAnswer) for one in row["nodes"]]

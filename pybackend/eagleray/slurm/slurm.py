@@ -1,0 +1,247 @@
+"""SLURM's commands, here or on a login node: which jobs there are, and which Ray dashboards run in one.
+
+No answer is trusted: names and lists are data of whoever submitted a job, and all that is handed on to a
+command was checked.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from eagleray.common.errors import printable
+from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
+from eagleray.protocol.control import Ran
+from eagleray.routes.spec import RouteSpec, checked
+from eagleray.slurm import hostlist
+from eagleray.slurm import jobs as slurm_jobs
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.tools.commands import NOT_FOUND, Commands
+from eagleray.tools.remote_script import said_by
+
+USUAL_PORT = 8265
+SQUEUE_S = 20.0
+ASK_S = 30.0
+SRUN_S = 25
+
+# What a person's profile sets to see less, or otherwise; what we ask for says all by itself.
+_SETTINGS = (
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_ALL",
+    "SQUEUE_ARRAY",
+    "SQUEUE_FEDERATION",
+    "SQUEUE_FORMAT",
+    "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES",
+    "SQUEUE_LOCAL",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_PRIORITY",
+    "SQUEUE_QOS",
+    "SQUEUE_SIBLING",
+    "SQUEUE_SORT",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+)
+# An allocation in which we ourselves run must not shape the step in another one.
+_STEP_SETTINGS = (
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "SLURM_NNODES",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_STEP_ID",
+    "SLURM_EXACT",
+    "SLURM_EXCLUSIVE",
+    "SLURM_OVERLAP",
+    "SLURM_DISTRIBUTION",
+    "SLURM_WORKING_DIR",
+)
+
+
+@frozen
+class NodeAnswer:
+    """What a node of a job said on Ray's usual port; `ips` are the nodes of the Ray that answered.
+
+    `said`: "ray", "other", "refused", "silent" or "unknown" (there is no such name).
+    """
+
+    node: str
+    said: str
+    addresses: tuple[str, ...]
+    session: str = ""
+    ray: str = ""
+    ips: tuple[str, ...] = ()
+
+
+@frozen
+class FoundDashboard:
+    """A dashboard of one's own that was seen from inside a node of the job."""
+
+    node: str
+    address: str
+    port: int
+    session: str
+    started: int
+
+
+class Slurm:
+    """Asks through `Commands`, on one event loop; every method takes the ssh destination, "" for here."""
+
+    def __init__(self, commands: Commands, now: Callable[[], float] = time.time) -> None:
+        self._commands = commands
+        self._now = now
+
+    def is_here(self) -> bool:
+        """Whether this machine has SLURM's commands."""
+        return shutil.which("squeue") is not None
+
+    async def jobs(self, ssh: str, before: Sequence[SlurmJob] = ()) -> list[SlurmJob]:
+        """The user's jobs, also those that ended a while ago.
+
+        1. As text in our own format, which all versions know.
+        2. As JSON, where a site's `squeue` insists on a format of its own.
+        `before` are the jobs of an earlier answer: what was checked of them isn't asked again.
+        """
+        mark = secrets.token_hex(8)
+        query = ["--me", "-r", "-t", "all"]
+        ran = await self._squeue(ssh, [*query, "-o", slurm_jobs.squeue_format(mark)])
+        try:
+            if ran.code == 0:
+                jobs = slurm_jobs.of_text(ran.stdout, mark)
+                return await self._surely_exclusive(ssh, query, jobs, before)
+        except ValueError:
+            ran = await self._squeue(ssh, [*query, "--json"])
+        try:
+            if ran.code == 0:
+                user = (await self._commands.run(ssh, ["id", "-un"])).stdout.split()[-1:]
+                return slurm_jobs.of_json(ran.stdout, "".join(user), self._now())
+        except (ValueError, RecursionError) as error:
+            raise slurm_failed("squeue", str(error)) from error
+        raise slurm_failed("squeue", ran.stderr)
+
+    async def nodes(self, ssh: str, nodelist: str) -> list[str]:
+        """The names of the nodes of a list: by ourselves, else by `scontrol`."""
+        try:
+            return hostlist.expanded(nodelist)
+        except ValueError:
+            if nodelist.startswith("-"):
+                return []
+        ran = await self._commands.run(
+            ssh, ["scontrol", "show", "hostnames", nodelist], "", SQUEUE_S
+        )
+        names = ran.stdout.split() if ran.code == 0 else []
+        try:
+            return hostlist.expanded(",".join(names))
+        except ValueError as error:
+            raise slurm_failed("scontrol", str(error)) from error
+
+    async def ask_nodes(self, ssh: str, nodes: Sequence[str]) -> list[NodeAnswer]:
+        """What each node answers on Ray's usual port, asked at once from the host where SLURM was asked."""
+        python = "python3" if ssh else sys.executable
+        said = await self._script(
+            ssh, "ask_nodes", [python], [str(USUAL_PORT), *nodes], limit_s=ASK_S
+        )
+        rows = said[0] if said and isinstance(said[0], list) else []
+        return [answer for row in rows if (answer := _node_answer(row))]
+
+    async def find_dashboards(
+        self, ssh: str, job: str, nodes: Sequence[str]
+    ) -> list[FoundDashboard]:
+        """Dashboards of one's own in a job, looked for from inside its nodes by one step of it."""
+        checked(RouteSpec(job=job, node=nodes[0]))
+        step = [*step_of(job, nodes), "python3"]
+        said = await self._script(ssh, "find_dashboards", step, [job], limit_s=SRUN_S + 5)
+        return [one for value in said for one in _dashboards(value, nodes)]
+
+    async def _surely_exclusive(
+        self,
+        ssh: str,
+        query: Sequence[str],
+        jobs: list[SlurmJob],
+        before: Sequence[SlurmJob],
+    ) -> list[SlurmJob]:
+        """`jobs`, of which only those are exclusive that a newer SLURM, too, says to have their nodes alone.
+
+        Only running jobs are checked, each once: a second `squeue` is one more query for the controller.
+        """
+        known = {(one.id, one.started): one.exclusive for one in before if one.checked}
+        claimed = [job for job in jobs if job.exclusive and job.nodelist]
+        alone, checked = {job.id for job in claimed if known.get((job.id, job.started))}, True
+        if any((job.id, job.started) not in known for job in claimed):
+            ran = await self._squeue(ssh, [*query, "-h", "-O", slurm_jobs.EXCLUSIVE])
+            checked = ran.code == 0
+            alone = slurm_jobs.alone(ran.stdout) if checked else set()
+        ids = {job.id for job in claimed} if checked else set()
+        return [evolve(job, exclusive=job.id in alone, checked=job.id in ids) for job in jobs]
+
+    async def _squeue(self, ssh: str, query: Sequence[str]) -> Ran:
+        unset = [part for name in _SETTINGS for part in ("-u", name)]
+        plain = ["env", *unset, "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "squeue", *query]
+        ran = await self._commands.run(ssh, plain, "", SQUEUE_S)
+        if ran.code == NOT_FOUND:
+            raise no_slurm(ssh)
+        return ran
+
+    async def _script(
+        self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
+    ) -> list[Any]:
+        """What a script of `remote_scripts` says; raises `job-not-looked-into` if that is nothing."""
+        found, why = await said_by(self._commands, ssh, name, before, arguments, limit_s)
+        if not found:
+            raise job_not_looked_into(why)
+        return found
+
+
+def step_of(job: str, nodes: Sequence[str]) -> list[str]:
+    """The words before a command that is run once on each of these nodes of a job."""
+    return [
+        *("timeout", str(SRUN_S), "env", *(f"-u{name}" for name in _STEP_SETTINGS)),
+        *("srun", "--overlap", "--quiet", f"--jobid={job}", f"--nodelist={','.join(nodes)}"),
+        *(f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
+        *("--kill-on-bad-exit=0", "--mpi=none", "--chdir=/"),
+    ]
+
+
+def _node_answer(row: Any) -> NodeAnswer | None:
+    if not isinstance(row, dict) or not isinstance(row.get("node"), str):
+        return None
+    return NodeAnswer(
+        node=row["node"],
+        said=str(row.get("said")),
+        addresses=_texts(row.get("addresses")),
+        session=printable(str(row.get("session", "")), 120),
+        ray=printable(str(row.get("ray", "")), 40),
+        ips=_texts(row.get("ips")),
+    )
+
+
+def _dashboards(value: Any, nodes: Sequence[str]) -> list[FoundDashboard]:
+    rows = value.get("found") if isinstance(value, dict) else None
+    if not isinstance(rows, list) or value.get("node") not in nodes:
+        return []
+    found = []
+    for row in rows:
+        port = row.get("port") if isinstance(row, dict) else None
+        if isinstance(port, int) and 0 < port < 2**16:
+            found.append(
+                FoundDashboard(
+                    node=value["node"],
+                    address=str(row.get("address", "")),
+                    port=port,
+                    session=printable(str(row.get("session", "")), 120),
+                    started=row["started"] if isinstance(row.get("started"), int) else 0,
+                )
+            )
+    return found
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(one) for one in value) if isinstance(value, list) else ()

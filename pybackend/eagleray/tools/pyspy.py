@@ -1,0 +1,166 @@
+"""py-spy: the stacks of a process, in the JSON that we ask for and in the text that a dashboard passes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from attrs import frozen
+
+from eagleray.common.foreign_json import UNREADABLE
+from eagleray.tools.processes import is_own
+
+AT_ONCE = 2
+TIME_LIMIT_S = 10.0
+MAX_DUMP = 8 * 2**20
+
+_PROCESS = re.compile(r"Process (\d+): (.*)")
+_THREAD = re.compile(r'Thread (?:0x)?[0-9A-Fa-f]+ \([^)]*\)(?:: "(.*)")?')
+# No function and no path is so long, and an endless number isn't an `int`.
+_LONGEST_LINE = 4096
+
+
+@frozen
+class Frame:
+    """A Python frame.  `path` is whole in a dump of ours, shortened in a dashboard's text."""
+
+    function: str
+    path: str
+    line: int
+
+
+@frozen
+class Stack:
+    """The frames of one thread, innermost first."""
+
+    thread: str
+    frames: tuple[Frame, ...]
+
+
+@frozen
+class Dump:
+    """The stacks of one process; `title` is its command line, "" when the dump does not say."""
+
+    pid: int
+    title: str
+    stacks: tuple[Stack, ...]
+
+
+class PySpy:
+    """Runs py-spy on processes of this user on this machine, never more than two at once.
+
+    Used from one event loop.  A process that it started ends with the call, also a cancelled one.
+    """
+
+    def __init__(self, program: str | None = None) -> None:
+        self._program = program if program is not None else find_program()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def dump(self, pid: int) -> Dump | None:
+        """The stacks of `pid`; None if it is not ours, has ended, or py-spy is missing or may not look."""
+        if not self._program or not is_own(pid):
+            return None
+        async with self._slots:
+            # Blocking first: it fails least on a running process, but cannot look at one in state T.
+            text = await self._run(pid)
+            if text is None:
+                text = await self._run(pid, "--nonblocking")
+        return None if text is None else parse_json(pid, text, _folder(pid))
+
+    async def _run(self, pid: int, *options: str) -> bytes | None:
+        command = (self._program or "", "dump", "--json", *options, "--pid", str(pid))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+        except OSError:
+            return None
+        try:
+            out, _ = await asyncio.wait_for(process.communicate(), TIME_LIMIT_S)
+        except asyncio.TimeoutError:
+            return None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        return out if process.returncode == 0 and len(out) <= MAX_DUMP else None
+
+
+def find_program() -> str:
+    """py-spy beside this Python, else in `bin` of a folder of libraries, else "".
+
+    Never one of the PATH: that may lead into a folder that came with somebody else's code.
+    """
+    places = [Path(sys.executable).parent, *(Path(entry) / "bin" for entry in sys.path if entry)]
+    for place in places:
+        if os.access(place / "py-spy", os.X_OK):
+            return str(place / "py-spy")
+    return ""
+
+
+def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
+    """py-spy's `dump --json`; relative paths are those of `folder`, where the process runs."""
+    try:
+        stacks = tuple(
+            Stack(
+                str(thread.get("thread_name") or ""),
+                tuple(_frame(frame, folder) for frame in thread["frames"]),
+            )
+            for thread in json.loads(text)
+        )
+    except UNREADABLE:
+        return None
+    return Dump(pid, "", stacks)
+
+
+def parse_text(text: str) -> Dump | None:
+    """py-spy's text form, as a dashboard's trace endpoint gives it; None if it is something else."""
+    process: re.Match[str] | None = None
+    threads: list[tuple[str, list[Frame]]] = []
+    for line in text.splitlines():
+        if len(line) > _LONGEST_LINE:
+            continue
+        if process is None:
+            process = _PROCESS.fullmatch(line)
+        elif thread := _THREAD.fullmatch(line):
+            threads.append((thread[1] or "", []))
+        elif threads and (frame := _frame_of_line(line)):
+            threads[-1][1].append(frame)
+    if process is None:
+        return None
+    stacks = tuple(Stack(name, tuple(frames)) for name, frames in threads)
+    return Dump(int(process[1]), process[2], stacks)
+
+
+def _frame_of_line(line: str) -> Frame | None:
+    """A frame in `    function (path:12)`; split at the last bracket, since a pattern would try each of them."""
+    if not line.startswith("    ") or not line.endswith(")"):
+        return None
+    function, bracket, place = line[4:-1].rpartition(" (")
+    path, _, number = place.rpartition(":")
+    if not bracket or not function.strip() or function[0].isspace() or not path:
+        return None
+    return Frame(function, path, int(number)) if number.isascii() and number.isdigit() else None
+
+
+def _frame(raw: dict[str, object], folder: str) -> Frame:
+    path, line = str(raw["filename"]), raw["line"]
+    if folder and not path.startswith(("/", "<")):
+        path = os.path.normpath(f"{folder}/{path}")
+    return Frame(str(raw["name"]), path, line if isinstance(line, int) else 0)
+
+
+def _folder(pid: int) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/cwd").readlink())
+    except OSError:
+        return ""

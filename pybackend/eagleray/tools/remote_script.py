@@ -1,0 +1,41 @@
+"""Scripts of ours that run elsewhere: sent as text to a Python there, heard by a mark that nobody else prints."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import Any
+
+from eagleray.common.errors import printable
+from eagleray.tools.commands import Commands
+
+
+async def said_by(
+    commands: Commands,
+    ssh: str,
+    name: str,
+    before: Sequence[str],
+    arguments: Sequence[str],
+    limit_s: float,
+    wrap: Callable[[list[str]], list[str]] = list,
+) -> tuple[list[Any], str]:
+    """The values that a script of `remote_scripts` prints, one for each place where it ran; with why there are none.
+
+    `before` are the words that end with a Python, and `wrap` makes of all of them what is run; what is no JSON is None.
+    """
+    text = resources.files("eagleray.remote_scripts").joinpath(f"{name}.py").read_text("utf-8")
+    mark = secrets.token_hex(8)
+    words = wrap([*before, "-I", "-", mark, *arguments])
+    ran = await commands.run(ssh, words, text, limit_s)
+    lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
+    why = printable(ran.stderr.strip()[-300:] or f"it ended with {ran.code}")
+    return [_value(line[len(mark) :]) for line in lines], why
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

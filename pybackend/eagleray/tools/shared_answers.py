@@ -1,0 +1,112 @@
+"""Answers shared by all processes of this user on this machine: of several that need one, one asks."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from eagleray.common.atomic_file import replace_text
+from eagleray.common.clock import Clock, SystemClock
+from eagleray.common.errors import EaglerayError
+from eagleray.common.file_lock import locked
+from eagleray.common.off_loop import off_loop
+from eagleray.common.paths import private_folder, run_folder
+
+_LOCK_POLL_S = 0.05
+# Files of jobs and hosts that haven't been queried for so long are removed.
+_UNUSED_S = 24 * 3600.0
+
+Ask = Callable[[Any], Awaitable[Any]]
+
+
+@frozen
+class Answer:
+    """`at` is when it was asked for, by the machine's monotonic clock, which all processes share."""
+
+    at: float
+    value: Any
+    error: EaglerayError | None = None
+
+
+def answers_folder() -> Path:
+    """Node-local and private, like the sockets."""
+    return private_folder(run_folder() / "answers")
+
+
+class SharedAnswers:
+    """JSON values in one file per key; belongs to one event loop, shares its folder with other processes."""
+
+    def __init__(
+        self, folder: Callable[[], Path] = answers_folder, clock: Clock | None = None
+    ) -> None:
+        self._folder = folder
+        self._clock = clock or SystemClock()
+
+    async def get(self, key: str, max_age_s: float, ask: Ask) -> Answer:
+        """The last answer if it is younger than `max_age_s`, else that of `ask`, which is given the last value.
+
+        An error of the catalogue is an answer too, so that a failing site is not asked more often.  Whoever waits
+        while another process asks takes its answer.
+        """
+        wanted_at = self._clock.now()
+        if (answer := await self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):
+            return answer
+        # No other process asks the same meanwhile.
+        async with locked(lambda: self._file(key).with_suffix(".lock"), _LOCK_POLL_S):
+            last = await self.peek(key)
+            if last is not None and self._is_fresh(last, wanted_at - max_age_s):
+                return last
+            return await self._asked(key, ask, last)
+
+    async def peek(self, key: str) -> Answer | None:
+        """The last answer, however old; None before the first one since the machine was started."""
+        answer = await off_loop(partial(self._read, key))
+        return answer if answer and answer.at <= self._clock.now() else None
+
+    def _read(self, key: str) -> Answer | None:
+        try:
+            said = json.loads(self._file(key).read_text("utf-8"))
+            error = EaglerayError(*said["error"]) if said["error"] else None
+            return Answer(float(said["at"]), said["value"], error)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _is_fresh(self, answer: Answer, not_before: float) -> bool:
+        return not_before < answer.at <= self._clock.now()
+
+    async def _asked(self, key: str, ask: Ask, last: Answer | None) -> Answer:
+        at, kept = self._clock.now(), last.value if last else None
+        try:
+            answer = Answer(at, await ask(kept))
+        except EaglerayError as error:
+            answer = Answer(at, kept, error)
+        with contextlib.suppress(OSError):
+            await off_loop(partial(self._write, key, answer))
+        return answer
+
+    def _write(self, key: str, answer: Answer) -> None:
+        replace_text(self._file(key), _text(answer))
+        self._remove_unused()
+
+    def _remove_unused(self) -> None:
+        for path in self._folder().iterdir():
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _UNUSED_S:
+                    path.unlink()
+
+    def _file(self, key: str) -> Path:
+        return self._folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def _text(answer: Answer) -> str:
+    error = answer.error
+    said = [error.code, error.message, error.next_step, error.detail] if error else None
+    return json.dumps({"at": answer.at, "value": answer.value, "error": said})

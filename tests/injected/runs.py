@@ -1,0 +1,246 @@
+"""A run as its processes see it: the copied package, the environment, and a hand-made client of their gates."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eagleray.injected.debug_proxy import request
+from eagleray.injected.ed25519 import SecretKey
+
+from tests.dap_client import DapClient
+from tests.injected.debug_stream import DebugStream, first_line
+from tests.ray_cluster import RayCluster, wait_for
+
+SOURCE = Path(__file__).parents[2] / "pybackend" / "eagleray" / "injected"
+PACKAGE = "_eagleray_run_12345678"
+KEY = SecretKey(b"a secret key of thirty-two bytes")
+RUN = "0123456789ab"
+WORKERS = (
+    "/api/v0/workers?detail=1&limit=1000"
+    "&filter_keys=is_alive&filter_predicates=%3D&filter_values=True"
+)
+
+
+class Run:
+    """A run in `folder`; `lines` are the comments `stop: NAME` of `program` at which it stops."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.path = folder / "shared"
+        if not self.path.exists():
+            self.path.mkdir()
+            copied = self.path / PACKAGE
+            shutil.copytree(SOURCE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+        self.gates = folder / "run"
+        self.gates.mkdir(exist_ok=True)
+        self.settings: dict[str, Any] = {
+            "run": RUN,
+            "verifier": KEY.public.hex(),
+            "package": PACKAGE,
+            "path": str(self.path),
+            "folder": str(self.gates),
+            "host": socket.gethostname(),
+            "wait_s": 30,
+            **settings,
+        }
+
+    def env(self, **more: str) -> dict[str, str]:
+        """What the starter of a run adds to the environment."""
+        site = f"{self.path}/{PACKAGE}/site"
+        text = json.dumps(self.settings).replace("$", "\\u0024")
+        before = os.environ.get("PYTHONPATH")
+        path = f"{site}:{before}" if before else site
+        return {"PYTHONPATH": path, "EAGLERAY_RUN": text, **more}
+
+    def gate_files(self) -> list[dict[str, Any]]:
+        """What drivers say of their gates."""
+        found = []
+        for file in self.gates.glob("gate-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                found.append(json.loads(file.read_text()))
+        return found
+
+    def wait_gate_file(self) -> dict[str, Any]:
+        (file,) = wait_for("the gate of the driver", self.gate_files)
+        return file
+
+
+def breakpoints(program: Path, *names: str) -> list[dict[str, Any]]:
+    """Breakpoints at the lines of `program` that say `# stop: NAME`."""
+    return [{"path": str(program), "lines": [{"line": line_of(program, name)} for name in names]}]
+
+
+def line_of(program: Path, name: str) -> int:
+    for number, line in enumerate(program.read_text().splitlines(), 1):
+        if re.search(rf"# stop: {name}\b", line):
+            return number
+    raise LookupError(f"{program} has no line “# stop: {name}”")
+
+
+class GateClient:
+    """The control channel of one gate; `lines` keeps all that came."""
+
+    def __init__(self, host: str, port: int, key: SecretKey = KEY) -> None:
+        self._address = host, port
+        self._key = key
+        self.sock = self._called(want="control")
+        self.lines: list[dict[str, Any]] = []
+        self._changed = threading.Condition()
+        self._stream = self.sock.makefile("rb")
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def say(self, **line: Any) -> None:
+        self.sock.sendall(json.dumps(line).encode() + b"\n")
+
+    def debug(self, child: int = 0) -> DapClient:
+        """A conversation with debugpy of the worker, or of a process that it has started."""
+        sock = self._called(want="debug", session="s", received=0, child=child)
+        answer = json.loads(first_line(sock))
+        assert answer.get("received") == 0, answer
+        sock.settimeout(None)
+        self._stream_of_debugger = DebugStream(sock)
+        return DapClient(self._stream_of_debugger.plain)
+
+    def cut(self) -> None:
+        """Loses the connection of the newest conversation."""
+        self._stream_of_debugger.cut()
+
+    def wait(self, event: str, count: int = 1) -> dict[str, Any]:
+        """The `count`-th line with this event."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self.having(event)) >= count, 30)
+            found = self.having(event)
+            assert len(found) >= count, f"no {event}: {self.lines}"
+            return found[count - 1]
+
+    def having(self, event: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if event in (line.get("event"), *line)]
+
+    @property
+    def latest(self) -> dict[str, Any]:
+        """Who the worker is by all that it has said of itself."""
+        said = dict(self.hello)
+        for line in self.having("who"):
+            said.update(line)
+        return said
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        hello: dict[str, Any] = self.wait("hello")["hello"]
+        return hello
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+
+    def _called(self, **wish: Any) -> socket.socket:
+        sock = socket.create_connection(self._address, 30)
+        nonce = bytes.fromhex(first_line(sock).split()[-1].decode())
+        sock.sendall(request.signed(self._key, RUN, self._address, nonce, wish))
+        return sock
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while line := self._stream.readline():
+                with self._changed:
+                    self.lines.append(json.loads(line))
+                    self._changed.notify_all()
+
+
+class Debugging:
+    """Debugs one process: attaches through its gate and sets the lines of the run in its files."""
+
+    def __init__(self, gate: GateClient, run: Run, waits: bool = True) -> None:
+        self.gate = gate
+        if waits and gate.hello["state"] != "waiting":
+            gate.wait("waiting")
+        gate.say(op="debug")
+        gate.wait("listening")
+        self.client = gate.debug()
+        files = (gate.having("waiting") or [gate.hello])[-1]["files"]
+        lines = self._lines = {
+            one["path"]: [line["line"] for line in one["lines"]]
+            for one in run.settings["breakpoints"]
+        }
+        self.client.attach(
+            breakpoints={files[path]: lines[path] for path in files if path in lines},
+            exceptions=["uncaught"],
+            justMyCode=False,
+        )
+
+    def follow(self) -> None:
+        """Sets the lines of the files that the process has found by now, and lets it go on."""
+        said = self.gate.wait("files")
+        files = said["files"]
+        # That for having attached may come late; it is no answer to this question.
+        self.gate.say(op="go", asked=said["wait"] - 1)
+        for path, lines in self._lines.items():
+            if path in files:
+                self.client.set_breakpoints(files[path], lines)
+        self.gate.say(op="go", asked=said["wait"])
+
+    def stop(self) -> tuple[str, int]:
+        """Where it stands next: name of the function and line."""
+        stopped = self.client.wait_for("stopped")
+        self.thread = stopped["body"]["threadId"]
+        frame = self.client.request("stackTrace", threadId=self.thread)["stackFrames"][0]
+        return frame["name"], frame["line"]
+
+    def go_on(self) -> None:
+        self.client.request("continue", threadId=self.thread)
+
+
+@contextlib.contextmanager
+def debugging(host: str, port: int, run: Run) -> Iterator[Debugging]:
+    gate = GateClient(host, port)
+    try:
+        yield Debugging(gate, run)
+    finally:
+        gate.close()
+
+
+class Gates:
+    """The gates of a cluster's workers, found where everybody finds them: in Ray's own table."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._cluster = cluster
+        self._known: dict[str, GateClient] = {}
+        self._seen: set[str] = set()
+
+    def wait(self, name: str) -> GateClient:
+        """The gate of the worker whose class, function or name this is; it is handed out once."""
+
+        def found() -> GateClient | None:
+            self._look()
+            for worker_id, client in self._known.items():
+                hello = client.latest
+                if name in (hello.get("class"), hello.get("function"), hello.get("name")):
+                    return self._known.pop(worker_id)
+            return None
+
+        gate = wait_for(f"the gate of {name}", found, every_s=0.3)
+        assert gate is not None
+        return gate
+
+    def close(self) -> None:
+        for client in self._known.values():
+            client.close()
+
+    def _look(self) -> None:
+        with contextlib.suppress(OSError):
+            rows = self._cluster.get(WORKERS)["data"]["result"]["result"]
+            for row in rows:
+                if row["debugger_port"] and row["worker_id"] not in self._seen:
+                    self._seen.add(row["worker_id"])
+                    self._known[row["worker_id"]] = GateClient(row["ip"], row["debugger_port"])

@@ -1,0 +1,50 @@
+"""Where nsys is found on a node, and on the machine that reads reports."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from eagleray.injected.nsys import finding
+
+
+def program(path: Path) -> str:
+    path.parent.mkdir(parents=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_where_nsys_is_found(tmp_path: Path) -> None:
+    bare = {"PATH": str(tmp_path / "empty")}
+    root = str(tmp_path)
+    assert finding.found("", bare, root) == ""
+    program(tmp_path / "opt/nvidia/nsight-systems/2023.4.1/bin/nsys")
+    newest = program(tmp_path / "opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
+    program(tmp_path / "opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
+    assert finding.found("", bare, root) == newest
+    program(tmp_path / "usr/local/cuda-12.4/bin/nsys")
+    assert finding.found("", bare, root) == newest
+    toolkit = program(tmp_path / "usr/local/cuda/bin/nsys")
+    assert finding.found("", bare, root) == toolkit
+    home = program(tmp_path / "home/bin/nsys")
+    assert finding.found("", {**bare, "CUDA_HOME": str(tmp_path / "home")}, root) == home
+    on_path = program(tmp_path / "path/nsys")
+    assert finding.found("", {"PATH": str(tmp_path / "path")}, root) == on_path
+    assert finding.found(home, {"PATH": str(tmp_path / "path")}, root) == home
+    assert finding.found("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
+
+
+def test_no_nsys_of_a_folder_in_which_somebody_stands_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin/nsys")
+    (tmp_path / "nsys").symlink_to("bin/nsys")
+    monkeypatch.chdir(tmp_path)
+    root = str(tmp_path / "root")
+    for environ in ({"PATH": "bin"}, {"PATH": os.pathsep}, {"PATH": "", "CUDA_HOME": "."}):
+        for said in ("", "nsys"):
+            assert finding.found(said, environ, root) == ""
+    assert finding.found("bin/nsys", {"PATH": ""}, root) == "bin/nsys"

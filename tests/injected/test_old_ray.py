@@ -1,0 +1,37 @@
+"""Runs on the oldest Ray that is served (2.9.1), whose debugpy is old as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.injected.on_ray import SHAPES, started
+from tests.injected.runs import breakpoints, line_of
+from tests.ray_cluster import RayCluster
+
+pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old"), pytest.mark.timeout(400)]
+
+
+def test_lines_and_a_failure(cluster: RayCluster, tmp_path: Path) -> None:
+    words = ["Init", "Threaded", "tasks", "Fails"]
+    points = breakpoints(SHAPES, "init", "threaded", "task", "free")
+    meant = ["Init", "Threaded", "task", "Fails"]
+    with started(
+        cluster, tmp_path, words, breakpoints=points, workers=meant, post_mortem=True
+    ) as run:
+        debugging = run.debug("Init")
+        assert debugging.stop() == ("__init__", line_of(SHAPES, "init"))
+        debugging.go_on()
+        debugging = run.debug("Threaded")
+        for _ in range(3):
+            assert debugging.stop() == ("run", line_of(SHAPES, "threaded"))
+            debugging.go_on()
+        debugging = run.debug("task")
+        for _ in range(2):
+            assert debugging.stop() == ("task", line_of(SHAPES, "task"))
+            debugging.go_on()
+        debugging = run.debug("Fails")
+        assert debugging.stop() == ("run", line_of(SHAPES, "fails"))
+        debugging.go_on()
+        run.ends_with("Init: 7", "Threaded: [11, 11, 11]", "tasks: [1, 4, 3]", "Fails: failed")

@@ -1,0 +1,341 @@
+"""A real Python program with a real debugpy, without Ray: how it is stopped, and that it is left alone otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eagleray.injected.ed25519 import SecretKey
+
+from tests.adapter.gated import gates_of
+from tests.adapter.harness import PYTHONS
+from tests.injected.runs import PACKAGE, Debugging, GateClient, Run, breakpoints, line_of
+from tests.ray_cluster import wait_for
+
+PROGRAMS = Path(__file__).parent / "programs"
+PLAIN, LATE = PROGRAMS / "plain.py", PROGRAMS / "late.py"
+FAILING, LOOPING = PROGRAMS / "failing.py", PROGRAMS / "looping.py"
+FAMILY = PROGRAMS / "family.py"
+
+
+class Programs:
+    """Starts programs with one Python, with their output in pipes; all have ended when the test ends."""
+
+    def __init__(self, python: str) -> None:
+        self._python = python
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, run: Run | None, *words: str | Path, **env: str) -> subprocess.Popen[str]:
+        """A program as a part of the run, or plain."""
+        program = subprocess.Popen(
+            [self._python, *map(str, words)],
+            env={**os.environ, **(run.env(**env) if run else env)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._started.append(program)
+        return program
+
+    def end(self) -> None:
+        for program in self._started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            program.communicate()
+
+
+# Those whose debugpy traces in another way.
+on_each_python = pytest.mark.parametrize("python", PYTHONS)
+
+
+@pytest.fixture
+def python() -> str:
+    """The interpreter of the programs; a test may be parametrized with several."""
+    return sys.executable
+
+
+@pytest.fixture
+def start(python: str) -> Iterator[Programs]:
+    programs = Programs(python)
+    yield programs
+    programs.end()
+
+
+def said(program: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code and what stood on stdout and stderr at the end."""
+    out, err = program.communicate(timeout=90)
+    return program.returncode, out, err
+
+
+@contextlib.contextmanager
+def driver_gate(run: Run) -> Iterator[GateClient]:
+    file = run.wait_gate_file()
+    gate = GateClient(file["host"], file["port"])
+    try:
+        yield gate
+    finally:
+        gate.close()
+
+
+@on_each_python
+def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_path: Path) -> None:
+    points = breakpoints(PLAIN, "begins", "thread") + breakpoints(LATE, "late")
+    run = Run(tmp_path, breakpoints=points)
+    program = start(run, PLAIN, PROGRAMS, "x y")
+    with driver_gate(run) as gate:
+        debugging = Debugging(gate, run)
+        assert debugging.stop() == ("<module>", line_of(PLAIN, "begins"))
+        names = {thread["name"] for thread in debugging.client.request("threads")["threads"]}
+        assert names == {"MainThread"}, "our own threads are hidden"
+        debugging.go_on()
+        assert debugging.stop() == ("in_thread", line_of(PLAIN, "thread"))
+        debugging.go_on()
+        debugging.follow()
+        assert debugging.stop() == ("<module>", line_of(LATE, "late"))
+        debugging.go_on()
+        assert said(program) == (0, "begins\nthread 3\nlate 4\nends ['x y']\n", "")
+        assert gate.wait("ended")
+    assert wait_for("the end of the announcement", lambda: not run.gate_files())
+
+
+def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> None:
+    text = "import sys\nprint('debugpy' in sys.modules)  # stop: here\n"
+    (tmp_path / "main.py").write_text(text)
+    run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"), wait_s=0.2)
+    assert said(start(run, tmp_path / "main.py")) == (0, "False\n", "")
+
+
+@pytest.mark.parametrize("folder", ["", "/not/there"])
+def test_a_program_that_nobody_can_find_waits_for_nobody(
+    start: Programs, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "main.py").write_text("print(1 / 0)  # stop: here\n")
+    points = breakpoints(tmp_path / "main.py", "here")
+    run = Run(tmp_path, breakpoints=points, post_mortem=True, main="main.py", wait_s=1000)
+    run.settings["folder"] = folder
+    code, _, err = said(start(run, tmp_path / "main.py"))
+    assert (code, err.count("ZeroDivisionError"), "eagleray" in err) == (1, 1, False)
+
+
+def test_a_program_elsewhere_is_found_once_it_has_joined(start: Programs, tmp_path: Path) -> None:
+    inside = tmp_path / "ray" / "_private"
+    inside.mkdir(parents=True)
+    shutil.copy(PROGRAMS / "fake_ray_worker.py", inside / "worker.py")
+    for folder in (inside, inside.parent):
+        (folder / "__init__.py").write_text("")
+    (tmp_path / "main.py").write_text(
+        "from ray._private import worker\nworker.connect()\nprint('joined')  # stop: here\n"
+    )
+    run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"))
+    run.settings["folder"] = ""
+    program = start(run, tmp_path / "main.py", PORT_FILE=str(tmp_path / "port"))
+    port = wait_for("the gate in the table", lambda: _text(tmp_path / "port"))
+    gate = GateClient("127.0.0.1", int(port))
+    debugging = Debugging(gate, run)
+    assert debugging.stop() == ("<module>", 3)
+    debugging.go_on()
+    assert said(program)[:2] == (0, "joined\n")
+    gate.close()
+
+
+def _text(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
+def test_a_wrong_key_opens_nothing(start: Programs, tmp_path: Path) -> None:
+    run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
+    program = start(run, LOOPING, tmp_path / "end")
+    file = run.wait_gate_file()
+    stranger = GateClient(file["host"], file["port"], key=SecretKey(bytes(32)))
+    assert stranger.wait("error")["error"] == "refused"
+    stranger.close()
+    (tmp_path / "end").touch()
+    with driver_gate(run) as gate:
+        Debugging(gate, run)
+        assert said(program) == (0, "counted\n", "")
+
+
+@on_each_python
+def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_path: Path) -> None:
+    run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), everywhere=True)
+    (tmp_path / "main.py").write_text("import sys\n" + LOOPING.read_text())
+    main = tmp_path / "main.py"
+    run.settings["breakpoints"] = [{"path": str(main), "lines": [{"line": 1}]}]
+    program = start(run, main, tmp_path / "end")
+    with driver_gate(run) as gate:
+        debugging = Debugging(gate, run)
+        debugging.stop()
+        debugging.go_on()
+        gate.say(
+            op="breakpoints", breakpoints=breakpoints(main, "loop") + breakpoints(LATE, "late")
+        )
+        assert gate.wait("files")["files"] == {str(main): str(main)}
+        debugging.client.set_breakpoints(str(main), [line_of(main, "loop")])
+        assert debugging.stop() == ("<module>", line_of(main, "loop"))
+        debugging.client.set_breakpoints(str(main), [])
+        debugging.go_on()
+        debugging.client.request("pause", threadId=debugging.thread)
+        assert debugging.stop()[0] in ("<module>",)
+        (tmp_path / "end").touch()
+        debugging.go_on()
+        assert said(program) == (0, "counted\n", "")
+
+
+def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> None:
+    """Nobody came in time; later somebody does."""
+    run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), wait_s=0.1)
+    program = start(run, LOOPING, tmp_path / "end")
+    with driver_gate(run) as gate:
+        if gate.hello["state"] != "free":
+            gate.wait("free")
+        debugging = Debugging(gate, run, waits=False)
+        assert debugging.stop() == ("<module>", line_of(LOOPING, "loop"))
+        (tmp_path / "end").touch()
+        debugging.client.set_breakpoints(str(LOOPING), [])
+        debugging.go_on()
+        assert said(program) == (0, "counted\n", "")
+
+
+@on_each_python
+def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
+    run = Run(tmp_path, breakpoints=[], post_mortem=True, main="programs/failing.py")
+    program = start(run, FAILING, "a")
+    with driver_gate(run) as gate:
+        debugging = Debugging(gate, run)
+        assert debugging.stop() == ("fail", line_of(FAILING, "fails"))
+        debugging.go_on()
+        assert said(program) == said(start(None, FAILING, "a"))
+
+
+PLAIN_SETTINGS: list[dict[str, Any]] = [
+    {"breakpoints": []},
+    {"breakpoints": [{"path": "/elsewhere/failing.py", "lines": [{"line": 1}]}]},
+    {"breakpoints": [], "workers": ["*Policy*"], "post_mortem": True},
+    {"breakpoints": [], "children": True},
+]
+
+
+@pytest.mark.parametrize("settings", PLAIN_SETTINGS)
+def test_it_prints_the_same(start: Programs, tmp_path: Path, settings: dict[str, Any]) -> None:
+    run = Run(tmp_path, **settings)
+    assert said(start(run, FAILING, "a b")) == said(start(None, FAILING, "a b"))
+
+
+@pytest.mark.parametrize("broken", ["starting.py", "settings.py", "process.py", "debug_proxy/process.py"])
+def test_our_own_faults_are_one_line_at_most(start: Programs, tmp_path: Path, broken: str) -> None:
+    run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"))
+    (run.path / PACKAGE / broken).write_text("raise RuntimeError('planted')\n")
+    code, out, err = said(start(run, PLAIN, PROGRAMS))
+    plain = said(start(None, PLAIN, PROGRAMS))
+    assert (code, out) == plain[:2]
+    added = err.removeprefix(plain[2]).splitlines()
+    assert len(added) <= 1 and all(line.startswith("eagleray: ") for line in added)
+
+
+def test_settings_that_nobody_can_read(start: Programs, tmp_path: Path) -> None:
+    run = Run(tmp_path, breakpoints=[])
+    code, out, err = said(start(run, PLAIN, PROGRAMS, EAGLERAY_RUN="{"))
+    assert (code, out) == said(start(None, PLAIN, PROGRAMS))[:2]
+    assert err.count("\n") == 1 and err.startswith("eagleray: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["print('mine')\n", "print('mine')\nraise ImportError('of mine')\n"]
+)
+def test_the_persons_own_sitecustomize_is_chained(
+    start: Programs, tmp_path: Path, text: str
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "sitecustomize.py").write_text(text)
+    run = Run(tmp_path, breakpoints=[])
+    path = f"{run.env()['PYTHONPATH'].partition(':')[0]}:{theirs}"
+    ours = said(start(run, "-c", "import sitecustomize as s; print(s.__file__)", PYTHONPATH=path))
+    plain = said(
+        start(None, "-c", "import sitecustomize as s; print(s.__file__)", PYTHONPATH=str(theirs))
+    )
+    assert ours == plain
+    assert "mine" in ours[1]
+
+
+def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
+    start: Programs, tmp_path: Path
+) -> None:
+    import debugpy
+
+    broken, offered = tmp_path / "broken" / "debugpy", tmp_path / "offered"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('not here')\n")
+    offered.mkdir()
+    (offered / "debugpy").symlink_to(Path(debugpy.__file__).parent)
+    run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
+    path = f"{run.env()['PYTHONPATH']}:{broken.parent}"
+    (tmp_path / "end").touch()
+    program = start(run, LOOPING, tmp_path / "end", PYTHONPATH=path)
+    with driver_gate(run) as gate:
+        gate.say(op="debug")
+        assert gate.wait("problem")["code"] == "no-debugpy"
+        assert said(program) == (0, "counted\n", "")
+    wait_for("the end of the announcement", lambda: not run.gate_files())
+    (tmp_path / "end").unlink()
+    run.settings["debugpy"] = str(offered)
+    program = start(run, LOOPING, tmp_path / "end", PYTHONPATH=path)
+    with driver_gate(run) as gate:
+        debugging = Debugging(gate, run)
+        assert debugging.stop() == ("<module>", line_of(LOOPING, "loop"))
+        assert debugging.client.evaluate("'offered' in str(__import__('sys').path)") == "False"
+        (tmp_path / "end").touch()
+        debugging.client.set_breakpoints(str(LOOPING), [])
+        debugging.go_on()
+        assert said(program) == (0, "counted\n", "")
+
+
+def test_a_gate_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path) -> None:
+    run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), wait_s=80)
+    program = start(run, PLAIN, PROGRAMS)
+    run.wait_gate_file()
+    (gate,) = gates_of(program.pid)
+    os.kill(gate, signal.SIGKILL)
+    assert said(program)[0] == 0
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_children_are_left_alone_unless_asked_for(
+    start: Programs, tmp_path: Path, method: str
+) -> None:
+    run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"))
+    program = start(run, FAMILY, method)
+    with driver_gate(run) as gate:
+        Debugging(gate, run)
+        assert said(program) == (0, "child 5\n", "")
+
+
+@on_each_python
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_children_that_are_asked_for_have_a_gate_of_their_own(
+    start: Programs, tmp_path: Path, method: str
+) -> None:
+    """Nobody debugs their parent, which would make debugpy itself take them."""
+    run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"), children=True, wait_s=4)
+    program = start(run, FAMILY, method)
+    parent = run.wait_gate_file()
+
+    def of_child() -> dict[str, Any] | None:
+        return next((one for one in run.gate_files() if one["pid"] != parent["pid"]), None)
+
+    file = wait_for("the gate of the child", of_child)
+    assert file is not None and file["kind"] == "child"
+    with contextlib.closing(GateClient(file["host"], file["port"])) as gate:
+        debugging = Debugging(gate, run)
+        assert debugging.stop() == ("work", line_of(FAMILY, "work"))
+        debugging.go_on()
+        assert said(program) == (0, "child 5\n", "")

@@ -1,0 +1,84 @@
+"""Files about processes in the run's folder: those of equal pids in several containers don't collide."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from eagleray.injected import process_file
+
+from tests.injected.runs import PACKAGE, Run, breakpoints
+from tests.ray_cluster import wait_for
+
+# Each of two processes runs this as pid 1 of its own, with the same host name.
+PROGRAM = """\
+import os, sys
+print(os.getpid(), flush=True)  # stop: here
+sys.stdin.read()
+"""
+
+
+def in_container(run: Run, *words: str) -> subprocess.Popen[bytes]:
+    """A program that has pid 1, as in a container."""
+    user = [] if os.getuid() == 0 else ["--map-root-user"]
+    return subprocess.Popen(
+        ["unshare", *user, "--pid", "--fork", "--kill-child", sys.executable, *words],
+        env={**os.environ, **run.env()},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def test_equal_pids_in_two_containers_have_gates_of_their_own(tmp_path: Path) -> None:
+    main = tmp_path / "main.py"
+    main.write_text(PROGRAM)
+    run = Run(tmp_path, breakpoints=breakpoints(main, "here"), wait_s=60)
+    programs = [in_container(run, str(main))]
+    try:
+        wait_for("the first gate", lambda: len(run.gate_files()) == 1)
+        programs.append(in_container(run, str(main)))
+        files = wait_for("both gates", lambda: len(files := run.gate_files()) == 2 and files)
+        assert [file["pid"] for file in files] == [1, 1]
+        assert len({file["port"] for file in files}) == 2
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()
+
+
+def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
+    mine = process_file.name("gate")
+    assert mine == process_file.name("gate")
+    assert mine.startswith(f"gate-{os.uname().nodename}-{os.getpid()}-")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, process_file.name("gate").encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = os.read(reading, 1000).decode()
+    assert theirs.split("-")[-2] == str(child) and theirs.split("-")[-1] != mine.split("-")[-1]
+
+
+def test_drivers_of_equal_pids_each_name_their_cluster(tmp_path: Path) -> None:
+    code = (
+        f"from {PACKAGE} import joining, ray_worker\n"
+        f"from {PACKAGE}.settings import Settings\n"
+        "import os, sys\n"
+        "os.getpid = lambda: 1\n"
+        "ray_worker.facts = lambda: {'gcs': sys.argv[1]}\n"
+        "for _ in range(2):\n"
+        "    joining.tell_cluster(Settings({'folder': sys.argv[2]}))\n"
+    )
+    run = Run(tmp_path)
+    for gcs in ("first", "second"):
+        subprocess.run(
+            [sys.executable, "-c", code, gcs, str(run.gates)],
+            env={**os.environ, "PYTHONPATH": str(run.path)},
+            check=True,
+        )
+    found = [json.loads(file.read_text())["gcs"] for file in run.gates.iterdir()]
+    assert sorted(found) == ["first", "second"]

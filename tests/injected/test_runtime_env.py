@@ -1,0 +1,124 @@
+"""What Ray makes of a run's hooks in a driver, asked of Ray itself without a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapter.harness import CACHE
+from tests.injected.runs import PACKAGE, Run
+
+ASKING = """
+import json, sys
+from ray._private.worker import _maybe_modify_runtime_env
+from ray.job_config import JobConfig
+# As ray.init does it.
+runtime_env = _maybe_modify_runtime_env(json.loads(sys.argv[1]), False)
+config = JobConfig()
+if runtime_env:
+    config.set_runtime_env(runtime_env)
+uploads = "working_dir" in config.runtime_env
+config.set_runtime_env(config.runtime_env, validate=not uploads)
+print(json.dumps(dict(config.runtime_env)))
+"""
+SUBMITTING = """
+import json
+from ray.dashboard.modules.job import sdk
+class Client(sdk.JobSubmissionClient):
+    def __init__(self):
+        self._default_metadata = {}
+    _upload_working_dir_if_needed = _upload_py_modules_if_needed = lambda self, runtime_env: None
+    def _do_request(self, method, path, json_data=None):
+        raise SystemExit(json.dumps(json_data["runtime_env"]))
+sdk.logger.setLevel("ERROR")
+Client().submit_job(entrypoint="true", runtime_env={"env_vars": {"A": "1"}})
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path, breakpoints=[])
+
+
+def asked(run: Run, runtime_env: Any, command: list[str], **env: str) -> Any:
+    """The runtime_env that Ray gives the job of a driver."""
+    done = subprocess.run(
+        [*command, "-c", ASKING, json.dumps(runtime_env)],
+        env={**os.environ, **run.env(**env)},
+        cwd=run.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def is_of_the_run(run: Run, runtime_env: Any) -> bool:
+    variables = (runtime_env or {}).get("env_vars") or {}
+    has_path = f"{run.path}/{PACKAGE}/site" in variables.get("PYTHONPATH", "").split(":")
+    return has_path and json.loads(variables["EAGLERAY_RUN"]) == run.settings
+
+
+def test_a_runtime_env_is_extended_and_none_stays_none(run: Run) -> None:
+    extended = asked(run, {"env_vars": {"A": "1"}}, [sys.executable])
+    assert is_of_the_run(run, extended) and extended["env_vars"]["A"] == "1"
+    assert asked(run, None, [sys.executable]) == {}
+
+
+def test_a_whole_job_is_taken_when_asked_for(run: Run) -> None:
+    run.settings["everywhere"] = True
+    assert is_of_the_run(run, asked(run, None, [sys.executable]))
+
+
+def test_the_persons_own_hook_is_called_first(run: Run) -> None:
+    (run.folder / "theirs.py").write_text(
+        "def hook(env):\n    return {'env_vars': {'MINE': '2'}}\n"
+    )
+    path = f"{run.env()['PYTHONPATH']}:{run.folder}"
+    extended = asked(
+        run, None, [sys.executable], PYTHONPATH=path, RAY_RUNTIME_ENV_HOOK="theirs.hook"
+    )
+    assert is_of_the_run(run, extended) and extended["env_vars"]["MINE"] == "2"
+
+
+def test_a_child_process_finds_nothing_that_it_could_fail_for(run: Run) -> None:
+    code = "import ray, os; print([name for name in os.environ if 'HOOK' in name])"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **run.env()}, capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == "[]\n"
+
+
+def test_a_person_s_hook_that_raises_raises_as_ever(run: Run) -> None:
+    (run.folder / "theirs.py").write_text("def hook(env):\n    raise ValueError('theirs')\n")
+    path = f"{run.env()['PYTHONPATH']}:{run.folder}"
+    with pytest.raises(AssertionError, match="ValueError: theirs"):
+        asked(run, {}, [sys.executable], PYTHONPATH=path, RAY_RUNTIME_ENV_HOOK="theirs.hook")
+
+
+def test_under_uv_run(run: Run) -> None:
+    """There Ray calls a hook of its own and not that of the variable."""
+    uv = next(iter(sorted(CACHE.glob("uv-*/bin/uv"))), None)
+    assert uv is not None, "npm run setup keeps a uv in its cache"
+    command = [str(uv), "run", "--no-project", "--offline", "python"]
+    environment = str(Path(sys.executable).parent.parent)
+    extended = asked(run, None, command, VIRTUAL_ENV=environment, UV_PYTHON_DOWNLOADS="never")
+    assert is_of_the_run(run, extended)
+    assert extended["py_executable"].startswith(f"{uv} run") and extended["working_dir"]
+
+
+def test_a_job_that_is_submitted_within_the_run(run: Run) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SUBMITTING],
+        env={**os.environ, **run.env()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    extended = json.loads(done.stderr.splitlines()[-1])
+    assert is_of_the_run(run, extended) and extended["env_vars"]["A"] == "1"

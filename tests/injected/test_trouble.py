@@ -1,0 +1,33 @@
+"""What is said of a failure of our own in the person's process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eagleray.injected import guard
+from eagleray.injected.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("values", "purpose"),
+    [
+        ({}, "breakpoints"),
+        ({"profile": {"workers": ["*"]}}, "profiling"),
+        ({"profile": {"workers": ["*"]}, "post_mortem": True}, "breakpoints and profiling"),
+    ],
+)
+def test_a_failure_of_ours_says_what_may_not_work(
+    values: dict[str, Any],
+    purpose: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(guard, "_said", set())
+    monkeypatch.setattr(guard, "_purpose", ["?"])
+    guard.serves(Settings(values).purpose)
+    guard.say("here", ValueError("x"))
+    assert (
+        capsys.readouterr().err
+        == f"eagleray: {purpose} may not work here (here): ValueError('x')\n"
+    )
