@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 
 def no_routes(spec: RouteSpec, changed: object, beneath: object) -> NoReturn:

@@ -14,8 +14,8 @@ from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter.sessions.worker_rpc import Calls
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachParams, AttachResult
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 
 from tests.adapter.harness import Program, attach_params
 from tests.adapter.no_routes import no_routes

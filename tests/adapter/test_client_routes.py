@@ -16,7 +16,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
 from eagleray.protocol import control
 from eagleray.protocol.control import Question, RouteState, SshSettings
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 from tests.routes.ssh_fixtures import until
 

@@ -14,8 +14,8 @@ from eagleray.adapter.runs.proxy import Gate
 from eagleray.injected.debug_proxy import handle, listener
 from eagleray.injected.debug_proxy.listener import Calling
 from eagleray.injected.debug_proxy.loop import Loop, Peer
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import DIRECT
 
 from tests.adapter.gated import KEY, PUBLIC, RUN, GateCaller
 from tests.adapter.no_routes import no_routes

@@ -13,8 +13,8 @@ from eagleray.adapter.runs.runs import Run
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.debug_proxy import handle, request
 from eagleray.injected.debug_proxy.listener import LONGEST
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import DIRECT
 
 from tests.adapter.gated import KEY, PUBLIC, RUN, SECRET, GateCaller
 from tests.adapter.no_routes import no_routes

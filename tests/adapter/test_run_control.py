@@ -13,9 +13,9 @@ from eagleray.adapter.runs import proxy_control
 from eagleray.adapter.runs.proxy import Json, Streams
 from eagleray.adapter.runs.proxy_control import RunControl
 from eagleray.common.retry import Backoff
-from eagleray.routes.errors import link_lost
+from eagleray.common.route_errors import link_lost
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import DIRECT
 
 from tests.adapter.no_routes import no_routes
 

@@ -18,8 +18,8 @@ from eagleray.adapter.sessions.worker_rpc import Calls
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.protocol.runs import FileLines, Line
-from eagleray.routes.spec import DIRECT
 
 
 class Control:

@@ -17,9 +17,9 @@ from eagleray.adapter_client.adapters import Adapters
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Node
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.agent import RayAgent
 from eagleray.ray.endpoint import FindWay, Way
-from eagleray.routes.spec import RouteSpec
 
 RUN = "bench"
 NAME = "policy.nsys-rep"

@@ -12,9 +12,9 @@ import sys
 import time
 
 from eagleray.common.paths import run_folder
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.asking import Ask, Kind
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.transport_factory import Making
 
 LIMIT_S = 60.0

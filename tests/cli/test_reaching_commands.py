@@ -25,7 +25,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
 from eagleray.injected import tcp_peer
 from eagleray.protocol.control import OpenedSocket
-from eagleray.routes.spec import DIRECT
+from eagleray.protocol.route_spec import DIRECT
 
 from tests.adapter.other_user import as_nobody
 from tests.cli.test_commands import START, eagleray

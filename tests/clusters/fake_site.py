@@ -18,7 +18,7 @@ from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
 from eagleray.protocol.control import OpenedSocket, Ran, RouteState
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.slurm.slurm import Slurm

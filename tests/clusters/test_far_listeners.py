@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.remote_listeners import ASKED, is_other_users, owner_check
 from eagleray.protocol.control import Ran
 from eagleray.ray.endpoint import Way
-from eagleray.tools.remote_listeners import ASKED, is_other_users, owner_check
 
 from tests.fakes.dashboard import dashboard, patient
 from tests.fakes.relay import relay_to

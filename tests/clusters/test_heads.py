@@ -13,7 +13,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Head, Heads
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.protocol.control import Ran
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeSite, address, asking, ray

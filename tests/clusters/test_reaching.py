@@ -18,8 +18,8 @@ from eagleray.features.clusters.handlers import Handlers
 from eagleray.features.clusters.known import Known
 from eagleray.features.clusters.terminals import Terminals
 from eagleray.protocol.control import Ran
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
-from eagleray.routes.spec import RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 from tests.fakes.dashboard import FakeDashboard, dashboard

@@ -10,9 +10,9 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.terminals import Terminals
 from eagleray.protocol.control import RouteState
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Way
-from eagleray.routes.spec import RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 from tests.fakes.dashboard import FakeDashboard, dashboard

@@ -9,8 +9,8 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.ways import via
 from eagleray.protocol.control import Ran
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import Way
-from eagleray.routes.spec import DIRECT, RouteSpec
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 

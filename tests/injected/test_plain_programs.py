@@ -230,7 +230,9 @@ def test_it_prints_the_same(start: Programs, tmp_path: Path, settings: dict[str,
     assert said(start(run, FAILING, "a b")) == said(start(None, FAILING, "a b"))
 
 
-@pytest.mark.parametrize("broken", ["starting.py", "settings.py", "process.py", "debug_proxy/process.py"])
+@pytest.mark.parametrize(
+    "broken", ["starting.py", "settings.py", "process.py", "debug_proxy/process.py"]
+)
 def test_our_own_faults_are_one_line_at_most(start: Programs, tmp_path: Path, broken: str) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"))
     (run.path / PACKAGE / broken).write_text("raise RuntimeError('planted')\n")

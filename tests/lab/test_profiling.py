@@ -12,11 +12,11 @@ import pytest
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
+from eagleray.features.runs.remote_files import FarFiles
 from eagleray.protocol.control import Ran
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
+from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
-from eagleray.tools.node_commands import on_node
-from eagleray.tools.remote_files import FarFiles
 
 from tests.injected.real_nsys import calls_in, real_nsys
 from tests.lab.adapter import LabAdapter

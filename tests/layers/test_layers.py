@@ -13,24 +13,26 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+TYPE_CHECKING_IMPORT = (
+    "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import eagleray.sidecar"
+)
+
 # The contract's name, the module that is planted, and the import that it holds.
 PLANTS = [
-    ("Layers", "common/planted_layer.py", "import eagleray.clients"),
-    ("Layers", "clients/planted_layer.py", "import eagleray.features.workers"),
-    ("Layers", "routes/planted_layer.py", "import eagleray.clients"),
+    ("Layers", "common/planted_layer.py", "import eagleray.tools"),
+    ("Layers", "tools/planted_layer.py", "import eagleray.features.workers"),
+    ("Layers", "routes/planted_layer.py", "import eagleray.ray"),
+    ("Layers", "protocol/planted_layer.py", "import eagleray.routes"),
     ("Layers", "features/clusters/planted_layer.py", "import eagleray.sidecar"),
+    ("Layers", "features/clusters/planted_typing.py", TYPE_CHECKING_IMPORT),
     ("Features", "features/clusters/planted_feature.py", "import eagleray.features.workers"),
+    ("Features", "features/profiling/planted_feature.py", "import eagleray.features.reports"),
     ("Only sidecar", "features/clusters/planted_pygls.py", "import pygls"),
     ("Nothing outside", "features/workers/planted_ray.py", "import ray"),
     ("Nothing outside", "adapter/planted_torch.py", "import torch"),
-    ("adapter/", "adapter/planted_client.py", "import eagleray.clients"),
-    ("Of the adapter", "clients/planted_adapter.py", "import eagleray.adapter.planted_client"),
-    ("in_cluster/", "in_cluster/planted_common.py", "import eagleray.common"),
-    (
-        "Of a feature",
-        "features/workers/planted_wire.py",
-        "import eagleray.features.workers.messages",
-    ),
+    ("adapter/", "adapter/planted_client.py", "import eagleray.adapter_client"),
+    ("Nothing imports", "tools/planted_adapter.py", "import eagleray.adapter.planted_client"),
+    ("injected/", "injected/planted_common.py", "import eagleray.common"),
 ]
 
 

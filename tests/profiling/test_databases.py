@@ -24,9 +24,9 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.reports import notes
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.profiled import Profiled
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import cluster_unreachable
-from eagleray.routes.spec import DIRECT
 
 from tests.fakes.dashboard import FakeDashboard
 from tests.profiling.databases import Kernel, Recording, write

@@ -22,13 +22,13 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.plan import Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.profiled import ProfiledWorker
 from eagleray.features.runs.remote_delivery import far_reports, with_far_reports
+from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.protocol.control import Ran
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script
 from eagleray.remote_scripts.report_folder import MOST
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
-from eagleray.tools.node_commands import on_node
-from eagleray.tools.remote_files import FarFiles, FarPlace
 
 from tests.profiling.reports import RUN, content, described, put, status
 from tests.profiling.test_run_reports import Nsys, Opens

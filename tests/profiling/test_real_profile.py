@@ -20,8 +20,8 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import OfAdapter
 from eagleray.injected.nsys import node_reports
+from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
-from eagleray.routes.spec import DIRECT
 
 from tests.injected.real_nsys import calls_in, real_nsys
 from tests.profiling.reports import RUN, content, put, status

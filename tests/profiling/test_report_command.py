@@ -16,7 +16,7 @@ from eagleray.features.profiling import messages
 from eagleray.features.profiling.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.reports.reports import Reports
 from eagleray.sidecar.features import registered
-from eagleray.sidecar.wire import Wire
+from eagleray.wire.structure import Wire
 
 from tests.cli.test_commands import eagleray
 from tests.profiling import fake_nsys

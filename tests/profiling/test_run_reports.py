@@ -16,9 +16,9 @@ from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Folder
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.protocol.control import OpenedSocket
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.values import NodeRow
-from eagleray.routes.spec import DIRECT, RouteSpec
 
 from tests.fakes.agent import agent_of
 from tests.fakes.dashboard import FakeDashboard

@@ -12,9 +12,9 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.sources import Folder
+from eagleray.features.runs.remote_files import FarFiles
 from eagleray.injected.nsys import node_reports
 from eagleray.tools.commands import Commands
-from eagleray.tools.remote_files import FarFiles
 
 from tests.injected.watched import watched
 from tests.profiling.gathered import gathered

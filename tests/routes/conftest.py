@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun.transport import OverSrun
 from eagleray.routes.transport import Carrier
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import port_refused
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.routes.direct import Direct
-from eagleray.routes.errors import port_refused
 from eagleray.routes.health import Health
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import DIRECT, RouteSpec
 from eagleray.routes.transport import Carried, Carrier
 
 from tests.fakes.echo import Echo

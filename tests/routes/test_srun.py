@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote_scripts import bridge
 from eagleray.routes.direct import Direct
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun import process as srun_process
 from eagleray.routes.srun import transport as over_srun
 from eagleray.routes.srun.process import SrunProcess

@@ -17,8 +17,8 @@ from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.proxy_addresses import GateAt
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.state import RunState, SeenLine, SeenWorker
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.values import WorkerRow
-from eagleray.routes.spec import DIRECT, RouteSpec
 from eagleray.supervisor.nsight_refusal import Refusal, refusal
 from eagleray.supervisor.run_watch import Watching
 from eagleray.supervisor.starters.starter import Ending

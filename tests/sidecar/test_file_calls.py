@@ -27,9 +27,9 @@ from eagleray.features.source_mapping import messages as source_mapping
 from eagleray.features.workers import messages as workers
 from eagleray.protocol.control import AttachParams
 from eagleray.sidecar.features import registered
-from eagleray.sidecar.requests import Requests
 from eagleray.sidecar.server import Sidecar
 from eagleray.sidecar.typescript import FEATURES, methods_of
+from eagleray.wire.requests import Requests
 from lsprotocol import types
 
 from tests.fakes.adapter import FakeAdapter

@@ -13,7 +13,7 @@ from eagleray.app import Parts
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import handlers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.sidecar.requests import Requests
+from eagleray.wire.requests import Requests
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
 from tests.workers.rows import CLUSTER, actor_row, task_row, worker_row, worker_state

@@ -15,10 +15,9 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control
+from eagleray.protocol import control, route_spec
 from eagleray.protocol.control import OpenedSocket, Question, Ran, RouteState, SshSettings
-from eagleray.routes import spec
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 # The command has a limit of its own; making the route to it may take a person who looks for a code.
 PERSON_S = 240.0
@@ -61,7 +60,7 @@ class AdapterRoutes(AdapterConnections):
         params: dict[str, Any] = {"routes": _said(routes), "host": host, "port": port}
         params |= {"tcp_port": tcp_port, "shared": shared, "probe": probe}
         said = await (await self._ours()).request(control.OPEN_SOCKET, params, PERSON_S)
-        return OpenedSocket(str(said["socket"]), spec.of_json(said["route"]))
+        return OpenedSocket(str(said["socket"]), route_spec.of_json(said["route"]))
 
     async def sockets_lost(self) -> None:
         """Returns when the adapter that opened our sockets has ended, and they with it."""
@@ -91,7 +90,7 @@ class AdapterRoutes(AdapterConnections):
         """A new connection for a route that is lost or degraded, now."""
         for connection in await self._reachable():
             with contextlib.suppress(EaglerayError):
-                params = {"route": spec.to_json(route)}
+                params = {"route": route_spec.to_json(route)}
                 await connection.request(control.RECONNECT, params, MEMORY_S)
 
     def route_states(self) -> list[RouteState]:
@@ -200,8 +199,8 @@ class AdapterRoutes(AdapterConnections):
 def route_state(said: dict[str, Any]) -> RouteState:
     """A route as an adapter says it; keys of newer versions are left out."""
     known = {key: said[key] for key in RouteState.__dataclass_fields__ if key in said}
-    return RouteState(**{**known, "route": spec.of_json(said["route"])})
+    return RouteState(**{**known, "route": route_spec.of_json(said["route"])})
 
 
 def _said(routes: list[RouteSpec]) -> list[dict[str, str]]:
-    return [spec.to_json(route) for route in routes]
+    return [route_spec.to_json(route) for route in routes]

@@ -23,8 +23,8 @@ from eagleray.features.workers.rows import Paused, everyone
 from eagleray.injected import tcp_peer
 from eagleray.protocol.control import RouteState, WorkerState
 from eagleray.protocol.errors import tunnel_ended
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.errors import no_clusters
-from eagleray.routes.spec import RouteSpec
 
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
 LOCATE_S = 3.0

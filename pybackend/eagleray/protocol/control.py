@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 PROTOCOL = 1
 MAX_LINE = 4 * 2**20

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from eagleray.protocol.control import Mapping
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 RUN_REGISTER = "run_register"  # RunRegister -> {}; again: what it says holds from now on
 RUN_WORKER = "run_worker"  # RunWorkerAt -> {}; idempotent, returns before the worker is attached

@@ -8,7 +8,7 @@ import os
 import socket
 
 from eagleray.common import tasks
-from eagleray.routes.errors import port_refused, port_silent
+from eagleray.common.route_errors import port_refused, port_silent
 from eagleray.routes.health import Health
 from eagleray.routes.transport import Carried, shovel
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eagleray.common.retry import Backoff
 from eagleray.common.waiting import is_set_within
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 if TYPE_CHECKING:
     from eagleray.routes.routes import Routes

@@ -15,10 +15,10 @@ from eagleray import __version__
 from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import private_folder
+from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
 from eagleray.injected import tcp_peer
-from eagleray.routes.errors import link_lost, port_taken, route_not_possible
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.transport import Carried
 
 log = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from typing import Any
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
+from eagleray.common.route_errors import port_refused
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes import commands, direct
 from eagleray.routes.commands import Ended
 from eagleray.routes.direct import Direct
-from eagleray.routes.errors import port_refused
 from eagleray.routes.health import Health
 from eagleray.routes.recovery import Recovery
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.transport import Carried, Carrier
 
 log = logging.getLogger(__name__)

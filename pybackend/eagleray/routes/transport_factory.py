@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.asking import AskFor
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun.transport import OverSrun
 from eagleray.routes.ssh.command import OF_PERSON, SshOptions
 from eagleray.routes.ssh.transport import OverSsh

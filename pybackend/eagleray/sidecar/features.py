@@ -10,7 +10,7 @@ from eagleray.features.profiling import handlers as profiling
 from eagleray.features.runs import handlers as runs
 from eagleray.features.source_mapping import handlers as source_mapping
 from eagleray.features.workers import handlers as workers
-from eagleray.sidecar.requests import Requests
+from eagleray.wire.requests import Requests
 
 
 def registered(settings: Settings) -> Requests:

@@ -23,7 +23,7 @@ from eagleray import __version__
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
-from eagleray.sidecar.requests import BadParams, Requests, UnknownMethod
+from eagleray.wire.requests import BadParams, Requests, UnknownMethod
 
 # The code of an error of the catalogue; `data` holds {code, message, next_step}.
 CATALOGUE_ERROR = -32000

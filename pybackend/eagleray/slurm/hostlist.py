@@ -6,7 +6,7 @@ import itertools
 import re
 
 from eagleray.common.errors import EaglerayError
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 
 # More than the largest systems have; a list that grows beyond it is nonsense.
 MOST = 20_000

@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from eagleray.common.errors import printable
 from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
 from eagleray.protocol.control import Ran
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm import jobs as slurm_jobs
 from eagleray.slurm.jobs import SlurmJob

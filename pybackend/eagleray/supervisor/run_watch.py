@@ -26,7 +26,7 @@ from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.proxy_addresses import GateAt, in_folder, in_table
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.state import RunState
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.supervisor.nsight_refusal import refusal
 from eagleray.supervisor.starters.starter import Ending
 

@@ -6,7 +6,7 @@ import ipaddress
 import re
 
 from eagleray.common.slurm_errors import unknown_node
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 
 HOST_NAME = re.compile(
     r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*\.?"

@@ -17,10 +17,10 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.features.reports.errors import export_failed, export_slow
 from eagleray.injected.nsys import finding
 from eagleray.injected.nsys.versions import version_in
 from eagleray.routes.commands import end
+from eagleray.tools.nsys_errors import export_failed, export_slow
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 
 MOST = 500
 LONGEST = 2**20

@@ -12,6 +12,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import starts
 from eagleray.features.pdb import sessions as pdb
 from eagleray.features.pdb.target import read as pdb_target
+from eagleray.features.runs.remote_files import _bytes, _file
 from eagleray.features.workers.names import describe_worker, rank_of_name, script_of
 from eagleray.ray import logs
 from eagleray.ray import rows as ray_rows
@@ -19,7 +20,6 @@ from eagleray.ray.http import Reply
 from eagleray.ray.tokens import is_over
 from eagleray.slurm import hostlist, slurm
 from eagleray.slurm import jobs as slurm_jobs
-from eagleray.tools.remote_files import _bytes, _file
 
 from tests.fuzz.target import Target, of_json
 from tests.workers.rows import actor_row, worker_row

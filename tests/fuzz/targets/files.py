@@ -26,8 +26,8 @@ from eagleray.features.runs.records import Record, read
 from eagleray.features.source_mapping.kept import KeptMappings
 from eagleray.injected import settings
 from eagleray.injected.patterns import names_of, patterns_of
-from eagleray.sidecar.wire import Wire
 from eagleray.supervisor import nsight_refusal
+from eagleray.wire.structure import Wire
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.cluster import TESTS

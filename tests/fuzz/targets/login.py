@@ -8,20 +8,20 @@ from typing import Any
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import is_network_folder
 from eagleray.features.clusters.addresses import host_and_port, normalised, place
+from eagleray.features.clusters.remote_listeners import is_other_users
 from eagleray.features.clusters.stored_access import kept_access
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import fits, table
 from eagleray.features.workers.stands import stand_of
 from eagleray.injected.nsys.versions import is_newer, version_in
 from eagleray.protocol.control import Mapping, Mounts
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.srun import stderr
 from eagleray.routes.ssh.stderr import Words, far_error
 from eagleray.tools.host_names import host_of
 from eagleray.tools.nsys import _reason
 from eagleray.tools.processes import of_table
 from eagleray.tools.pyspy import parse_json, parse_text
-from eagleray.tools.remote_listeners import is_other_users
 from eagleray.tools.ssh_config import configured_hosts
 
 from tests.fuzz.target import Target

@@ -27,11 +27,11 @@ from eagleray.features.clusters import messages as clusters
 from eagleray.features.runs import messages as runs
 from eagleray.features.runs.handlers import plan_of
 from eagleray.features.workers import messages as workers
+from eagleray.protocol import route_spec
 from eagleray.protocol import runs as run_protocol
 from eagleray.remote_scripts import bridge
-from eagleray.routes import spec
 from eagleray.routes.ssh.mux import MuxError, _Packet
-from eagleray.sidecar.wire import Wire
+from eagleray.wire.structure import Wire
 
 from tests.fuzz.target import Target
 
@@ -188,8 +188,8 @@ def lines_of_run(said: Any) -> None:
 
 def route(said: Any) -> None:
     """A route that is accepted is no option, no shell syntax, and the same when it is read again."""
-    found = spec.of_json(said)
-    assert spec.of_json(spec.to_json(found)) == found
+    found = route_spec.of_json(said)
+    assert route_spec.of_json(route_spec.to_json(found)) == found
     for text in (found.ssh, found.job, found.node):
         assert not text.startswith("-") and not set(text) & set(" \t\n\0'\"`$;|&<>()\\")
 

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 from eagleray.ray.errors import cluster_unreachable
 from eagleray.sidecar import main
-from eagleray.sidecar.requests import Requests, TellProgress
+from eagleray.wire.requests import Requests, TellProgress
 
 
 @frozen

@@ -14,7 +14,7 @@ from eagleray.adapter.runs import operations
 from eagleray.adapter.runs.operations import runs_json
 from eagleray.adapter.runs.runs import Runs
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.protocol import control
+from eagleray.protocol import control, route_spec
 from eagleray.protocol.control import (
     AttachParams,
     Hello,
@@ -28,7 +28,6 @@ from eagleray.protocol.control import (
     to_json,
 )
 from eagleray.protocol.errors import adapter_in_use
-from eagleray.routes import spec
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import Routes
 
@@ -159,8 +158,8 @@ class Operations:
         return {}
 
     async def _run(self, params: Json) -> Json:
-        ssh = spec.of_json({"ssh": params.get("ssh")}).ssh
-        self._parts.routes.hold(self._asker, spec.RouteSpec(ssh=ssh))
+        ssh = route_spec.of_json({"ssh": params.get("ssh")}).ssh
+        self._parts.routes.hold(self._asker, route_spec.RouteSpec(ssh=ssh))
         ended = await self._parts.routes.run(
             ssh,
             [str(word) for word in params["argv"]],
@@ -171,12 +170,12 @@ class Operations:
         return to_json(Ran(ended.code, *texts))
 
     async def _argv(self, params: Json) -> Json:
-        route = spec.of_json({"ssh": params.get("ssh")})
+        route = route_spec.of_json({"ssh": params.get("ssh")})
         carrier = self._parts.routes.hold(self._asker, route)
         return {"argv": await carrier.argv([str(word) for word in params["argv"]])}
 
     async def _reconnect(self, params: Json) -> Json:
-        self._parts.routes.reconnect(spec.of_json(params["route"]))
+        self._parts.routes.reconnect(route_spec.of_json(params["route"]))
         return {}
 
     async def _routes(self, params: Json) -> Json:
@@ -221,9 +220,9 @@ def _attach_params(params: Json) -> AttachParams:
     return AttachParams(**{**known, "mappings": _mappings(params), "routes": _specs(params)})
 
 
-def _specs(params: Json) -> list[spec.RouteSpec]:
-    said = params.get("routes") or [spec.to_json(spec.DIRECT)]
-    return [spec.of_json(one) for one in said]
+def _specs(params: Json) -> list[route_spec.RouteSpec]:
+    said = params.get("routes") or [route_spec.to_json(route_spec.DIRECT)]
+    return [route_spec.of_json(one) for one in said]
 
 
 def _mappings(params: Json) -> list[Mapping]:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 from eagleray.adapter.runs.runs import Runs
+from eagleray.protocol import route_spec
 from eagleray.protocol import runs as run_protocol
 from eagleray.protocol.control import Mapping
 from eagleray.protocol.runs import (
@@ -16,7 +17,6 @@ from eagleray.protocol.runs import (
     RunWorkerKey,
     file_lines,
 )
-from eagleray.routes import spec
 
 Json = dict[str, Any]
 
@@ -55,8 +55,8 @@ class _RunOperations:
         return {}
 
     async def worker(self, params: Json) -> Json:
-        said = params.get("routes") or [spec.to_json(spec.DIRECT)]
-        routes = [spec.of_json(one) for one in said]
+        said = params.get("routes") or [route_spec.to_json(route_spec.DIRECT)]
+        routes = [route_spec.of_json(one) for one in said]
         host, port = str(params["host"]), int(params["port"])
         await self._runs.worker(RunWorkerAt(str(params["run"]), host, port, routes))
         return {}

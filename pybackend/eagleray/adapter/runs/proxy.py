@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import link_lost
 from eagleray.injected.debug_proxy import request
 from eagleray.injected.ed25519 import SecretKey
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.run_errors import (
     gate_of_another_version,
     gate_refused,
     gate_silent,
     not_a_gate,
 )
-from eagleray.routes.errors import link_lost
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 
 log = logging.getLogger(__name__)
 

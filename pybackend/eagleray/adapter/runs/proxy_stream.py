@@ -12,6 +12,7 @@ from eagleray.adapter.runs.proxy import NO_GATE, REFUSED, Gate, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.common.route_errors import link_lost
 from eagleray.injected.debug_proxy.frames import (
     BEAT,
     DATA,
@@ -23,7 +24,6 @@ from eagleray.injected.debug_proxy.frames import (
     frame,
 )
 from eagleray.protocol.run_errors import gate_left
-from eagleray.routes.errors import link_lost
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

@@ -23,8 +23,8 @@ from eagleray.common.worker_errors import (
     worker_unreachable,
 )
 from eagleray.protocol.control import AttachParams
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.spec import RouteSpec
 
 log = logging.getLogger(__name__)
 

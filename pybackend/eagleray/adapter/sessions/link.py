@@ -21,8 +21,8 @@ from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import Message
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import link_lost
 from eagleray.common.worker_errors import debugger_gone, worker_lost
-from eagleray.routes.errors import link_lost
 
 log = logging.getLogger(__name__)
 

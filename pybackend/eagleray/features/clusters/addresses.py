@@ -8,9 +8,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from attrs import frozen
 
+from eagleray.common.route_errors import bad_route
+from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.ray.errors import bad_address
-from eagleray.routes.errors import bad_route
-from eagleray.routes.spec import RouteSpec, checked
 from eagleray.tools.host_names import HOST_NAME
 
 HERE = frozenset({"localhost", "0.0.0.0", "::", "*"})  # noqa: S104 (names that people write)

@@ -19,7 +19,7 @@ from eagleray.features.clusters.terminals import Terminals
 if TYPE_CHECKING:
     from eagleray.app import Parts
     from eagleray.protocol.control import Question
-    from eagleray.sidecar.requests import Requests, TellProgress
+    from eagleray.wire.requests import Requests, TellProgress
 
 
 class Answers(Protocol):

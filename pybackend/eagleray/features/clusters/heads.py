@@ -22,7 +22,7 @@ from eagleray.common.slurm_errors import (
     ray_not_on_usual_port,
 )
 from eagleray.features.clusters.job_steps import JobSteps
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue

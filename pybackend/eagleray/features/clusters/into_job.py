@@ -10,7 +10,7 @@ from eagleray.common.slurm_errors import bridge_needs_click
 from eagleray.features.clusters.heads import Head
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.protocol.control import OpenedSocket, RouteState
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 
 class OpensRoutes(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import InOrder, Remembered
 from eagleray.features.clusters.stored_list import StoredList
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 
 
 class StoredHosts:

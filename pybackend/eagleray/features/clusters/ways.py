@@ -17,12 +17,12 @@ from eagleray.features.clusters.addresses import Place, place
 from eagleray.features.clusters.heads import Head, Heads, Say, is_loopback
 from eagleray.features.clusters.into_job import OpensRoutes, bridges_up, head_of
 from eagleray.features.clusters.job_steps import JobSteps
+from eagleray.features.clusters.remote_listeners import owner_check
 from eagleray.protocol.control import OpenedSocket, RouteState
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import CheckListener, FindWay, HeaderSource, Way, no_check
-from eagleray.routes.spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
 from eagleray.tools.host_names import HOST_NAME
-from eagleray.tools.remote_listeners import owner_check
 
 # The worse of two states of one route is shown.
 WORST = ("lost", "reconnecting", "degraded", "connecting", "ready")

@@ -12,7 +12,7 @@ from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
     from eagleray.app import Parts
-    from eagleray.sidecar.requests import Requests, TellProgress
+    from eagleray.wire.requests import Requests, TellProgress
 
 
 def register(server: Requests, parts: Parts) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from eagleray.protocol.control import Mapping
-from eagleray.routes.spec import DIRECT, RouteSpec
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 
 class Place(Protocol):

@@ -11,7 +11,7 @@ from eagleray.tools.self_command import own_command
 
 if TYPE_CHECKING:
     from eagleray.app import Parts
-    from eagleray.sidecar.requests import Requests
+    from eagleray.wire.requests import Requests
 
 NONE = (
     "No worker waits in Ray's own pdb. It does so at a breakpoint() with RAY_DEBUG=legacy,"

@@ -16,10 +16,10 @@ from eagleray.features.pdb.errors import pdb_not_followed, pdb_out_of_reach
 from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target
 from eagleray.protocol.control import OpenedSocket, Ran
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.cluster_query import RayAsking
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.values import NodeRow
-from eagleray.routes.spec import DIRECT, RouteSpec
 
 # The first job of a cluster on a busy machine; a quiet one answers within two seconds.
 ASK_S = 60.0

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.features.pdb.errors import unknown_pdb
-from eagleray.routes import spec
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol import route_spec
+from eagleray.protocol.route_spec import RouteSpec
 
 
 @frozen
@@ -28,7 +28,7 @@ class Target:
 
     def text(self) -> str:
         said = {name: getattr(self, name) for name in _TEXTS} | {"port": self.port}
-        said |= {"routes": [spec.to_json(route) for route in self.routes]}
+        said |= {"routes": [route_spec.to_json(route) for route in self.routes]}
         return json.dumps(said | {"is_local": self.is_local})
 
 
@@ -41,7 +41,7 @@ def read(text: str) -> Target:
         said = json.loads(text)
         return Target(
             **{name: str(said[name]) for name in _TEXTS},
-            routes=tuple(spec.of_json(route) for route in said["routes"]),
+            routes=tuple(route_spec.of_json(route) for route in said["routes"]),
             port=int(said["port"]),
             is_local=said["is_local"] is True,
         )

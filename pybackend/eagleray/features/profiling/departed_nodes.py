@@ -10,10 +10,10 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.poll_schedule import LEFT_NODE
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.runs.profiled import ProfiledWorker
-from eagleray.routes.spec import RouteSpec
+from eagleray.features.runs.remote_files import FarFiles
+from eagleray.protocol.route_spec import RouteSpec
+from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
-from eagleray.tools.node_commands import on_node
-from eagleray.tools.remote_files import FarFiles
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
 from eagleray.features.runs.profiled import Profiled
-from eagleray.routes.spec import RouteSpec
+from eagleray.features.runs.remote_files import FarFiles, FarPlace
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
-from eagleray.tools.remote_files import FarFiles, FarPlace
 
 FOLDER = "eagleray-profiles"
 

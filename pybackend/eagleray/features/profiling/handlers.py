@@ -19,7 +19,7 @@ from eagleray.features.runs.profiled import Profiled, ProfiledWorker
 
 if TYPE_CHECKING:
     from eagleray.app import Parts
-    from eagleray.sidecar.requests import Requests, TellProgress
+    from eagleray.wire.requests import Requests, TellProgress
 
 # So many rows of each table come with the summary; the others are asked for.
 FIRST_ROWS = 100

@@ -20,8 +20,8 @@ from eagleray.features.profiling.recorders import Recorders
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.waiting import GONE_S, HEARD_S
 from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.remote_files import FarPlace
 from eagleray.ray.dashboard import Dashboard
-from eagleray.tools.remote_files import FarPlace
 
 LOOK_S = 0.3
 # What was seen by earlier ones may be of programs that nobody has any more.

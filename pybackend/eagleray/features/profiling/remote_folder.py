@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.features.profiling.file_names import REPORT, is_taken, raw, shown
-from eagleray.tools.remote_files import FarFiles, whole_piece
+from eagleray.features.runs.remote_files import FarFiles, whole_piece
 
 # An sshd carries ten commands at once, of which others need some.
 _AT_ONCE = 4

@@ -13,10 +13,10 @@ from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.sources import Folder, Gone, Node, Source
 from eagleray.features.runs.profiled import ProfiledWorker
 from eagleray.protocol.control import OpenedSocket
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.agent import RayAgent
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import FindWay, Way
-from eagleray.routes.spec import DIRECT, RouteSpec
 from eagleray.tools.host_names import host_of
 
 # Where the agent of a node listens unless somebody said otherwise.

@@ -17,13 +17,13 @@ from urllib.parse import quote
 from attrs import frozen
 
 from eagleray.common.errors import cancelled, printable
-from eagleray.features.reports.errors import (
+from eagleray.features.reports.limits import Limits
+from eagleray.tools.nsys_errors import (
     damaged_report,
     not_a_report,
     reading_slow,
     sqlite_without_json,
 )
-from eagleray.features.reports.limits import Limits
 
 # How many steps of SQLite's machine pass between two looks at the limits: some milliseconds.
 STEPS = 200_000

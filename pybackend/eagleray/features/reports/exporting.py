@@ -14,17 +14,17 @@ from weakref import WeakValueDictionary
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports.database import opened
-from eagleray.features.reports.errors import (
+from eagleray.features.reports.limits import Limits
+from eagleray.features.reports.summary import Say
+from eagleray.injected.nsys.versions import is_newer
+from eagleray.tools import nsys
+from eagleray.tools.nsys_errors import (
     damaged_report,
     no_report,
     nsys_missing,
     nsys_older,
     nsys_unusable,
 )
-from eagleray.features.reports.limits import Limits
-from eagleray.features.reports.summary import Say
-from eagleray.injected.nsys.versions import is_newer
-from eagleray.tools import nsys
 
 SQLITE = b"SQLite format 3\0"
 MOST_EXPORTS = 5

@@ -10,12 +10,12 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.features.reports import notes, summary
-from eagleray.features.reports.errors import empty_report, no_report
 from eagleray.features.reports.exporting import Exports, is_database
 from eagleray.features.reports.kept import KeptSummaries
 from eagleray.features.reports.limits import Limits
 from eagleray.features.reports.summary import Say, Summary
 from eagleray.features.reports.tables import Name, Table
+from eagleray.tools.nsys_errors import empty_report, no_report
 
 # Summaries that are at hand: who sorts a table asks for it again and again.
 MOST_AT_HAND = 4

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from eagleray.features.reports.database import Database
-from eagleray.features.reports.errors import no_report
+from eagleray.tools.nsys_errors import no_report
 
 THREADS = min(8, os.cpu_count() or 1)
 # So many rows are sorted within the caches of a processor, and their numbers take less than 128 kB: more than

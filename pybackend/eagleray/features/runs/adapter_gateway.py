@@ -14,6 +14,7 @@ from eagleray.features.runs.proxy_addresses import GateAt
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.state import SeenLine, SeenWorker
 from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
     FileLines,
     Line,
@@ -24,7 +25,6 @@ from eagleray.protocol.runs import (
     RunWorkerAt,
     RunWorkerState,
 )
-from eagleray.routes.spec import RouteSpec
 
 
 class Adapters(Protocol):

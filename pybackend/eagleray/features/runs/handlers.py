@@ -43,7 +43,7 @@ from eagleray.features.runs.runs import Runs
 
 if TYPE_CHECKING:
     from eagleray.app import Parts
-    from eagleray.sidecar.requests import Requests
+    from eagleray.wire.requests import Requests
 
 
 def register(server: Requests, parts: Parts) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import time
 from functools import partial
 
@@ -12,9 +14,10 @@ from attrs import evolve
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.records import Record
 from eagleray.features.runs.state import Process
-from eagleray.supervisor.starters.local_program import STEPS, send
 from eagleray.tools.process_identity import lives
 
+# As a user does at a terminal: Ctrl-C first, then SIGTERM, then SIGKILL.
+STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0))
 _STEP_S = 0.05
 
 
@@ -48,3 +51,9 @@ async def _end(program: Process | None) -> None:
             if not lives(program.pid, program.born):
                 break
             await asyncio.sleep(_STEP_S)
+
+
+def send(group: int, number: signal.Signals) -> None:
+    """Sends a signal to a program and its children, as the terminal would."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

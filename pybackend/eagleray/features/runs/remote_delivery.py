@@ -9,10 +9,10 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.errors import not_delivered
 from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.remote_scripts import package_copies
 from eagleray.tools.commands import Commands
 from eagleray.tools.injected_package import Package, zipped
-from eagleray.tools.remote_files import FarFiles, FarPlace
 
 # Read at once: an update of the extension removes this folder while a supervisor lives.
 _SCRIPT = Path(package_copies.__file__).read_text("utf-8")

@@ -10,7 +10,7 @@ from eagleray.protocol import control
 
 if TYPE_CHECKING:
     from eagleray.app import Parts
-    from eagleray.sidecar.requests import Requests
+    from eagleray.wire.requests import Requests
 
 
 def register(server: Requests, parts: Parts) -> None:

@@ -19,7 +19,7 @@ from eagleray.features.workers.rows import Paused, PausedGroup, everyone
 if TYPE_CHECKING:
     from eagleray.app import Parts
     from eagleray.features.workers.paused_workers import PausedWorkers
-    from eagleray.sidecar.requests import Requests, TellProgress
+    from eagleray.wire.requests import Requests, TellProgress
 
 log = logging.getLogger(__name__)
 

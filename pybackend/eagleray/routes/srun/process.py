@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
+from eagleray.common.route_errors import link_lost, port_refused, port_silent
 from eagleray.common.slurm_errors import no_srun
 from eagleray.common.waiting import is_set_within
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote_scripts import bridge
 from eagleray.remote_scripts.bridge import (
     CLOSE,
@@ -27,8 +29,6 @@ from eagleray.remote_scripts.bridge import (
     Mux,
     Stream,
 )
-from eagleray.routes.errors import link_lost, port_refused, port_silent
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun import stderr
 from eagleray.routes.transport import Carrier
 

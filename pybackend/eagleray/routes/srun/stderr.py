@@ -15,7 +15,7 @@ from eagleray.common.slurm_errors import (
     node_not_in_job,
     srun_failed,
 )
-from eagleray.routes.spec import RouteSpec
+from eagleray.protocol.route_spec import RouteSpec
 
 _TABLE: list[tuple[str, Callable[[RouteSpec, str], EaglerayError]]] = [
     (r"srun: (?:command )?not found|srun.*No such file", lambda spec, _: no_srun(spec.ssh)),

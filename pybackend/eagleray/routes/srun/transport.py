@@ -11,9 +11,9 @@ from collections.abc import Callable
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
-from eagleray.routes.errors import link_lost
+from eagleray.common.route_errors import link_lost
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.health import Health, State
-from eagleray.routes.spec import RouteSpec
 from eagleray.routes.srun.process import SrunProcess
 from eagleray.routes.srun.stderr import FATAL
 from eagleray.routes.transport import Carried, Carrier

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eagleray.common import tasks
+from eagleray.common.route_errors import link_lost
 from eagleray.common.waiting import is_set_within
 from eagleray.routes.asking import Ask
-from eagleray.routes.errors import link_lost
 from eagleray.routes.health import Health
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.master import SshMaster

@@ -1,22 +1,18 @@
-"""A program as a process of this machine, which goes on when its keeper dies."""
+"""A program as a process of this machine, which keeps running when its supervisor dies."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 
 from eagleray.features.runs.errors import no_program
+from eagleray.features.runs.orphans import STEPS, send
 from eagleray.features.runs.state import Process
 from eagleray.supervisor.starters.starter import Ending, Started
 from eagleray.tools.process_identity import born
-
-# As a person does at a terminal: Ctrl-C, then a word, then the end.
-STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0))
 
 
 class LocalProgram:
@@ -87,9 +83,3 @@ class LocalProgram:
         self._process.wait()
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._over.set)
-
-
-def send(group: int, number: signal.Signals) -> None:
-    """A signal to a program and its children, as the terminal would send it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -14,8 +14,8 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.profile_errors import far_folder_failed
 from eagleray.remote_scripts.report_folder import MOST
+from eagleray.slurm.node_commands import Wrap
 from eagleray.tools.commands import Commands
-from eagleray.tools.node_commands import Wrap
 from eagleray.tools.remote_script import said_by
 
 ASK_S = 60.0

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
-from eagleray.sidecar.wire import Wire
+from eagleray.wire.structure import Wire
 
 P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]

@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from eagleray.routes.errors import bad_route
+from eagleray.common.route_errors import bad_route
 
 # What OpenSSH takes as `[user@]host` or an alias; it never begins with a dash.
 _DESTINATION = re.compile(r"[A-Za-z0-9_.:%+@\[\]-]{1,255}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
-from eagleray.routes.spec import RouteSpec, checked
+from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm.slurm import step_of
 
 # Nobody is there to answer, and no host is believed that the login node does not know.
