@@ -33,8 +33,8 @@ def port() -> Any:
 
 async def call(port: int, want: str = "control", host: str = HOST) -> Json:
     """The gate's answer to the adapter."""
-    handle = Gate(RUN, KEY, host, port, (DIRECT,))
-    streams, answer = await handle.call(Routes(no_routes), want)
+    proxy = Gate(RUN, KEY, host, port, (DIRECT,))
+    streams, answer = await proxy.call(Routes(no_routes), want)
     streams[1].close()
     return answer
 

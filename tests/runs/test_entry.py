@@ -24,7 +24,7 @@ def entered(
         "EAGLERAY_ENTRY": json.dumps({"argv": argv, "cwd": str(cwd)}),
         **more,
     }
-    command = [sys.executable, "-m", f"{ours.name}.entry"]
+    command = [sys.executable, "-m", f"{ours.name}.job_entry"]
     return subprocess.run(
         command, cwd=started_in, env=env, capture_output=True, text=True, check=False
     )

@@ -33,7 +33,7 @@ class Row:
     name: str
     title: str
     framework: str
-    user_presets: bool
+    own: bool
     text: str
 
 

@@ -60,7 +60,7 @@ class RayJob:
         entry = {"argv": self._command, "cwd": self._cwd}
         # Constant words alone: whatever the person typed travels in a variable, past the shell of the head.
         self._job = await jobs.submit(
-            shlex.join(["python", "-m", f"{self._package.name}.entry"]),
+            shlex.join(["python", "-m", f"{self._package.name}.job_entry"]),
             runtime_env={
                 "py_modules": [f"gcs://{name}"],
                 "env_vars": self._environ | {"EAGLERAY_ENTRY": plain_json(entry)},
