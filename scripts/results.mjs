@@ -1,4 +1,4 @@
-// The results of one suite, read from what its runner wrote.
+// The results of one suite: read from what its runner wrote, merged over two tries, printed.
 import { existsSync, readFileSync } from "node:fs";
 
 /**
@@ -11,7 +11,7 @@ export function readJunit(file) {
   const cases = /<testcase\s([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g;
   for (const [, attributes, , inside = ""] of readFileSync(file, "utf8").matchAll(cases)) {
     const name = [attribute(attributes, "classname"), attribute(attributes, "name")]
-      .filter((word) => word && word !== "test")
+      .filter((part) => part && part !== "test")
       .join(" ");
     const skip = /<skipped\s?([^>]*)/.exec(inside);
     const failure = /<(?:failure|error)(?:\s([^>]*))?>/.exec(inside);
@@ -26,8 +26,8 @@ export function readJunit(file) {
 }
 
 function attribute(attributes, name) {
-  const found = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes);
-  return unescape(found?.[1] ?? "");
+  const match = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes);
+  return unescape(match?.[1] ?? "");
 }
 
 function unescape(text) {
@@ -39,7 +39,7 @@ function unescape(text) {
     .replace(/&amp;/g, "&");
 }
 
-/** The same of a script that closes with `N passed, N failed` and lists its failures as `not ok NAME`. */
+/** The same for a script that closes with `N passed, N failed` and lists its failures as `not ok NAME`. */
 export function readClosingLine(output) {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
   const last = lines.at(-1);
@@ -56,12 +56,29 @@ export function readClosingLine(output) {
   };
 }
 
+/** The failures of the first try that the second one hasn't; a crashed second try fixed nothing. */
+export function fixedBySecondTry(first, second) {
+  return second.crashed ? [] : first.failed.filter((name) => !second.failed.includes(name));
+}
+
+/** The results after a second try, which counts for everything that ran twice. */
+export function mergedResults(first, second, lastFailed) {
+  if (!lastFailed) return second;
+  return { ...second, passed: [...first.passed, ...second.passed], skipped: first.skipped };
+}
+
+/** One line for each `{name, seconds}`, aligned, the slowest first. */
+export function slowestFirst(durations) {
+  const sorted = [...durations].sort((a, b) => b.seconds - a.seconds);
+  return sorted.map(({ name, seconds }) => `${String(seconds).padStart(5)} s  ${name}`);
+}
+
 /** The end of an output; the lines before it were printed as they came. */
 export function lastLines(output, count = 400) {
   const lines = output.trimEnd().split("\n");
-  const left = lines.length - count;
-  if (left <= 0) return lines.join("\n");
-  return [`(${left} lines before these stand above, where they were printed)`]
+  const omitted = lines.length - count;
+  if (omitted <= 0) return lines.join("\n");
+  return [`(the ${omitted} lines before these were printed above, as they came)`]
     .concat(lines.slice(-count))
     .join("\n");
 }

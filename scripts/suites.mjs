@@ -1,4 +1,4 @@
-// The suites of `npm test`, and what each one needs to be there.
+// The suites of `npm test`, and the requirements of each.
 import { environments, interpreter, makeEnvironment } from "./environments.mjs";
 import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
@@ -8,16 +8,16 @@ import { must } from "./run.mjs";
 
 const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap"];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
-// What has its own suite: `check` runs the first two, the others start real debuggers, programs and sshd.
+// They have suites of their own: `check` runs the first two, the others start real debuggers, programs and sshd.
 const CHECKED = ["tests/layers", "tests/documents"];
 const PROCESSES = ["tests/adapter", "tests/injected", "tests/routes"];
-// The newest VS Code, and the one that Cursor is made of.
+// The newest VS Code, and the one that Cursor is built on.
 const NEWEST = "1.139";
 const OLDEST = "1.105";
 
 /**
- * What suites need, by name: how to make it and what must be there before.
- * All of it is started at once, in this order, in one lane per source of downloads.
+ * The requirements of suites, by name: how to make each, and which others come first.
+ * All are started together, in this order, in one lane per source of downloads.
  */
 export const needs = {
   python: { lane: "python", make: (log) => makeEnvironment("dev", log) },
@@ -45,10 +45,11 @@ async function makeVsix(log) {
 }
 
 /**
- * `lane` says what a suite runs beside (lanes.mjs): those in "first" come before the others, there is one "lab", and
- * those in "common" stand here with the most costly first, so that none of them is alone at the end.
- * `kind` says how the results are read: "pytest" and "node" write JUnit files, a "script" prints
- * `N passed, N failed` at its end.  What fails in a suite that is `real` is run once more by itself.
+ * `lane` decides what a suite runs beside (lanes.mjs): "first" runs before the others, one "lab" runs at a time, and
+ * "common" has the longest first, so that none of them is left alone at the end.
+ * `kind` decides how the results are read: "pytest" and "node" write JUnit files, a "script" prints
+ * `N passed, N failed` at its end.  With `secondTry`, for suites that drive a real editor, cluster or site, the failed
+ * tests run once more (second_tries.mjs).
  */
 export const suites = [
   script("check", ["python", "packages"], ["scripts/check.mjs"], {
@@ -63,7 +64,7 @@ export const suites = [
     minutes: 5,
     command: ({ junit }) => [process.execPath, ["scripts/unit.mjs", "--junit", junit]],
   },
-  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 20 }),
+  pytest("real Ray", ["python", "packages"], "real_ray", { minutes: 20, secondTry: true }),
   editor("windows", NEWEST),
   pytest("unit (Python)", ["python", "workers"], FAST, {
     minutes: 15,
@@ -74,8 +75,8 @@ export const suites = [
   editor("runs", NEWEST),
   pytest("processes", ["python", "workers", "packages"], FAST, { minutes: 15, folders: PROCESSES }),
   editor("profiling", NEWEST, { more: ["nsys"] }),
-  pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10 }),
-  pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10 }),
+  pytest("nsys", ["python", "nsys"], "nsys", { minutes: 10, secondTry: true }),
+  pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
   editor("person", NEWEST),
@@ -83,44 +84,49 @@ export const suites = [
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     minutes: 10,
-    real: true,
+    secondTry: true,
   }),
-  // The lab mostly waits: for links that are cut, connections that are given up.
-  pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15 }),
-  pytest("lab Ray", ["python", "lab", "nsys"], "lab_ray", { lane: "lab", minutes: 15 }),
+  // The lab mostly waits: for links that are cut, for connections that time out.
+  pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15, secondTry: true }),
+  pytest("lab Ray", ["python", "lab", "nsys"], "lab_ray", {
+    lane: "lab",
+    minutes: 15,
+    secondTry: true,
+  }),
   editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
 ];
 
-/** A story ends by itself where one wait or one test of it is too long; `minutes` are for what hangs beside. */
+/** A story ends at its first wait or test that takes too long; `minutes` is for everything else that may hang. */
 function editor(suite, version, { more = [], lane = "common", minutes = 8 } = {}) {
   return script(
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`, ...more],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
-    { lane, minutes, real: true },
+    { lane, minutes, secondTry: true },
   );
 }
 
-function script(name, needed, words, { lane = "common", minutes, real = false }) {
+function script(name, needs, command, { lane = "common", minutes, secondTry = false }) {
   return {
     name,
     kind: "script",
     lane,
-    needs: needed,
+    needs,
     minutes,
-    real,
-    command: () => [process.execPath, words],
+    secondTry,
+    command: () => [process.execPath, command],
   };
 }
 
-function pytest(name, needed, marks, { lane = "common", minutes, ignore = [], folders = [] }) {
+function pytest(name, needs, marks, options) {
+  const { lane = "common", minutes, ignore = [], folders = [], secondTry = false } = options;
   return {
     name,
     kind: "pytest",
     lane,
-    needs: needed,
+    needs,
     minutes,
-    real: true,
+    secondTry,
     command: ({ junit, cacheFolder, lastFailed }) => [
       interpreter("dev"),
       [

@@ -1,6 +1,6 @@
-// Runs every suite, or those that are named, and closes with `N passed, N failed`.
-// What only later suites need is installed in the background.  What fails in those of the lane "first" costs
-// a minute to find; the others that were begun by then end, and no more are begun.
+// Runs all suites, or the named ones, and closes with `N passed, N failed`.
+// What only later suites need is installed in the background.  A failure in the lane "first" is found within a minute:
+// suites that have started by then end, and no others start.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +9,16 @@ import { interpreter } from "./environments.mjs";
 import { Lanes } from "./lanes.mjs";
 import { endMarked, Started } from "./leftovers.mjs";
 import { cache, out, root } from "./places.mjs";
-import { lastLines, readClosingLine, readJunit } from "./results.mjs";
+import {
+  fixedBySecondTry,
+  lastLines,
+  mergedResults,
+  readClosingLine,
+  readJunit,
+  slowestFirst,
+} from "./results.mjs";
 import { endWithChildren, run } from "./run.mjs";
+import { SecondTries } from "./second_tries.mjs";
 import { needs, suites } from "./suites.mjs";
 
 endWithChildren();
@@ -21,47 +29,53 @@ const folder = join(out, "results");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 
-const words = process.argv.slice(2);
-const unknown = words.filter((word) => !suites.some((suite) => suite.name.startsWith(word)));
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !suites.some((suite) => suite.name.startsWith(name)));
 if (unknown.length > 0) {
   console.error(
     `No suite ${unknown.join(", ")}. There are: ${suites.map((s) => s.name).join(", ")}`,
   );
   process.exit(2);
 }
-const chosen = suites.filter(
-  (suite) => words.length === 0 || words.some((word) => suite.name.startsWith(word)),
+const selected = suites.filter(
+  (suite) => names.length === 0 || names.some((name) => suite.name.startsWith(name)),
 );
-const ready = prepare(new Set(chosen.flatMap((suite) => suite.needs)));
-const total = { passed: 0, failed: [], skipped: [], second: [], logs: [] };
-let stopped;
-for (const suite of await new Lanes(chosen, ready).run(runSuite, () => stopped !== undefined)) {
-  total.failed.push(`${suite.name}: not run, since ${stopped} failed`);
+const ready = prepare(new Set(selected.flatMap((suite) => suite.needs)));
+const total = { passed: 0, failed: [], skipped: [], logs: [], durations: [] };
+const secondTries = new SecondTries(join(out, "second_tries.json"));
+let failedFirst;
+for (const suite of await new Lanes(selected, ready).run(
+  runSuite,
+  () => failedFirst !== undefined,
+)) {
+  total.failed.push(`${suite.name}: not run, since ${failedFirst} failed`);
 }
 await endLeftovers();
 close();
 
-/** Starts the making of everything that is needed: one thing after the other in each lane. */
-function prepare(wanted) {
-  for (const name of [...wanted]) for (const before of needs[name].after ?? []) wanted.add(before);
-  const lanes = new Map();
-  const made = new Map();
-  for (const [name, { lane, make, after = [] }] of Object.entries(needs)) {
-    if (!wanted.has(name)) continue;
-    const begun = async () => {
-      await Promise.all(after.map((before) => made.get(before)));
-      const start = Date.now();
-      await make((text) => say("prepare", text));
-      if (Date.now() - start > 1000) say("prepare", `${name} is there (${seconds(start)})`);
-    };
-    const before = lanes.get(lane) ?? Promise.resolve();
-    const promise = before.then(begun, begun);
-    // A suite that needs it reports the failure; until then it must not count as unhandled.
-    promise.catch((error) => say("prepare", `${name} failed: ${error.message}`));
-    lanes.set(lane, promise);
-    made.set(name, promise);
+/** Starts all requirements, one after the other in each lane; returns a promise for each. */
+function prepare(required) {
+  for (const name of [...required]) {
+    for (const earlier of needs[name].after ?? []) required.add(earlier);
   }
-  return made;
+  const lanes = new Map();
+  const promises = new Map();
+  for (const [name, { lane, make, after = [] }] of Object.entries(needs)) {
+    if (!required.has(name)) continue;
+    const start = async () => {
+      await Promise.all(after.map((earlier) => promises.get(earlier)));
+      const since = Date.now();
+      await make((text) => log("prepare", text));
+      if (Date.now() - since > 1000) log("prepare", `${name} is ready (${secondsSince(since)} s)`);
+    };
+    const previous = lanes.get(lane) ?? Promise.resolve();
+    const promise = previous.then(start, start);
+    // The suite that needs it reports the failure; until then it must not count as unhandled.
+    promise.catch((error) => log("prepare", `${name} failed: ${error.message}`));
+    lanes.set(lane, promise);
+    promises.set(name, promise);
+  }
+  return promises;
 }
 
 async function runSuite(suite) {
@@ -72,70 +86,64 @@ async function runSuite(suite) {
     total.logs.push(`==== ${suite.name}\n${error.message}`);
     return;
   }
-  const begun = Date.now();
-  let { results, output } = await attempt(suite);
-  if (suite.real && results.failed.length > 0) {
-    say(suite.name, `${results.failed.length} failed, run once more by itself`);
-    total.logs.push(`==== ${suite.name}, first try\n${lastLines(output)}`);
-    const again = await attempt(suite, secondTry(suite, results));
-    output = again.output;
-    results = merged(suite, results, again.results);
-  }
-  total.passed += results.passed.length;
-  for (const name of results.failed) {
-    total.failed.push(`${suite.name}: ${name}${reason(results.reasons[name])}`);
-  }
-  total.skipped.push(...results.skipped.map((name) => `${suite.name}: ${name}`));
-  if (results.failed.length > 0) total.logs.push(`==== ${suite.name}\n${lastLines(output)}`);
-  if (results.failed.length > 0 && suite.lane === "first") stopped = suite.name;
-  say(
-    suite.name,
-    `${results.passed.length} passed, ${results.failed.length} failed (${seconds(begun)})`,
-  );
+  const since = Date.now();
+  const { results, output } = await attempts(suite);
+  const { passed, failed, skipped, reasons } = results;
+  total.passed += passed.length;
+  total.failed.push(...failed.map((name) => `${suite.name}: ${name}${indented(reasons[name])}`));
+  total.skipped.push(...skipped.map((name) => `${suite.name}: ${name}`));
+  if (failed.length > 0) total.logs.push(`==== ${suite.name}\n${lastLines(output)}`);
+  if (failed.length > 0 && suite.lane === "first") failedFirst = suite.name;
+  const seconds = secondsSince(since);
+  total.durations.push({ name: suite.name, seconds });
+  log(suite.name, `${passed.length} passed, ${failed.length} failed (${seconds} s)`);
 }
 
-/** A story in the editor is told from its beginning again, of pytest's only what failed. */
-function secondTry(suite, { crashed }) {
-  return { nth: 2, lastFailed: suite.kind === "pytest" && !crashed };
+/** The results of a suite, after a second try of what failed where the suite has one. */
+async function attempts(suite) {
+  const first = await attempt(suite);
+  secondTries.add(suite.name, []);
+  if (!suite.secondTry || first.results.failed.length === 0) return first;
+  log(suite.name, `${first.results.failed.length} failed; second try`);
+  total.logs.push(`==== ${suite.name}, first try\n${lastLines(first.output)}`);
+  // A story in the editor starts again from its beginning, pytest runs only the failed tests.
+  const lastFailed = suite.kind === "pytest" && !first.results.crashed;
+  const second = await attempt(suite, { number: 2, lastFailed });
+  secondTries.add(suite.name, fixedBySecondTry(first.results, second.results));
+  return {
+    results: mergedResults(first.results, second.results, lastFailed),
+    output: second.output,
+  };
 }
 
-/** The second result counts for everything that ran twice. */
-function merged(suite, first, second) {
-  const mended = first.failed.filter((name) => !second.failed.includes(name));
-  if (!second.crashed) total.second.push(...mended.map((name) => `${suite.name}: ${name}`));
-  return secondTry(suite, first).lastFailed
-    ? { ...second, passed: [...first.passed, ...second.passed], skipped: first.skipped }
-    : second;
+/** A failure's first line: the closing lines may be all that a reader gets to see of a long log. */
+function indented(reason = "") {
+  return reason && `\n    ${reason.slice(0, 300)}`;
 }
 
-/** The closing lines may be all that a reader gets to see of a long log. */
-function reason(text = "") {
-  return text && `\n    ${text.slice(0, 300)}`;
-}
-
-async function attempt(suite, which = { nth: 1 }) {
-  const file = `${suite.name.replace(/\W+/g, "-")}-${which.nth}`;
+async function attempt(suite, { number = 1, lastFailed = false } = {}) {
+  const file = `${suite.name.replace(/\W+/g, "-")}-${number}`;
   const junit = join(folder, `${file}.xml`);
   const cacheFolder = join(folder, `${suite.name.replace(/\W+/g, "-")}-cache`);
-  const [command, args] = suite.command({ junit, cacheFolder, ...which });
+  const [command, args] = suite.command({ junit, cacheFolder, lastFailed });
   const { code, output, timedOut } = await run(command, args, {
     cwd: root,
     env: { ...environment(), EAGLERAY_TEST_ATTEMPT: `${runId}-${file}` },
-    onText: lines((line) => say(suite.name, line)),
+    onText: lines((line) => log(suite.name, line)),
     limitMs: suite.minutes * 60_000,
   });
-  // It failed for its time; what it could not end any more is no second failure.
+  // The time limit is its failure; leftovers of the interrupted suite are not a second one.
   if (timedOut) await endMarked(`EAGLERAY_TEST_ATTEMPT=${runId}-${file}`);
   const results = suite.kind === "script" ? readClosingLine(output) : readJunit(junit);
   if (results !== undefined && (code === 0) === (results.failed.length === 0)) {
     return { results, output };
   }
   const why = timedOut ? `ran past ${suite.minutes} minutes` : `ended with ${code}`;
-  const before = results ?? { passed: [], failed: [], skipped: [], reasons: {} };
-  return { results: { ...before, failed: [...before.failed, why], crashed: true }, output };
+  const partial = results ?? { passed: [], failed: [], skipped: [], reasons: {} };
+  return { results: { ...partial, failed: [...partial.failed, why], crashed: true }, output };
 }
 
-/** The suites see no Ray of this person, and everything that they start carries a mark. */
+/** The suites see none of the user's own Ray settings, and everything that they start carries a mark. */
 function environment() {
   const env = {
     EAGLERAY_TEST_RUN: runId,
@@ -148,7 +156,7 @@ function environment() {
     NO_COLOR: "1",
     PYTHONUNBUFFERED: "1",
   };
-  // What is set here wins; else a person's own settings of Ray and Eagleray must not reach the suites.
+  // Values set here win; the user's own settings of Ray and Eagleray must not reach the suites.
   for (const name of Object.keys(process.env)) {
     if (/^(RAY|EAGLERAY)_/.test(name) && !(name in env)) env[name] = undefined;
   }
@@ -162,28 +170,31 @@ async function endLeftovers() {
   await processes.end();
 }
 
-/** Failures are printed before the logs and after them, since a long log may be cut. */
+/** Prints failures before the logs and after them, since a long log may be cut. */
 function close() {
+  for (const text of secondTries.failures()) total.failed.push(`second tries: ${text}`);
+  secondTries.save();
   const failed = total.failed.map((line) => `FAILED: ${line}`);
   for (const line of failed) console.log(line);
   for (const text of total.logs) console.log(`\n${text}`);
   console.log("");
+  for (const line of slowestFirst(total.durations)) console.log(line);
   for (const line of total.skipped) console.log(`skipped: ${line}`);
-  for (const line of total.second) console.log(`passed at the second try: ${line}`);
+  for (const name of secondTries.names()) console.log(`passed at the second try: ${name}`);
   for (const line of failed) console.log(line);
-  console.log(`took ${seconds(started)}`);
+  console.log(`took ${secondsSince(started)} s`);
   console.log(`${total.passed} passed, ${total.failed.length} failed`);
   process.exit(total.failed.length === 0 && total.passed > 0 ? 0 : 1);
 }
 
-function say(who, text) {
-  const s = Math.round((Date.now() - started) / 1000);
+function log(source, text) {
+  const s = secondsSince(started);
   const clock = `${String(Math.floor(s / 60)).padStart(2, "0")}:${String(s % 60).padStart(2, "0")}`;
-  console.log(`[${clock} ${who}] ${text}`);
+  console.log(`[${clock} ${source}] ${text}`);
 }
 
-function seconds(since) {
-  return `${((Date.now() - since) / 1000).toFixed(0)} s`;
+function secondsSince(time) {
+  return Math.round((Date.now() - time) / 1000);
 }
 
 /** Cuts a stream of text into whole lines. */

@@ -113,6 +113,7 @@ await test("Ctrl-C ends everything that it started", async () => {
   if (existsSync(decodeURIComponent(folder))) throw new Error(`${folder} is still there`);
 });
 
+window.gestures.report(results);
 await endAll();
 results.end();
 

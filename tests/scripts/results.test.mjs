@@ -1,11 +1,18 @@
-// How the test runner reads what the suites wrote: nothing that failed or was skipped gets lost.
+// How the test runner reads what the suites wrote: no failed or skipped test gets lost.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { lastLines, readClosingLine, readJunit } from "../../scripts/results.mjs";
+import {
+  fixedBySecondTry,
+  lastLines,
+  mergedResults,
+  readClosingLine,
+  readJunit,
+  slowestFirst,
+} from "../../scripts/results.mjs";
 
 const PYTEST = `<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
 <testcase classname="tests.a.test_a" name="test_one" time="0.1" />
@@ -30,7 +37,7 @@ function junit(text) {
   }
 }
 
-test("what pytest wrote", () => {
+test("the file of pytest has passed, failed and skipped tests", () => {
   assert.deepEqual(junit(PYTEST), {
     passed: ["tests.a.test_a test_one"],
     failed: ["tests.a.test_a test_two[<b> & c]", "tests.a.test_a test_four"],
@@ -42,7 +49,7 @@ test("what pytest wrote", () => {
   });
 });
 
-test("what node:test wrote", () => {
+test("the file of node:test has passed and failed tests", () => {
   assert.deepEqual(junit(NODE), {
     passed: ["adds"],
     failed: ["divides"],
@@ -51,12 +58,12 @@ test("what node:test wrote", () => {
   });
 });
 
-test("a suite that wrote nothing has no results", () => {
+test("a suite without a file or closing line has no results", () => {
   assert.equal(readJunit("/nowhere/results.xml"), undefined);
   assert.equal(readClosingLine("Segmentation fault\n"), undefined);
 });
 
-test("what a script printed: the last closing line, and the names of what failed", () => {
+test("the output of a script has the numbers of its closing line and the names of its failures", () => {
   const output =
     "  ok one (0.1 s)\n  not ok two\n      at x\nskipped three: no fork\n1 passed, 1 failed\n";
   assert.deepEqual(readClosingLine(output), {
@@ -67,12 +74,49 @@ test("what a script printed: the last closing line, and the names of what failed
   });
 });
 
-test("a failure without a reason does not take the next line for one", () => {
+test("a failure without a reason does not take the next line as its reason", () => {
   const output = "  not ok one\n  not ok two\n0 passed, 2 failed\n";
   assert.deepEqual(readClosingLine(output).reasons, { one: "", two: "" });
 });
 
-test("of a long output the end is shown, with how much is left out", () => {
+test("a long output is cut to its end and says how much is omitted", () => {
   assert.equal(lastLines("one\ntwo\n", 2), "one\ntwo");
-  assert.match(lastLines("one\ntwo\nthree\nfour\n", 2), /^\(2 lines .*\)\nthree\nfour$/);
+  assert.match(lastLines("one\ntwo\nthree\nfour\n", 2), /^\(the 2 lines .*\)\nthree\nfour$/);
+});
+
+const FIRST = {
+  passed: ["a", "b"],
+  failed: ["c", "d"],
+  skipped: ["e: no fork"],
+  reasons: { c: "x", d: "y" },
+};
+
+test("a second try of the failed tests adds those that pass to those of the first try", () => {
+  const second = { passed: ["c"], failed: ["d"], skipped: [], reasons: { d: "z" } };
+  assert.deepEqual(mergedResults(FIRST, second, true), {
+    passed: ["a", "b", "c"],
+    failed: ["d"],
+    skipped: ["e: no fork"],
+    reasons: { d: "z" },
+  });
+  assert.deepEqual(fixedBySecondTry(FIRST, second), ["c"]);
+});
+
+test("a second try of the whole suite replaces the first try", () => {
+  const second = { passed: ["a", "b", "c", "d"], failed: [], skipped: [], reasons: {} };
+  assert.deepEqual(mergedResults(FIRST, second, false), second);
+  assert.deepEqual(fixedBySecondTry(FIRST, second), ["c", "d"]);
+});
+
+test("a second try that crashes fixes nothing", () => {
+  const second = { passed: [], failed: ["ended with 1"], skipped: [], reasons: {}, crashed: true };
+  assert.deepEqual(fixedBySecondTry(FIRST, second), []);
+});
+
+test("durations are listed with the slowest suite first", () => {
+  const durations = [
+    { name: "check", seconds: 9 },
+    { name: "lab", seconds: 410 },
+  ];
+  assert.deepEqual(slowestFirst(durations), ["  410 s  lab", "    9 s  check"]);
 });

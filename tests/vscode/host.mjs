@@ -1,7 +1,7 @@
 /**
  * Runs mocha inside the extension host of a real VS Code, against a real Ray cluster.
  *
- *     node tests/vscode/host.mjs [--vscode 1.139|1.105] [--only WORDS]
+ *     node tests/vscode/host.mjs [--vscode 1.139|1.105] [--only TEXT]
  */
 
 import * as fs from "node:fs";
@@ -17,7 +17,7 @@ import { setStage, shotsFolder } from "./harness/stage.mjs";
 import { until } from "./harness/until.mjs";
 
 const LIMIT_MS = 13 * 60_000;
-// Longer than a test may take, twice: an editor that tells nothing for so long hangs.
+// Longer than a test with its hooks may take: an editor that reports nothing for so long hangs.
 const SILENCE_MS = 4.5 * 60_000;
 
 const { version, only } = options();
@@ -29,10 +29,10 @@ try {
   await bundle();
   const stage = await setStage();
   endWithRun(() => stage.stop());
-  const told = path.join(stage.base, "results.jsonl");
-  fs.writeFileSync(told, "");
+  const events = path.join(stage.base, "results.jsonl");
+  fs.writeFileSync(events, "");
   const { cluster, workspace, base } = stage;
-  const test = { cluster: { ...cluster, stop: undefined }, workspace, base, told, only };
+  const test = { cluster: { ...cluster, stop: undefined }, workspace, base, events, only };
   const server = await start({
     version,
     extensionDir: ROOT,
@@ -51,7 +51,7 @@ try {
   await page.goto(server.url(workspace, { testsPath: path.join(out, "index.js") }), {
     timeout: 120_000,
   });
-  await follow(told);
+  await follow(events);
 } catch (error) {
   results.failed("the run itself", error.stack);
 }
@@ -81,23 +81,23 @@ async function bundle() {
 }
 
 /** The workbench calls these two when they exist. */
-async function listen(where) {
-  await where.exposeFunction("codeAutomationExit", (code) => results.exited(code));
-  await where.exposeFunction("codeAutomationLog", (type, args) => {
+async function listen(workbench) {
+  await workbench.exposeFunction("codeAutomationExit", (code) => results.exited(code));
+  await workbench.exposeFunction("codeAutomationLog", (type, args) => {
     if (process.env.VERBOSE) console.log("|", type, ...args.slice(0, 3));
   });
 }
 
 /** Prints each test as it ends; the tests write one line of JSON per event. */
-async function follow(told) {
+async function follow(events) {
   let read = 0;
-  let heard = Date.now();
-  const isSilent = () => Date.now() - heard > SILENCE_MS;
+  let lastEventAt = Date.now();
+  const isSilent = () => Date.now() - lastEventAt > SILENCE_MS;
   await until(
     () => {
-      const lines = fs.readFileSync(told, "utf8").split("\n").slice(0, -1);
+      const lines = fs.readFileSync(events, "utf8").split("\n").slice(0, -1);
       for (const line of lines.slice(read)) results.take(JSON.parse(line));
-      if (lines.length > read) heard = Date.now();
+      if (lines.length > read) lastEventAt = Date.now();
       read = lines.length;
       return results.ended || results.exitCode !== undefined || isSilent();
     },

@@ -4,13 +4,15 @@
  *     node tests/vscode/panel.mjs [--vscode 1.139|1.105]
  */
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import * as path from "node:path";
 import { endWithRun } from "./harness/ending.mjs";
 import { markedWith } from "./harness/processes.mjs";
 import { programEnv, python, ROOT, startProxy } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
+
+const PDB_SESSIONS_MS = 120_000;
 
 await browserRun(
   "panel",
@@ -44,9 +46,8 @@ await browserRun(
         () => box("Trust for This Cluster").isVisible(),
         "the file is asked for",
       );
-      // What is typed before the dialog has drawn its folder is put behind that.
+      // The dialog appends a path that is typed before it has listed its folder.
       await window.sees(box("policy.py"), "the files to choose from");
-      // While the dialog reads the folder that was typed, it ignores Enter.
       await window.gesture(
         () => input.fill(proxy.ca_file),
         () => box("ca.pem").isVisible(),
@@ -88,7 +89,7 @@ await browserRun(
       await window.command("Eagleray: Add Cluster", () => input.isVisible());
       await input.fill("127.0.0.1:1");
       await page.keyboard.press("Enter");
-      const message = await window.told("Nothing answers at", "why it was not added");
+      const message = await window.seesMessage("Nothing answers at", "why it was not added");
       await window.shot("error");
       await window.click(
         message.locator(".monaco-button", { hasText: "Show Logs" }),
@@ -185,19 +186,26 @@ await browserRun(
       endWithRun(() => waiting.kill());
       const list = page.locator(".quick-input-widget:visible");
       const session = (name) => list.locator(".monaco-list-row", { hasText: name });
-      // Each question is a job of Ray, which takes seconds on a busy machine.
+      // The list is that of the moment in which it is opened.
+      await until(
+        () => pdbSessions(stage).length === 2,
+        "both workers wait in pdb",
+        PDB_SESSIONS_MS,
+        500,
+      );
+      // The list comes from a job of Ray, which takes seconds on a busy machine.
       await window.command(
         "Eagleray: Open Waiting pdb Session",
         async () => (await session(/legacy\.py:\d+/).count()) === 2,
         "both sessions are listed",
-        20_000,
+        60_000,
       );
       await window.shot("pdb-sessions");
       await window.gesture(
-        () => session("adder.add").click({ timeout: 4000 }),
+        () => session("adder.add").click(),
         () => terminal.getByText("(Pdb)").first().isVisible(),
-        "its pdb stands in a terminal",
-        20_000,
+        "its pdb is shown in a terminal",
+        60_000,
       );
       await window.gesture(
         () => page.keyboard.type("p 'with', value\n"),
@@ -225,3 +233,10 @@ await browserRun(
     settings: { "terminal.integrated.gpuAcceleration": "off" },
   },
 );
+
+/** The workers that wait in Ray's own pdb, as the command line lists them. */
+function pdbSessions({ cluster, env }) {
+  const command = path.join(path.dirname(python()), "eagleray");
+  const args = ["pdb", "--json", "--cluster", cluster.address];
+  return JSON.parse(execFileSync(command, args, { env: { ...process.env, ...env } }).toString());
+}

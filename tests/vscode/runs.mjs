@@ -23,7 +23,7 @@ await browserRun(
     const input = list.locator("input").first();
     const choice = (words) => list.locator(".monaco-list-row", { hasText: words }).first();
     const choose = (words, effect, what) =>
-      window.gesture(() => choice(words).click({ timeout: 4000 }), effect, what);
+      window.gesture(() => choice(words).click(), effect, what);
     const tab = (name) => page.locator(".tab.active", { hasText: name });
     const title = (name) =>
       page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
@@ -38,21 +38,10 @@ await browserRun(
     const openFile = (name) =>
       open(window, stage.workspace, name, () => tab(name).first().isVisible());
 
-    /** A button of a row, which appears below the mouse. */
+    /** Clicks a button of a row, in the panel, which the debug view of a new session has replaced. */
     async function inline(row, name, effect, what) {
-      await window.gesture(
-        async () => {
-          // A session that has begun has put the debug view in its place.
-          await window.openPanel();
-          await row.first().hover({ timeout: 4000 });
-          const button = row.first().locator(`.action-label[aria-label^="${name}"]`);
-          await button.first().click({ timeout: 4000 });
-          await window.rest();
-        },
-        effect,
-        what,
-        15_000,
-      );
+      await window.openPanel();
+      await window.inline(row, name, effect, what);
     }
 
     async function disconnect() {

@@ -22,7 +22,7 @@ await browserRun(
     const source = fs.readFileSync(site.program, "utf8").split("\n");
     const line = source.findIndex((text) => text.includes("# stands: pausing")) + 1;
     const choose = (words, effect, what) =>
-      window.gesture(() => choice(words).first().click({ timeout: 4000 }), effect, what);
+      window.gesture(() => choice(words).first().click(), effect, what);
 
     await test("the list offers the hosts of the ssh config, and says why there is no job", async () => {
       await window.openPanel();
@@ -94,14 +94,9 @@ await browserRun(
       const job = window.row(/train-policy.*login/);
       await window.sees(job, "the row of the job");
       await window.shot("job");
-      await window.gesture(
-        async () => {
-          await job.first().hover();
-          await job
-            .first()
-            .locator('.action-label[aria-label^="Connect to Job"]')
-            .click({ timeout: 4000 });
-        },
+      await window.inline(
+        job,
+        "Connect to Job",
         () =>
           window
             .row(/through .*login/)
@@ -176,7 +171,7 @@ await browserRun(
       await site.ask("touch");
       await window.seesNot(notice, "the notice");
       // There is no Ray: it was reached, by the key.
-      await window.told("node-1:8265", "that nothing answers there");
+      await window.seesMessage("node-1:8265", "that nothing answers there");
       await window.clearMessages();
     });
 

@@ -31,7 +31,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
   const call = driver.call("p0", "train", 0);
   const open = async (folder) => {
     const page = await openPage(browser, server.url(folder));
-    const other = new Window(page, usual.shotsFolder, usual.prefix);
+    const other = new Window(page, usual.shotsFolder, usual.prefix, usual.gestures);
     other.shots = usual.shots + 10;
     await other.ready();
     return other;
@@ -114,7 +114,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await usual.openPanel();
     await attach(usual, "p1");
     await usual.standsAt(after);
-    await usual.breakpoint(atReturn);
+    await usual.toggleBreakpoint(atReturn, true);
     for (const pid of ours("--type=extensionHost")) process.kill(pid, "SIGKILL");
     await usual.seesNot(usual.toolbar(), "the session");
     await usual.openPanel();
@@ -133,7 +133,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
   await test("an adapter that is killed is told, and the worker has run on", async () => {
     await usual.clearMessages();
     for (const pid of ours("adapter")) process.kill(pid, "SIGKILL");
-    await usual.told(/debug adapter ended.*have run on/, "that the adapter ended");
+    await usual.seesMessage(/debug adapter ended.*have run on/, "that the adapter ended");
     await usual.seesNot(usual.toolbar(), "the session");
     await usual.shot("without-the-adapter");
     if ((await standing.result()).value !== 5) throw new Error("the worker did not run on");

@@ -1,20 +1,19 @@
-/** Opens files of the workspace as a person does, by their names. */
+/** Opens files of the workspace by their paths, with the keyboard. */
 
 import * as path from "node:path";
 
-/** Opens `name` of `folder`; `effect` says that it is shown. */
+/** Opens `name` of `folder` and waits for `effect`. */
 export async function openFile(window, folder, name, effect, effectMs) {
   const { page } = window;
-  const input = page.locator(".quick-input-widget:visible input").first();
   await window.gesture(
     async () => {
-      await page.keyboard.press("Escape");
+      await window.closeQuickInput();
       await page.keyboard.press("Control+p");
-      await input.waitFor({ timeout: 4000 });
-      // By its whole path it is found at once, where the search finds nothing without a program of its own.
-      await input.fill(path.join(folder, name));
-      const found = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name });
-      await found.first().waitFor({ timeout: 4000 });
+      await window.quickInput().waitFor();
+      // A whole path is found at once, where the search finds nothing without ripgrep.
+      await window.quickInput().fill(path.join(folder, name));
+      const row = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name });
+      await row.first().waitFor();
       await page.keyboard.press("Enter");
     },
     effect,

@@ -1,6 +1,6 @@
-/** Counts what passed and failed and prints it in the way of all our suites. */
+/** Counts passed and failed tests, and prints them as all our suites do. */
 
-/** `--vscode VERSION` and `--only WORDS` of the command line. */
+/** `--vscode VERSION` and `--only TEXT` of the command line. */
 export function options() {
   const value = (name) => {
     const at = process.argv.indexOf(name);
@@ -12,7 +12,6 @@ export function options() {
 export class Results {
   passes = 0;
   failures = 0;
-  second = [];
   ended = false;
   exitCode = undefined;
 
@@ -21,17 +20,15 @@ export class Results {
     console.log(`  ok ${name} (${(ms / 1000).toFixed(1)} s)`);
   }
 
-  failed(name, why) {
+  failed(name, reason) {
     this.failures += 1;
-    console.log(`  not ok ${name}\n${String(why).replace(/^/gm, "      ")}`);
+    console.log(`  not ok ${name}\n${String(reason).replace(/^/gm, "      ")}`);
   }
 
   /** An event from inside the editor. */
   take(event) {
-    if (event.second) this.second.push(event.passed);
     if (event.passed) this.passed(event.passed, event.ms);
-    else if (event.failed) this.failed(event.failed, event.why);
-    else if (event.said) console.log(`    ${event.said}`);
+    else if (event.failed) this.failed(event.failed, event.reason);
     else this.ended = true;
   }
 
@@ -39,10 +36,9 @@ export class Results {
     this.exitCode = code;
   }
 
-  /** The closing line and the exit code; the process is ended by force, since a browser may linger. */
+  /** Prints the closing line and exits; a browser that lingers would keep the process alive. */
   end() {
     if (this.passes === 0 && this.failures === 0) this.failed("the run itself", "no test ran");
-    for (const name of this.second) console.log(`passed at the second try: ${name}`);
     console.log(`${this.passes} passed, ${this.failures} failed`);
     process.exit(this.failures > 0 ? 1 : 0);
   }

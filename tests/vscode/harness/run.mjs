@@ -60,6 +60,7 @@ export async function browserRun(name, story, more = {}) {
       results.failed("the run itself", error.stack);
     }
   }
+  window?.gestures.report(results);
   await endAll();
   results.end();
 }

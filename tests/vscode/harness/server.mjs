@@ -114,17 +114,22 @@ function layOut(home, settings) {
 }
 
 /**
- * Settings as the server keeps them; the window takes them up while it runs.  They stand in both files, since
- * those of the machine's scope are read from the machine's file only.
+ * Writes the settings as the server keeps them; the window reads changes while it runs.  They are in both files, since
+ * settings of the machine's scope are read from the machine's file only.  Returns the title of a window that has read
+ * the machine's file.
  */
 export function writeSettings(folders, settings) {
-  const text = JSON.stringify({ ...QUIET, ...settings }, null, 2);
-  for (const kind of ["User", "Machine"]) {
+  const title = `settings ${randomBytes(4).toString("hex")}`;
+  for (const [kind, more] of [
+    ["User", {}],
+    ["Machine", { "window.title": title }],
+  ]) {
     const file = path.join(folders.user, kind, "settings.json");
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(`${file}.new`, text);
+    fs.writeFileSync(`${file}.new`, JSON.stringify({ ...QUIET, ...settings, ...more }, null, 2));
     fs.renameSync(`${file}.new`, file);
   }
+  return title;
 }
 
 function dirs(folders) {

@@ -1,25 +1,33 @@
-/** The editor's window as a person's hands and eyes meet it; every gesture is repeated until its effect is seen. */
+/** The editor's window, used with mouse and keyboard as a user does: each gesture is made once, then its effect is awaited. */
 
 import * as path from "node:path";
+import { Gestures } from "./gestures.mjs";
+import { writeSettings } from "./server.mjs";
 import { until } from "./until.mjs";
 
-/** How long an effect may take after a gesture before the gesture is made again. */
-const EFFECT_MS = 4000;
 const LIMIT_MS = 100_000;
 
 export class Window {
   shots = 0;
 
-  constructor(page, shotsFolder, prefix) {
+  /** `gestures` counts those of all windows of a story. */
+  constructor(page, shotsFolder, prefix, gestures = new Gestures()) {
     this.page = page;
     this.shotsFolder = shotsFolder;
     this.prefix = prefix;
+    this.gestures = gestures;
   }
 
   /** Another story goes on in this window, with pictures of its own. */
   begin(prefix) {
     this.prefix = prefix;
     this.shots = 0;
+  }
+
+  /** Writes settings for `server` and waits until the window has read them, which its title shows. */
+  async applySettings(server, settings) {
+    const title = writeSettings(server.folders, settings);
+    await until(async () => (await this.page.title()).includes(title), "the settings are read");
   }
 
   /** Waits until the workbench is drawn. */
@@ -62,30 +70,9 @@ export class Window {
     );
   }
 
-  /** Makes `gesture` again and again until `effect()` is true; what fails on the way is tried again. */
-  async gesture(gesture, effect, what, effectMs = EFFECT_MS) {
-    let last;
-    await until(
-      async () => {
-        if (await effect()) return true;
-        // A gesture that could not be made has no effect to wait for.
-        const made = await gesture().then(
-          () => true,
-          (error) => {
-            last = error;
-            return false;
-          },
-        );
-        return await until(effect, "", made ? effectMs : 300).catch(() => false);
-      },
-      what,
-      LIMIT_MS,
-      50,
-    ).catch((error) => {
-      throw new Error(
-        `${error.message}${last ? `; last gesture: ${last.message.split("\n")[0]}` : ""}`,
-      );
-    });
+  /** Makes `gesture` and waits until `effect()` is true; a repeated gesture fails the story unless it is listed. */
+  gesture(gesture, effect, what, effectMs) {
+    return this.gestures.make(gesture, effect, what, effectMs);
   }
 
   async click(locator, effect, what, { effectMs, ...options } = {}) {
@@ -93,7 +80,7 @@ export class Window {
       async () => {
         // A hover left over from the last gesture would catch the click.
         await this.rest();
-        await locator.first().click({ timeout: EFFECT_MS, force: true, ...options });
+        await locator.first().click({ force: true, ...options });
         await this.rest();
       },
       effect,
@@ -108,14 +95,14 @@ export class Window {
     const entry = menu.locator(".action-label", { hasText: title }).first();
     await this.gesture(
       async () => {
-        // A menu that is still open lies over the rows.
+        // A menu that is still open covers the rows.
         if ((await menu.count()) > 0) await this.page.keyboard.press("Escape");
         await this.rest();
-        await row.first().click({ button: "right", timeout: EFFECT_MS });
-        await entry.hover({ timeout: EFFECT_MS });
-        // In its first tenth of a second VS Code's menu takes a click for the end of the one that opened it.
+        await row.first().click({ button: "right" });
+        await entry.hover();
+        // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
         await this.page.waitForTimeout(150);
-        await entry.click({ timeout: EFFECT_MS });
+        await entry.click();
       },
       async () => Boolean(await effect()),
       what,
@@ -123,24 +110,43 @@ export class Window {
     );
   }
 
-  /** Moves the mouse to the middle of the status bar, where nothing tells of itself. */
+  /** Moves the mouse to the middle of the status bar, where nothing reacts to it. */
   async rest() {
     await this.page.mouse.move(750, 940);
   }
 
-  /** A click on a worker's row, repeated only late: what opens in the panel's place must not catch it. */
+  /** Clicks a button of a row, which is shown only while the mouse is over the row. */
+  async inline(row, name, effect, what, effectMs) {
+    const button = row.first().locator(`.action-label[aria-label^="${name}"]`).first();
+    await this.gesture(
+      async () => {
+        // A row that moves away hides its button, which is no lost click: the mouse follows the row.
+        const isClicked = async () => {
+          await row.first().hover({ timeout: 1000 });
+          await button.click({ timeout: 1000 });
+          return true;
+        };
+        await until(isClicked, `the button “${name}” is clicked`);
+        await this.rest();
+      },
+      effect,
+      what,
+      effectMs,
+    );
+  }
+
+  /** Clicks a worker's row. */
   async attach(row, effect, what) {
     await this.gesture(
       async () => {
         await this.rest();
         await this.unfoldGroups();
-        // Not forced: it waits until the row stands still, for a row that moves lets the click fall on its group.
-        await row.first().click({ timeout: EFFECT_MS });
+        // Not forced: it waits until the row no longer moves, else the click would hit its group.
+        await row.first().click();
         await this.rest();
       },
       effect,
       what,
-      15_000,
     );
   }
 
@@ -149,8 +155,8 @@ export class Window {
     const folded = this.page.locator('.pane-body .monaco-list-row[aria-expanded="false"]', {
       hasText: /\d (paused|held|attached|running)/,
     });
-    for (let left = await folded.count(); left > 0; left -= 1) {
-      await folded.first().locator(".monaco-tl-twistie").click({ timeout: EFFECT_MS });
+    for (let count = await folded.count(); count > 0; count -= 1) {
+      await folded.first().locator(".monaco-tl-twistie").click();
     }
   }
 
@@ -159,14 +165,17 @@ export class Window {
   }
 
   /** Runs a command by its title through the palette. */
-  async command(title, effect, what = `“${title}” has its effect`, effectMs = EFFECT_MS) {
+  async command(title, effect, what = `“${title}” has its effect`, effectMs) {
     await this.gesture(
       async () => {
-        const { input } = await this.palette();
-        await input.fill(`>${title}`);
+        await this.closeQuickInput();
+        await this.page.keyboard.press("F1");
+        await this.quickInput().waitFor();
+        await this.quickInput().fill(`>${title}`);
         const row = this.page.locator(".quick-input-list .monaco-list-row.focused");
-        const wanted = title.split(": ").at(-1);
-        await until(async () => (await row.first().textContent())?.includes(wanted), "", EFFECT_MS);
+        const name = title.split(": ").at(-1);
+        const isFocused = async () => (await row.first().textContent())?.includes(name);
+        await until(isFocused, `the palette lists “${title}”`);
         await this.page.keyboard.press("Enter");
       },
       effect,
@@ -175,14 +184,16 @@ export class Window {
     );
   }
 
-  /** Opens the palette afresh: the list of an open one lacks the commands that came meanwhile. */
-  async palette() {
-    const input = this.page.locator(".quick-input-widget:visible input").first();
-    await this.page.keyboard.press("Escape");
-    await until(async () => !(await input.isVisible()), "", EFFECT_MS);
-    await this.page.keyboard.press("F1");
-    await until(() => input.isVisible(), "", EFFECT_MS);
-    return { input };
+  /** The text field of the palette and other quick picks. */
+  quickInput() {
+    return this.page.locator(".quick-input-widget:visible input").first();
+  }
+
+  /** Waits until no quick pick is open: the next keys have another meaning in one that is just closing. */
+  async closeQuickInput() {
+    const isClosed = async () => !(await this.quickInput().isVisible());
+    await until(isClosed, "", 1000).catch(() => this.page.keyboard.press("Escape"));
+    await until(isClosed, "the quick pick is closed");
   }
 
   /** A row of a view, by words of what a screen reader says of it. */
@@ -216,21 +227,6 @@ export class Window {
     return this.page.locator(".codicon-debug-breakpoint");
   }
 
-  /** Sets the editor's first breakpoint, by a click in its gutter. */
-  async breakpoint(line) {
-    const number = this.page.locator(".margin-view-overlays .line-numbers", {
-      hasText: new RegExp(`^${line}$`),
-    });
-    await this.gesture(
-      async () => {
-        const box = await number.first().boundingBox();
-        await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
-      },
-      () => this.breakpoints().first().isVisible(),
-      "the gutter shows a breakpoint",
-    );
-  }
-
   /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
   stoppedLines() {
     return this.linesWith(".debug-top-stack-frame-line");
@@ -241,7 +237,7 @@ export class Window {
     return this.linesWith(".monaco-editor .codicon-debug-breakpoint");
   }
 
-  /** Makes one click in the gutter; the mouse stays nowhere, since the hint below it looks like a breakpoint. */
+  /** Clicks in the gutter and takes the mouse away, since the hint below it looks like a breakpoint. */
   async clickGutter(line) {
     const number = this.page.locator(".margin-view-overlays .line-numbers", {
       hasText: new RegExp(`^${line}$`),
@@ -251,12 +247,12 @@ export class Window {
     await this.rest();
   }
 
-  /** Makes a click in the gutter, until the line has a breakpoint or none, as `wanted` says. */
-  async toggleBreakpoint(line, wanted) {
+  /** Sets the breakpoint of a line, or removes it where `isSet` is false, by a click in the gutter. */
+  async toggleBreakpoint(line, isSet) {
     await this.gesture(
       () => this.clickGutter(line),
-      async () => (await this.breakpointLines()).includes(line) === wanted,
-      `line ${line} has ${wanted ? "a" : "no"} breakpoint`,
+      async () => (await this.breakpointLines()).includes(line) === isSet,
+      `line ${line} has ${isSet ? "a" : "no"} breakpoint`,
     );
   }
 
@@ -284,10 +280,10 @@ export class Window {
     return until(() => this.isAt(line), `the editor stands at line ${line}`, LIMIT_MS);
   }
 
-  /** Asks the debug console; the answer must not stand in the question, which is shown as well. */
+  /** Evaluates in the debug console; `answer` must not be part of the expression, which is shown as well. */
   async evaluates(expression, answer) {
     const input = this.page.locator(".repl-input-wrapper .monaco-editor");
-    const said = this.page.locator(".repl .monaco-list-row", { hasText: answer });
+    const shown = this.page.locator(".repl .monaco-list-row", { hasText: answer });
     await this.command("Debug Console: Focus on Debug Console View", () =>
       input.first().isVisible(),
     );
@@ -295,45 +291,55 @@ export class Window {
       async () => {
         await input.first().click();
         await this.page.keyboard.type(expression);
+        // Closes the suggestions, else Enter would take one.
         await this.page.keyboard.press("Escape");
         await this.page.keyboard.press("Enter");
       },
-      () => said.first().isVisible(),
+      () => shown.first().isVisible(),
       `the console answers ${answer}`,
     );
   }
 
-  /** A message, while it is shown by itself or when the list of messages is open. */
-  notification(words) {
+  /** A message, as a toast or in the list of notifications. */
+  notification(text) {
     const items =
       ".notifications-toasts .notification-toast, .notifications-center .notification-list-item";
-    return this.page.locator(items, { hasText: words }).locator("visible=true");
+    return this.page.locator(items, { hasText: text }).locator("visible=true");
   }
 
-  /** Waits for a message; one that has hidden itself already is looked up in the list of messages. */
-  async told(words, what) {
-    const bell = this.page.locator('[id="status.notifications"] a');
-    const message = this.notification(words);
-    await this.click(bell, () => message.first().isVisible(), `one is told ${what}`);
-    return message.first();
+  /** Waits for a message; the list of notifications is opened, since a toast hides after a while. */
+  async seesMessage(text, what) {
+    const message = this.notification(text);
+    await this.openNotifications(message, what);
+    return this.sees(message, what);
   }
 
-  /** Waits for a message and presses a button of it, until that has its effect. */
-  async answer(words, title, effect, what) {
-    await this.told(words, what);
-    const pressed = this.notification(words).locator(".monaco-button", { hasText: title });
-    const bell = this.page.locator('[id="status.notifications"] a');
+  /** Waits for a message and clicks a button of it. */
+  async answer(text, title, effect, what) {
+    await this.seesMessage(text, what);
+    const button = this.notification(text).locator(".monaco-button", { hasText: title });
     await this.gesture(
       async () => {
-        if (!(await pressed.first().isVisible())) await bell.click({ timeout: EFFECT_MS });
-        await pressed.first().click({ timeout: EFFECT_MS });
+        await this.openNotifications(button, what);
+        await button.first().click();
       },
       effect,
       `“${title}” has its effect`,
     );
   }
 
-  /** Puts all messages away. */
+  /** Opens the list of notifications unless it is open, or the message is shown as a toast. */
+  async openNotifications(message, what) {
+    const bell = this.page.locator('[id="status.notifications"] a');
+    const list = this.page.locator(".notifications-center.visible");
+    await this.click(
+      bell,
+      async () => (await message.first().isVisible()) || (await list.isVisible()),
+      `the list of notifications is open, for ${what}`,
+    );
+  }
+
+  /** Clears all messages. */
   async clearMessages() {
     const any = this.notification(/./);
     await this.command(

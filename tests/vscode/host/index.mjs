@@ -11,12 +11,10 @@ import { mapping } from "./mapping.mjs";
 
 /** VS Code calls this in the extension host. */
 export function run() {
-  // A test that fails on a slow machine is made once more by itself; the reporter says so.  One that fails twice ends
-  // the run: what follows would mostly wait in vain, too.
+  // The first failure ends the run, since most tests after it would only wait until they time out.
   const mocha = new Mocha({
     ui: "bdd",
     timeout: 120_000,
-    retries: 1,
     bail: true,
     reporter: Reporter,
   });
@@ -26,26 +24,23 @@ export function run() {
   after(closeCommon);
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {
-      tell({ ended: true });
+      report({ ended: true });
       failures ? reject(new Error(`${failures} failed`)) : resolve();
     });
   });
 }
 
-function tell(event) {
-  fs.appendFileSync(test.told, `${JSON.stringify(event)}\n`);
+function report(event) {
+  fs.appendFileSync(test.events, `${JSON.stringify(event)}\n`);
 }
 
 class Reporter {
   constructor(runner) {
-    runner.on("pass", (one) => {
-      tell({ passed: one.fullTitle(), ms: one.duration ?? 0, second: one.currentRetry() > 0 });
+    runner.on("pass", (ended) => {
+      report({ passed: ended.fullTitle(), ms: ended.duration ?? 0 });
     });
-    runner.on("retry", (one, error) =>
-      tell({ said: `once more: ${one.fullTitle()}: ${error.message}` }),
-    );
-    runner.on("fail", (one, error) =>
-      tell({ failed: one.fullTitle(), why: error.stack ?? String(error) }),
+    runner.on("fail", (ended, error) =>
+      report({ failed: ended.fullTitle(), reason: error.stack ?? String(error) }),
     );
   }
 }

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { lineOf, startDriver } from "../harness/ray.mjs";
 import { until } from "../harness/until.mjs";
 
-/** What the runner outside tells: cluster, workspace, base, told, only. */
+/** From the runner outside: cluster, workspace, base, events (the file for results), only. */
 export const test = JSON.parse(process.env.EAGLERAY_TEST);
 export const POLICY = path.join(test.workspace, "policy.py");
 export const STEPS = path.join(test.workspace, "steps.py");
@@ -172,25 +172,31 @@ async function forgetUnknown(session) {
   }
 }
 
-/** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
 /**
- * Steps over in the session that the editor looks at until it stands below `lineNumber`, and resolves to
- * its line; a step at a moment in which the editor has no thread in front is lost, so it is asked for again.
+ * Steps over in the session that the editor has in front until it is stopped below `lineNumber`, and resolves to
+ * its line.  Each step waits for the editor to have the frame in front, without which it ignores the command.
  */
-export function stepBelow(session, lineNumber) {
-  return until(
-    async () => {
-      const now = await stand(session);
-      if (now?.top.line > lineNumber) return now.top.line;
-      await vscode.commands.executeCommand("workbench.action.debug.stepOver");
-      return undefined;
-    },
-    `it stepped below line ${lineNumber}`,
-    LIMIT,
-    3000,
-  );
+export async function stepBelow(session, lineNumber) {
+  for (;;) {
+    const { top } = await until(() => stand(session), "the session is stopped", LIMIT);
+    if (top.line > lineNumber) return top.line;
+    await frameInFront((item) => item.session.id === session.id && item.frameId === top.id);
+    await vscode.commands.executeCommand("workbench.action.debug.stepOver");
+    const hasStepped = async () => ((await stand(session))?.top.line ?? top.line) !== top.line;
+    await until(hasStepped, `it stepped from line ${top.line}`, LIMIT);
+  }
 }
 
+/** Waits until the editor has a frame in front, `isWanted`, without which it ignores commands of the debugger. */
+export function frameInFront(isWanted = () => true) {
+  const isInFront = () => {
+    const item = vscode.debug.activeStackItem;
+    return item instanceof vscode.DebugStackFrame && isWanted(item);
+  };
+  return until(isInFront, "the editor has the frame in front", LIMIT);
+}
+
+/** The file of a frame: the editor hands paths to extensions as addresses of the remote machine. */
 export function fileOf(frame) {
   const given = frame.source?.path ?? "";
   return given.startsWith("vscode-remote:") ? vscode.Uri.parse(given).path : given;

@@ -42,6 +42,7 @@ export function leaving() {
       await noSessions();
       await lab.row("p0", "held");
       assert.strictEqual(call.now(), undefined);
+      // An extension can't see when the message is shown; until then the command does nothing.
       await until(
         async () => {
           await vscode.commands.executeCommand("notification.acceptPrimaryAction");

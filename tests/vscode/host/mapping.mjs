@@ -8,6 +8,7 @@ import {
   breakpoint,
   editorAt,
   fileOf,
+  frameInFront,
   Lab,
   LIMIT,
   line,
@@ -52,14 +53,12 @@ export function mapping() {
       await editorAt(STEPS, line("advances", STEPS));
       const shown = () =>
         vscode.window.tabGroups.all.flatMap((group) => group.tabs).map((tab) => tab.input);
+      await frameInFront();
+      await vscode.commands.executeCommand("eagleray.compareWithWorker");
       const diff = await until(
-        async () => {
-          await vscode.commands.executeCommand("eagleray.compareWithWorker");
-          return shown().find((input) => input instanceof vscode.TabInputTextDiff);
-        },
+        () => shown().find((input) => input instanceof vscode.TabInputTextDiff),
         "the diff editor is open",
         LIMIT,
-        500,
       );
       assert.strictEqual(diff.modified.fsPath, STEPS);
       const worker = await vscode.workspace.openTextDocument(diff.original);
@@ -106,6 +105,7 @@ export function mapping() {
       const attaching = lab.command("attach", row);
       let done = false;
       attaching.then(() => (done = true));
+      // An extension can't see when the question is shown; until then the command does nothing.
       await until(
         async () => {
           await vscode.commands.executeCommand("workbench.action.acceptSelectedQuickOpenItem");

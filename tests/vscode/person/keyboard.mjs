@@ -101,7 +101,7 @@ export async function withKeyboard({ stage, window, driver, test }) {
         if (await menu.first().isVisible()) await page.keyboard.press("Escape");
         if (!(await isOn(words))) await walkTo(words);
         await page.keyboard.press("Shift+F10");
-        await until(() => menu.first().isVisible(), "", 3000);
+        await menu.first().waitFor();
         await chooseInMenu(entry);
       },
       effect,
@@ -114,14 +114,20 @@ export async function withKeyboard({ stage, window, driver, test }) {
     return words.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? "");
   }
 
-  /** Goes down the list until the focused row says `words`. */
-  async function walkTo(words) {
+  /** Goes down the list, row by row, until the focused row has the text. */
+  async function walkTo(text) {
     await page.keyboard.press("Home");
-    await window.gesture(
-      () => page.keyboard.press("ArrowDown"),
-      () => isOn(words),
-      `the focus is on ${words}`,
-    );
+    for (let row = 0; row < 30; row += 1) {
+      await until(async () => (await focused.count()) > 0, "a row has the focus");
+      if (await isOn(text)) return;
+      const id = await focused.first().getAttribute("id");
+      await window.key(
+        "ArrowDown",
+        async () => (await focused.first().getAttribute("id")) !== id,
+        "the next row has the focus",
+      );
+    }
+    throw new Error(`no row has ${text}`);
   }
 
   async function focusEditor() {
@@ -133,10 +139,10 @@ export async function withKeyboard({ stage, window, driver, test }) {
     const current = page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${number},`) });
     await window.gesture(
       async () => {
+        await window.closeQuickInput();
         await page.keyboard.press("Control+g");
-        const input = page.locator(".quick-input-widget:visible input").first();
-        await until(() => input.isVisible(), "", 3000);
-        await input.fill(`:${number}`);
+        await window.quickInput().waitFor();
+        await window.quickInput().fill(`:${number}`);
         await page.keyboard.press("Enter");
       },
       () => current.first().isVisible(),
@@ -147,8 +153,8 @@ export async function withKeyboard({ stage, window, driver, test }) {
   async function chooseInMenu(entry) {
     for (let step = 0; step < 20; step += 1) {
       await page.keyboard.press("ArrowDown");
-      const at = page.locator(".monaco-menu .action-item.focused", { hasText: entry });
-      if (await at.first().isVisible()) {
+      const item = page.locator(".monaco-menu .action-item.focused", { hasText: entry });
+      if (await item.first().isVisible()) {
         await page.keyboard.press("Enter");
         return;
       }

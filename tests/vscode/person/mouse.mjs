@@ -22,7 +22,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.sees(window.row(/Policy\.train.*3 paused/), "the group");
     await window.sees(paused("p2"), "the third worker");
     await window.sees(window.icon().locator("..").getByText("3", { exact: true }), "the badge");
-    await window.told("paused at a breakpoint()", "that workers are paused");
+    await window.seesMessage("paused at a breakpoint()", "that workers are paused");
     await window.shot("paused-workers");
     await window.clearMessages();
   });
@@ -36,7 +36,7 @@ export async function withMouse({ stage, window, driver, test }) {
   });
 
   await test("a breakpoint set in the gutter stops", async () => {
-    await window.breakpoint(line("return"));
+    await window.toggleBreakpoint(line("return"), true);
     await window.click(
       window.button("Continue"),
       () => window.isAt(line("return")),

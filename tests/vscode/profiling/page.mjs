@@ -122,7 +122,7 @@ export async function reportPage({ stage, server, window, test }) {
     await search.locator("input").fill("gemm_2");
     await window.sees(kernels.getByText("cannot be read"), "why there are no rows");
     assert.equal(await kernels.locator("tbody tr").count(), 0);
-    await window.told(/cannot be read/, "that it failed");
+    await window.seesMessage(/cannot be read/, "that it failed");
     await window.shot("not-answered");
     await window.clearMessages();
     renameSync(`${file}.away`, file);
@@ -147,7 +147,7 @@ export async function reportPage({ stage, server, window, test }) {
     // It keeps what it was called with, and fails as the real one does where no window can be opened.
     writeFileSync(program, '#!/bin/sh\nprintf "%s\\n" "$@" > "$0 arguments"\nexit 3\n');
     chmodSync(program, 0o755);
-    writeSettings(server.folders, {
+    await window.applySettings(server, {
       ...stage.settings,
       "eagleray.profiling.nsightSystems": program,
     });
@@ -156,7 +156,7 @@ export async function reportPage({ stage, server, window, test }) {
       () => existsSync(told),
       "the program runs",
     );
-    await window.told(/fake ended with 3/, "that it failed");
+    await window.seesMessage(/fake ended with 3/, "that it failed");
     await window.shot("nsight-failed");
     const file = path.join(stage.workspace, "policy.nsys-rep");
     assert.equal(readFileSync(told, "utf8"), `${file}\n`);

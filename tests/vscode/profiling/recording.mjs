@@ -28,7 +28,7 @@ export async function profiledRun({ stage, window, test }) {
     await window.command("Eagleray: Profile Workers", () => choice("Profiled Workers").isVisible());
     assert.equal(await choice("Start").count(), 0);
     await window.gesture(
-      () => choice("Profiled Workers").click({ timeout: 4000 }),
+      () => choice("Profiled Workers").click(),
       async () => /Patterns of name/.test(await input.getAttribute("placeholder")),
       "one is asked who",
     );
@@ -47,19 +47,7 @@ export async function profiledRun({ stage, window, test }) {
 
   const row = (words) => places.row("Runs", words);
 
-  /** A button of a row, which appears below the mouse. */
-  const inline = (at, name, effect, what) =>
-    window.gesture(
-      async () => {
-        await row(at).first().hover({ timeout: 4000 });
-        const button = row(at).first().locator(`.action-label[aria-label^="${name}"]`);
-        await button.first().click({ timeout: 4000 });
-        await window.rest();
-      },
-      effect,
-      what,
-      20_000,
-    );
+  const inline = (at, name, effect, what) => window.inline(row(at), name, effect, what);
 
   const all = (words) => places.row("All Workers", words);
 
@@ -70,7 +58,7 @@ export async function profiledRun({ stage, window, test }) {
 
   await test("its workers run under nsys, and are recorded when one says so", async () => {
     await window.gesture(
-      () => choice("Start").click({ timeout: 4000 }),
+      () => choice("Start").click(),
       () => page.locator(".terminal-outer-container").first().isVisible(),
       "the program runs",
       20_000,
@@ -97,7 +85,7 @@ export async function profiledRun({ stage, window, test }) {
       effectMs: 20_000,
     });
     await window.gesture(
-      () => group.first().locator(".monaco-tl-twistie").click({ timeout: 4000 }),
+      () => group.first().locator(".monaco-tl-twistie").click(),
       () => worker.first().isVisible(),
       "the group is unfolded",
     );
@@ -134,7 +122,7 @@ export async function profiledRun({ stage, window, test }) {
       "that the reports are here",
     );
     await window.gesture(
-      () => choice("nsys-rep").click({ timeout: 4000 }),
+      () => choice("nsys-rep").click(),
       () => section("osrt").isVisible(),
       "its page is open",
       30_000,

@@ -1,0 +1,83 @@
+/** Makes each gesture of a story once, and counts those that had to be repeated until their effect was seen. */
+
+import { REPEATABLE } from "./repeatable.mjs";
+import { until } from "./until.mjs";
+
+/** A gesture whose effect isn't seen for so long is lost; on a busy machine an effect takes seconds. */
+const EFFECT_MS = 20_000;
+/** A gesture that is known to be ignored at times is repeated sooner. */
+const REPEATABLE_EFFECT_MS = 4000;
+/** After a gesture that failed halfway, such as a menu that closed, there is no effect to wait for. */
+const FAILED_MS = 300;
+
+const TIMEOUT_MS = 100_000;
+
+/** The gestures of one story, in all of its windows; `repeatable` has the reason for each that may be repeated. */
+export class Gestures {
+  #repeatable;
+  #effectMs;
+  #timeoutMs;
+  #repeats = new Map();
+
+  constructor(repeatable = REPEATABLE, { effectMs, timeoutMs = TIMEOUT_MS } = {}) {
+    this.#repeatable = repeatable;
+    this.#effectMs = effectMs;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Makes `gesture` unless its effect is there already, and again where it has none within `effectMs`. */
+  async make(gesture, effect, name, effectMs) {
+    const waitMs = this.#effectMs ?? effectMs ?? this.#defaultEffectMs(name);
+    let attempts = 0;
+    let failure;
+    const isDone = async () => {
+      if (await effect()) return true;
+      if (attempts > 0) this.#countRepeat(name, failure);
+      attempts += 1;
+      failure = await failureOf(gesture);
+      return await until(effect, "", failure ? FAILED_MS : waitMs).catch(() => false);
+    };
+    await until(isDone, name, this.#timeoutMs, 50).catch((error) => {
+      throw new Error(`${error.message}${failure ? `; last gesture: ${firstLine(failure)}` : ""}`);
+    });
+  }
+
+  /** `[{name, count, failure, reason}]` of the repeated ones; `reason` is undefined where none is listed. */
+  repeated() {
+    return [...this.#repeats.values()];
+  }
+
+  /** Prints the repeated ones; each that isn't listed is a failure. */
+  report(results) {
+    for (const { name, count, failure, reason } of this.repeated()) {
+      const text = `gesture repeated: ${name}`;
+      const times = `repeated ${count === 1 ? "once" : `${count} times`}`;
+      if (reason !== undefined) console.log(`    ${text} (${times}; expected: ${reason})`);
+      else results.failed(text, [times, failure].filter(Boolean).join("; "));
+    }
+  }
+
+  #defaultEffectMs(name) {
+    return this.#repeatable[name] === undefined ? EFFECT_MS : REPEATABLE_EFFECT_MS;
+  }
+
+  #countRepeat(name, failure) {
+    const count = (this.#repeats.get(name)?.count ?? 0) + 1;
+    const reason = this.#repeatable[name];
+    this.#repeats.set(name, { name, count, failure: failure && firstLine(failure), reason });
+  }
+}
+
+/** The error of a gesture that could not be made, else undefined. */
+async function failureOf(gesture) {
+  try {
+    await gesture();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function firstLine(error) {
+  return error.message.split("\n")[0];
+}
