@@ -1,6 +1,17 @@
 // Who may import whom in extension/; tests/layers plants violations and sees each one caught.
 
-const features = ["clusters", "workers", "debugging", "source_mapping", "runs", "pdb", "profiling"];
+/** The features in the order in which they may import one another: each only those before it. */
+const features = [
+  "clusters",
+  "workers",
+  "source_mapping",
+  "debugging",
+  "pdb",
+  "runs",
+  "presets",
+  "profiling",
+  "reports",
+];
 
 const noVscode = { regex: "^vscode$", message: "This part knows nothing of the editor." };
 const onlySidecar = [
@@ -9,18 +20,21 @@ const onlySidecar = [
 ];
 const noFeatures = {
   regex: "(^|/)features/(?!\\w+/messages$)",
-  message: "What features share sinks to extension/common; the wiring stands in main.ts.",
+  message: "extension/common and extension/sidecar are below the features; main.ts connects them.",
 };
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
-/** What of the sidecar's part decides, and so is tested without editor and processes. */
-const decisions = ["answer_errors", "connection", "interpreter", "launch", "status", "wanted"];
+/** Files of a feature that decide or write texts, and so are tested without an editor. */
+const pure = ["{*_,}rows", "{*_,}model", "choices", "lines", "parse_input"];
 
-function otherFeaturesThan(feature) {
-  const others = features.filter((name) => name !== feature).join("|");
+/** What of the sidecar's part decides, and so is tested without editor and processes. */
+const decisions = ["answer_errors", "connection", "interpreter", "launch", "wanted"];
+
+function laterThan(feature) {
+  const later = features.slice(features.indexOf(feature) + 1).join("|");
   return {
-    regex: `(^|/)\\.\\./(features/)?(${others})(/(?!messages$)|$)`,
-    message: "Features do not import one another, except for the wire types.",
+    regex: later === "" ? "(?!)" : `(^|/)\\.\\./(features/)?(${later})(/(?!messages$)|$)`,
+    message: `A feature imports only those before it: ${features.join(" < ")}. Wire types may be imported from all.`,
   };
 }
 
@@ -45,10 +59,10 @@ export default [
     [noVscode, ...onlySidecar, noFeatures],
   ),
   ...features.flatMap((name) => [
-    restrict([`extension/features/${name}/**/*.ts`], [...onlySidecar, otherFeaturesThan(name)]),
+    restrict([`extension/features/${name}/**/*.ts`], [...onlySidecar, laterThan(name)]),
     restrict(
-      [`extension/features/${name}/{*_,}model.ts`, `extension/features/${name}/announcing.ts`],
-      [noVscode, ...onlySidecar, otherFeaturesThan(name)],
+      pure.map((file) => `extension/features/${name}/**/${file}.ts`),
+      [noVscode, ...onlySidecar, laterThan(name)],
     ),
   ]),
 ];

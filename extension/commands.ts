@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "./common/disposables";
-import type { Row } from "./common/rows";
+import type { Row } from "./rows";
 import type { CommandId } from "./contributions";
 import type { Parts } from "./parts";
 

@@ -7,7 +7,9 @@ import { LastSelection } from "./common/selection";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as pdb from "./features/pdb";
+import * as presets from "./features/presets";
 import * as profiling from "./features/profiling";
+import * as reports from "./features/reports";
 import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
@@ -16,9 +18,9 @@ import { Panel } from "./panel";
 import type { Parts } from "./parts";
 import { sidecarCommands } from "./sidecar/commands";
 import { SidecarConnection } from "./sidecar/connection";
-import { ErrorMessages } from "./sidecar/error_messages";
+import { ErrorMessages } from "./error_messages";
 import { startByItself } from "./sidecar/start_by_itself";
-import { statusBar } from "./sidecar/status_bar";
+import { statusBar } from "./status_bar";
 import { prepareTerminals, tellTerminals } from "./sidecar/terminals";
 import { realWorld } from "./sidecar/world";
 
@@ -52,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     panel: new Panel(),
     selection: new LastSelection(),
   };
+  const started = runs.register(parts);
   context.subscriptions.push(
     log,
     lists,
@@ -59,9 +62,11 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...sidecarCommands(parts),
     ...clusters.register(parts),
     ...workers.register(parts),
-    ...runs.register(parts),
+    ...started.owned,
+    ...presets.register(parts, started),
     ...pdb.register(parts),
     ...profiling.register(parts),
+    ...reports.register(parts),
     ...debugging.register(parts),
     ...sourceMapping.register(parts),
     statusBar(parts),

@@ -3,12 +3,12 @@
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import type { Readable, Store } from "./common/readable";
-import type { Row } from "./common/rows";
+import type { Row } from "./rows";
 import type { Clusters } from "./features/clusters/messages";
 import type { ProfiledRuns } from "./features/profiling/messages";
 import type { Snapshot } from "./features/workers/messages";
 import type { Panel } from "./panel";
-import type { ErrorMessages } from "./sidecar/error_messages";
+import type { ErrorMessages } from "./error_messages";
 import type { Sidecar } from "./sidecar/sidecar";
 
 /**

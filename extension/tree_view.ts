@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import type { RowTexts } from "./common/row_texts";
-import type { Row } from "./common/rows";
+import type { Row } from "./rows";
 import type { Selection } from "./parts";
 
 /** What a view shows; pure, so that it is tested without an editor. */

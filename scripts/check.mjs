@@ -23,7 +23,7 @@ const steps = [
     ["pybackend/eagleray_start.py", "print-messages", ...(fix ? [] : ["--check"])],
   ],
   ["tsc", inNode("tsc"), ["-p", "."]],
-  ["tsc (page)", inNode("tsc"), ["-p", "extension/features/profiling/page"]],
+  ["tsc (page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],
   ["prettier", inNode("prettier"), [fix ? "--write" : "--check", "--log-level=warn", "."]],
   ["layers", interpreter("dev"), ["-m", "pytest", "-q", "--no-header", "tests/layers"]],

@@ -13,7 +13,7 @@ const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];
 export async function buildPage({ folder, production, watch }) {
   const page = await context({
     absWorkingDir: root,
-    entryPoints: { report_page: "extension/features/profiling/page/main.ts" },
+    entryPoints: { report_page: "extension/features/reports/page/main.ts" },
     outdir: folder,
     bundle: true,
     format: "iife",

@@ -1,6 +1,6 @@
 /** Which rows a command is meant for. */
 
-import { isRow, type Row } from "./rows";
+import { isRow, type Row } from "../rows";
 
 /**
  * Remembers the selection of the view that was used last.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import type { Row } from "../../extension/common/rows";
+import type { Row } from "../../extension/rows";
 import { register } from "../../extension/features/clusters";
 import { headerOf } from "../../extension/features/clusters/access_texts";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";

@@ -1,10 +1,7 @@
-// The view Clusters and its commands, against a fake sidecar and editor.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clusterTexts } from "../../extension/common/cluster_rows";
 import { EaglerayError } from "../../extension/common/errors";
-import type { Row } from "../../extension/common/rows";
 import { register } from "../../extension/features/clusters";
 import {
   CHANGED,
@@ -15,11 +12,16 @@ import {
   type Cluster,
   type Route,
 } from "../../extension/features/clusters/messages";
-import { clustersTexts, type ClustersView } from "../../extension/features/clusters/model";
+import {
+  clustersTexts,
+  clusterTexts,
+  type ClustersView,
+} from "../../extension/features/clusters/model";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/features/workers/messages";
+import type { Row } from "../../extension/rows";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

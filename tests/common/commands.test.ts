@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 
 import { registerCommands } from "../../extension/commands";
 import { lazily } from "../../extension/common/lazily";
-import type { Row } from "../../extension/common/rows";
+import type { Row } from "../../extension/rows";
 import { COMMANDS } from "../../extension/contributions";
 import { fakeParts } from "../fakes/parts";
 import { editor } from "../fakes/vscode";

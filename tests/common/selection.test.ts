@@ -1,9 +1,9 @@
-// Which rows a command is meant for, however it is called.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pausedWorkersOf, workersOf, type GroupRow, type Row } from "../../extension/common/rows";
+import type { Row } from "../../extension/rows";
 import { LastSelection } from "../../extension/common/selection";
+import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/features/workers/rows";
 import { pausedWorker } from "../workers/samples";
 
 const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));

@@ -8,7 +8,7 @@ import type { NotificationMethod, RequestMethod } from "../../extension/common/w
 import { Lists } from "../../extension/lists";
 import { Panel } from "../../extension/panel";
 import type { Parts } from "../../extension/parts";
-import { ErrorMessages } from "../../extension/sidecar/error_messages";
+import { ErrorMessages } from "../../extension/error_messages";
 import type { RequestOptions, Sidecar, SidecarState } from "../../extension/sidecar/sidecar";
 import { FakeChannel, Uri } from "./vscode";
 

@@ -1,6 +1,8 @@
 // A feature, registered anew for each test of a file on a sidecar and an editor of its own.
 import { afterEach, beforeEach } from "node:test";
 
+import * as presets from "../../extension/features/presets";
+import * as runs from "../../extension/features/runs";
 import type { Parts } from "../../extension/parts";
 import { fakeParts, type FakeParts } from "./parts";
 import { debug, editor } from "./vscode";
@@ -27,4 +29,10 @@ export function registeredForEach(
       one.dispose();
     }
   });
+}
+
+/** Runs and what starts them by a form or by launch.json. */
+export function registerRuns(parts: Parts): readonly Registered[] {
+  const feature = runs.register(parts);
+  return [...feature.owned, ...presets.register(parts, feature)];
 }

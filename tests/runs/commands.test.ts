@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   COMMAND,
@@ -18,13 +17,13 @@ import {
   type Start,
 } from "../../extension/features/runs/messages";
 import { settled, type FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, runLine } from "./samples";
 
 let fake: FakeParts;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
   const { sidecar } = fake;
   sidecar.on(PREPARE, () => proposal());

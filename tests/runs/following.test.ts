@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/runs";
 import {
   BREAKPOINTS,
   CHANGED,
@@ -13,7 +12,7 @@ import {
   type SetBreakpoints,
 } from "../../extension/features/runs/messages";
 import { settled, type FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, runLine, runWorker } from "./samples";
 
@@ -26,7 +25,7 @@ beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 });
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import { PLAIN, prepareOf } from "../../extension/features/runs/draft";
 import { draftOfLaunch } from "../../extension/features/runs/launch_model";
-import { NEW_PROFILE } from "../../extension/features/runs/profile_model";
+import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 import { FOLDER } from "./samples";
 
 test("a program with all that can be said of it", () => {

@@ -3,16 +3,20 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { WORKERS } from "../../extension/features/profiling/messages";
-import { register } from "../../extension/features/runs";
 import { PREPARE, PRESETS, START, type Prepare } from "../../extension/features/runs/messages";
 import {
   nsysProblem,
   secondsOf,
   stepsOf,
   traceOf,
-} from "../../extension/features/runs/profile_model";
-import { merged, pickPatterns, previewItems } from "../../extension/features/runs/profile_preview";
+} from "../../extension/features/runs/profile_options";
+import {
+  merged,
+  pickPatterns,
+  previewItems,
+} from "../../extension/features/presets/form/worker_patterns";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { registerRuns } from "../fakes/registered";
 import { debug, editor, Uri, type Asked } from "../fakes/vscode";
 import { FOLDER, proposal } from "./samples";
 
@@ -28,7 +32,7 @@ beforeEach(() => {
   editor.reset();
   debug.reset();
   fake = fakeParts();
-  registered = register(fake.parts);
+  registered = registerRuns(fake.parts);
   fake.sidecar.on(PREPARE, () => proposal());
   fake.sidecar.on(PRESETS, () => ({ presets: [] }));
   fake.sidecar.on(START, () => ({ id: "1" }));

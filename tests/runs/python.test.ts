@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   LIST,
@@ -15,7 +14,7 @@ import {
   type Start,
 } from "../../extension/features/runs/messages";
 import type { FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER, proposal } from "./samples";
 
@@ -32,7 +31,7 @@ function checked(python: string | undefined, anyway: boolean | undefined): { id:
   return { id: "new" };
 }
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
   const { sidecar } = fake;
   sidecar.on(LIST, () => ({ runs: [] }));

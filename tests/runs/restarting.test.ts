@@ -2,16 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { register } from "../../extension/features/runs";
 import { CHANGED, LIST, RESTART, STOP, type Run } from "../../extension/features/runs/messages";
 import { settled, type FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "./samples";
 
 let fake: FakeParts;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
   const { sidecar } = fake;
   sidecar.on(LIST, () => ({ runs: [] }));

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Row } from "../../extension/common/rows";
-import { register } from "../../extension/features/runs";
+import type { Row } from "../../extension/rows";
 import {
   CHANGED,
   COMMAND,
@@ -15,7 +14,7 @@ import {
   type Run,
 } from "../../extension/features/runs/messages";
 import { type FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { aRun, runWorker } from "./samples";
 
@@ -30,7 +29,7 @@ const ROWS = RUNS.map((run): Row => ({ row: "run", run }));
 
 let fake: FakeParts;
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
   fake.sidecar.on(LIST, () => ({ runs: RUNS }));
   fake.sidecar.on(COMMAND, ({ id }) => ({ text: `exact ${id}` }));

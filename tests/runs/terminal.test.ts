@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/runs";
 import {
   CHANGED,
   LIST,
@@ -14,7 +13,7 @@ import {
   type Run,
 } from "../../extension/features/runs/messages";
 import { settled, type FakeParts } from "../fakes/parts";
-import { registeredForEach } from "../fakes/registered";
+import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
 import { aRun, runWorker } from "./samples";
 
@@ -40,7 +39,7 @@ beforeEach(() => {
   closed = 0;
 });
 
-registeredForEach(register, (made) => {
+registeredForEach(registerRuns, (made) => {
   fake = made;
 });
 

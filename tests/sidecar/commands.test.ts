@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 
 import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
-import { statusBar } from "../../extension/sidecar/status_bar";
+import { statusBar } from "../../extension/status_bar";
 import { CHANGED } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, Uri } from "../fakes/vscode";

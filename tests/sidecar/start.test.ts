@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { statusOf } from "../../extension/sidecar/status";
+import { statusOf } from "../../extension/status";
 import { ownProcesses, reasonToStart, type Signs } from "../../extension/sidecar/wanted";
 import { cluster, clustersOf, pausedWorker, snapshotOf } from "../workers/samples";
 

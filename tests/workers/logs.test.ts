@@ -1,9 +1,8 @@
-// Logs: opened, followed and searched from rows of the views.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import type { GroupRow, Row } from "../../extension/common/rows";
+import type { Row } from "../../extension/rows";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
 import { register } from "../../extension/features/workers";
 import { logTitle, searchOf } from "../../extension/features/workers/log_model";
@@ -16,10 +15,11 @@ import {
   type LogMatches,
   type LogText,
 } from "../../extension/features/workers/messages";
+import type { GroupRow } from "../../extension/features/workers/rows";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
-import { CLUSTER_ID, cluster, clustersOf, pausedWorker } from "./samples";
+import { cluster, CLUSTER_ID, clustersOf, pausedWorker } from "./samples";
 
 const workers = [pausedWorker(), pausedWorker({ worker_id: "b", name: "a/b" })];
 const group: GroupRow = { row: "group", cluster: CLUSTER_ID, title: "W.train", workers };

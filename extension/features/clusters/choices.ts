@@ -1,11 +1,10 @@
 /** What “Add Cluster…” offers: the person's jobs, hosts of their ssh config, and the address that they type. */
 
-import { timeLeft } from "../../common/cluster_rows";
 import { duration } from "../../common/durations";
 import { dotted } from "../../common/row_texts";
 import { plain } from "../../common/texts";
 import type { Choices, Job, SshHost } from "./messages";
-import { jobWords } from "./model";
+import { jobWords, timeLeft } from "./model";
 import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./typed";
 
 /** One line of the picker.  Without `chosen` it only explains, and Enter does nothing on it. */

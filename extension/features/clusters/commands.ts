@@ -2,20 +2,19 @@
 
 import * as vscode from "vscode";
 
-import { hasOwnRoute } from "../../common/cluster_rows";
-import { clusterIdOf, type Row } from "../../common/rows";
+import type { Store } from "../../common/readable";
 import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
-import type { Store } from "../../common/readable";
 import { isConfirmed } from "../../confirming";
 import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
 import type { Access } from "./access";
 import { askFor } from "./access_boxes";
 import { Adding } from "./adding";
 import { Connecting } from "./connecting";
 import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type Job, type JobHost } from "./messages";
-import { jobWords } from "./model";
+import { clusterIdOf, hasOwnRoute, jobWords } from "./model";
 import { openTerminal } from "./terminals";
 
 export class ClusterCommands {

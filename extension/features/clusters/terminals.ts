@@ -3,11 +3,11 @@
 import * as vscode from "vscode";
 
 import { noCluster } from "../../common/errors";
-import type { Row } from "../../common/rows";
 import { withEach } from "../../common/several";
 import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
 import { TERMINAL, type TerminalRef } from "./messages";
 
 /** The nodes that rows stand for, each once. */

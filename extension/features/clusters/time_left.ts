@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { plain } from "../../common/texts";
 import type { Disposable } from "../../common/disposables";
+import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import type { Cluster, Clusters } from "./messages";

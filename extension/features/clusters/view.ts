@@ -2,11 +2,10 @@
 
 import { Disposables, type Disposable } from "../../common/disposables";
 import type { Readable } from "../../common/readable";
-import type { ClustersRow } from "../../common/rows";
 import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { clustersRows, clustersTexts, type ClustersView } from "./model";
+import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./model";
 
 /** How much time jobs have left is drawn anew this often. */
 const REDRAW_MS = 20_000;

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 
 import { adapterLetGo, EaglerayError } from "../../common/errors";
-import type { ErrorMessages } from "../../sidecar/error_messages";
+import type { ErrorMessages } from "../../error_messages";
 import { EndedAdapter } from "./ended_adapter";
 import { showDebugView } from "./focus";
 

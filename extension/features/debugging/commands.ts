@@ -5,11 +5,13 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import { isRow, pausedWorkersOf, type Row } from "../../common/rows";
 import type { RequestMethod } from "../../common/wire";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
+import { isRow, type Row } from "../../rows";
 import type { PausedWorker } from "../workers/messages";
+import { pausedWorkersOf } from "../workers/rows";
+import type { Attacher } from "./attacher";
 import {
   CONTINUE,
   CONTINUE_OTHERS,
@@ -24,7 +26,6 @@ import { asListed, nextWaiting, standsHere, targetOf, waits, type Target } from 
 import { actOn } from "./outcomes";
 import { pickWaiting, waitingNow } from "./pick";
 import type { Sessions } from "./sessions";
-import type { Attacher } from "./attacher";
 
 type Handler = (...args: readonly unknown[]) => Promise<unknown>;
 

@@ -1,7 +1,7 @@
 /** What the debugging feature decides, without the editor: whom to attach to, and what to say. */
 
-import type { Row } from "../../common/rows";
 import { count } from "../../common/texts";
+import type { Row } from "../../rows";
 import type { PausedWorker, Snapshot } from "../workers/messages";
 import type { Failure, Outcome } from "./messages";
 

@@ -5,10 +5,11 @@ import * as vscode from "vscode";
 import { duration } from "../../common/durations";
 import { noCluster } from "../../common/errors";
 import { dotted } from "../../common/row_texts";
-import { clusterIdOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
+import { clusterIdOf } from "../clusters/model";
 import { LIST, TERMINAL, type PdbSession } from "./messages";
 
 export async function openSession(parts: Parts, rows: readonly Row[]): Promise<void> {

@@ -2,17 +2,17 @@
 
 import * as vscode from "vscode";
 
-import type { Row } from "../../common/rows";
-import { isLive } from "../../common/run_states";
 import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../confirming";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
 import { LIST as RUNS, type Run } from "../runs/messages";
+import { isLive } from "../runs/model";
 import { noReportSentence } from "./gathered_model";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
-import { openOneOf } from "./opening";
+import { openOneOf } from "./report_picker";
 import { reportsOf, targetsOf, type Target } from "./targets_model";
 
 /** How long the status bar says what was asked for. */

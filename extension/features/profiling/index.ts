@@ -1,25 +1,16 @@
-/** Profiling: reports that are looked at, and the recording and gathering of those of a run. */
-
-import * as vscode from "vscode";
+/** Profiling: recording the workers of a run with nsys, and gathering their reports. */
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { isRow } from "../../common/rows";
-import { COMMANDS, EDITORS } from "../../contributions";
 import { setContextKey } from "../../context_keys";
+import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
+import { isRow } from "../../rows";
 import type { ProfiledRuns } from "./messages";
 
 /** Nothing else of this feature is loaded before it is used. */
 export function register(parts: Parts): Disposable[] {
-  const reports = new Reports(parts);
   return [
-    ...Object.values(EDITORS).map((id) =>
-      vscode.window.registerCustomEditorProvider(id, reports, {
-        supportsMultipleEditorsPerDocument: true,
-        webviewOptions: { enableFindWidget: true },
-      }),
-    ),
     ...registerCommands(parts, () => import("./commands.js"), [
       [
         COMMANDS.recordNow,
@@ -37,22 +28,6 @@ export function register(parts: Parts): Disposable[] {
     ]),
     new Following(parts),
   ];
-}
-
-class Reports implements vscode.CustomReadonlyEditorProvider {
-  constructor(private readonly parts: Parts) {}
-
-  openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {
-    return { uri, dispose: () => undefined };
-  }
-
-  async resolveCustomEditor(
-    { uri }: vscode.CustomDocument,
-    panel: vscode.WebviewPanel,
-  ): Promise<void> {
-    const { showReport } = await import("./report_panel.js");
-    showReport(this.parts, uri, panel);
-  }
 }
 
 /** Looks at the list of profiled runs; from the first one on somebody tells what becomes of it. */
@@ -84,7 +59,7 @@ class Following implements Disposable {
   }
 
   private async tell(first: ProfiledRuns): Promise<Disposable> {
-    const { Telling } = await import("./telling.js");
+    const { Telling } = await import("./report_notifier.js");
     return new Telling(this.parts, first);
   }
 }

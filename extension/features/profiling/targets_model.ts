@@ -1,8 +1,8 @@
 /** Which workers of which profiled runs rows of the views stand for. */
 
 import { dotted } from "../../common/row_texts";
-import type { Row } from "../../common/rows";
 import { plain } from "../../common/texts";
+import type { Row } from "../../rows";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 
 /** Workers of a run; none of them means all. */

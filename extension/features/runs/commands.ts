@@ -1,43 +1,29 @@
-/** What the commands of the view Runs and those that start do; read when the first of them is called. */
+/** The commands of the view Runs; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
-import type { Row } from "../../common/rows";
-import { isLive } from "../../common/run_states";
 import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
 import { isConfirmed } from "../../confirming";
 import type { Parts } from "../../parts";
-import { Guided } from "./guided";
-import { launch } from "./launch";
+import type { Row } from "../../rows";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
-import { workerName } from "./model";
+import { isLive, workerName } from "./model";
 import type { Output } from "./output";
-import { managePresets } from "./presets";
-import { NEW_PROFILE } from "./profile_model";
-import { draftOf, emptyDraft, noProgram } from "./programs";
-import type { ReviewTexts } from "./review_texts";
+import { draftOf, noProgram } from "./programs";
 import { Starting } from "./starting";
 import type { Stops } from "./stops";
 import type { RunsStore } from "./store";
 import { isOfThisWindow } from "./surroundings";
 
 export class RunCommands {
-  private readonly starting: Starting;
-  private readonly guided: Guided;
-
-  /** The ids of what is started are put into `started`. */
   constructor(
     private readonly parts: Parts,
     private readonly store: RunsStore,
     private readonly stops: Stops,
     private readonly output: Output,
-    started: Set<string>,
-    reviewed: ReviewTexts,
-  ) {
-    this.starting = new Starting(parts, store, output, started);
-    this.guided = new Guided(parts, this.starting, reviewed);
-  }
+    private readonly starting: Starting,
+  ) {}
 
   async run(args: readonly unknown[]): Promise<string | undefined> {
     const draft = draftOf(args);
@@ -45,26 +31,6 @@ export class RunCommands {
       throw noProgram();
     }
     return await this.starting.run(draft);
-  }
-
-  async runForm(args: readonly unknown[]): Promise<string | undefined> {
-    return await this.guided.run("Run on Ray", draftOf(args) ?? emptyDraft());
-  }
-
-  /** With the preset that fits. */
-  async debugRun(args: readonly unknown[]): Promise<string | undefined> {
-    return await this.guided.run("Debug Run", { ...(draftOf(args) ?? emptyDraft()), preset: "" });
-  }
-
-  /** With nsys, and no stop that would be measured. */
-  async profile(args: readonly unknown[]): Promise<string | undefined> {
-    const draft = draftOf(args) ?? emptyDraft();
-    return await this.guided.run("Profile Workers", { ...draft, profile: NEW_PROFILE });
-  }
-
-  /** By a configuration of launch.json. */
-  launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    return launch(this.parts, this.store, this.starting, this.guided, folder, config);
   }
 
   /** What this window ran last; before there is any, the program in the editor. */
@@ -128,10 +94,6 @@ export class RunCommands {
       const selection = new vscode.Range(at, 0, at, 0);
       await vscode.window.showTextDocument(vscode.Uri.file(path), { selection, preview: true });
     }
-  }
-
-  managePresets(): Promise<void> {
-    return managePresets(this.parts);
   }
 
   async pause(rows: readonly Row[]): Promise<void> {

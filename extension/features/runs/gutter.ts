@@ -3,11 +3,11 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import { isLive } from "../../common/run_states";
 import type { Parts } from "../../parts";
 import { windowName } from "../../window_name";
 import { breakpointsOf, sameBreakpoints, type Set } from "./breakpoint_model";
 import { BREAKPOINTS, type Breakpoint, type Run } from "./messages";
+import { isLive } from "./model";
 import type { RunsStore } from "./store";
 import { isOfThisWindow } from "./surroundings";
 

@@ -1,19 +1,16 @@
 /** Runs: programs that are started ready to debug, and what becomes of them. */
 
-import * as vscode from "vscode";
-
 import { registerCommands, type Command } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { lazily } from "../../common/lazily";
-import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
-import type { RunCommands } from "./commands";
-import { LaunchConfigurations } from "./configurations";
+import { RunCommands } from "./commands";
 import { Gutter } from "./gutter";
 import { LineNotes } from "./line_notes";
 import { Output } from "./output";
-import { ReviewTexts } from "./review_texts";
 import { Standing } from "./standing";
+import type { Starting } from "./starting";
 import { Stops } from "./stops";
 import { RunsStore } from "./store";
 import { ifTrusted } from "./trust";
@@ -22,10 +19,7 @@ import { runsView } from "./view";
 /** What executes something of the workspace. */
 const TRUSTED: readonly Command<RunCommands>[] = [
   [COMMANDS.run, "starting a run", (to, _, args) => to.run(args)],
-  [COMMANDS.runForm, "starting a run", (to, _, args) => to.runForm(args)],
   [COMMANDS.runAgain, "starting a run again", (to, _, args) => to.runAgain(args)],
-  [COMMANDS.debugRun, "starting a run", (to, _, args) => to.debugRun(args)],
-  [COMMANDS.profileWorkers, "starting a run", (to, _, args) => to.profile(args)],
   [COMMANDS.restartRun, "restarting a run", (to, rows) => to.restart(rows)],
   [COMMANDS.showRunOutput, "showing a run’s output", (to, rows) => to.showOutput(rows)],
 ];
@@ -41,31 +35,38 @@ const COMMANDS_OF_RUNS: readonly Command<RunCommands>[] = [
   [COMMANDS.copyRunCommand, "copying a command", (to, rows) => to.copy(rows)],
   [COMMANDS.forgetRun, "forgetting a run", (to, rows) => to.forget(rows)],
   [COMMANDS.showRunLine, "showing a line", (to, rows) => to.showLine(rows)],
-  [COMMANDS.presets, "changing presets", (to) => to.managePresets()],
 ];
 
-export function register(parts: Parts): Disposable[] {
+/** What presets and launch.json start runs with. */
+export interface RunsFeature {
+  readonly owned: readonly Disposable[];
+  readonly store: RunsStore;
+  readonly starting: () => Promise<Starting>;
+}
+
+export function register(parts: Parts): RunsFeature {
   const store = new RunsStore(parts);
   const output = new Output(parts, store);
-  const reviewed = new ReviewTexts();
   const standing = new Standing();
   const started = new Set<string>();
   const stops = new Stops(parts, store, started, standing);
+  const starting = lazily(async () => {
+    const { Starting } = await import("./starting.js");
+    return new Starting(parts, store, output, started);
+  });
   const commands = lazily(async () => {
     const { RunCommands } = await import("./commands.js");
-    return new RunCommands(parts, store, stops, output, started, reviewed);
+    return new RunCommands(parts, store, stops, output, await starting());
   });
-  const launching = new LaunchConfigurations(parts, commands);
-  return [
+  const owned = [
     store,
     output,
-    reviewed,
     standing,
     stops,
     new Gutter(parts, store),
     new LineNotes(store),
     runsView(parts, store),
-    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, launching),
     ...registerCommands(parts, commands, COMMANDS_OF_RUNS),
   ];
+  return { owned, store, starting };
 }

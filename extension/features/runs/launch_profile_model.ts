@@ -2,7 +2,7 @@
 
 import { ranks, text, words, wrong, type Config } from "./launch_values_model";
 import type { Profile } from "./messages";
-import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_model";
+import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_options";
 
 /** null where nothing is said of it; raises an error of the catalogue for what cannot be meant. */
 export function profileOf(config: Config): Profile | null {

@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 
-import { isLive } from "../../common/run_states";
 import { lines } from "../../common/row_texts";
 import { plain } from "../../common/texts";
 import { isConfirmed } from "../../confirming";
 import type { Run } from "./messages";
+import { isLive } from "./model";
 
 const STOP_FIRST = "Stop It First";
 const START_BESIDE = "Start Beside It";

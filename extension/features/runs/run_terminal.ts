@@ -5,10 +5,10 @@ import * as vscode from "vscode";
 import { Backoff } from "../../common/backoff";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
-import { isLive } from "../../common/run_states";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
+import { isLive } from "./model";
 import type { RunsStore } from "./store";
 import { closingLines, interruptLine, Notices, skippedLine, terminalLines } from "./terminal_model";
 

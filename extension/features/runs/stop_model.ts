@@ -1,7 +1,7 @@
 /** Which stop of a run comes to the front next. */
 
-import { isLive } from "../../common/run_states";
 import type { Run, Runs } from "./messages";
+import { isLive } from "./model";
 
 /** A worker by the two names that attaching needs. */
 export interface Target {

@@ -7,9 +7,9 @@ import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import type { Run, Runs } from "./messages";
+import type { Standing } from "./standing";
 import { nextStop, stopKey, stoppedIn, type Stop, type Target } from "./stop_model";
 import type { RunsStore } from "./store";
-import type { Standing } from "./standing";
 import { isOfThisWindow } from "./surroundings";
 
 /**

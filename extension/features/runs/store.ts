@@ -5,10 +5,10 @@ import type { CancellationToken } from "vscode";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { asEaglerayError, EaglerayError } from "../../common/errors";
 import { Store, type Readable } from "../../common/readable";
-import { isLive } from "../../common/run_states";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { CHANGED, LIST, type Run, type Runs } from "./messages";
+import { isLive } from "./model";
 
 /** Runs are kept by the sidecar, so each start of it, as after a reload, brings them all again. */
 export class RunsStore implements Disposable {

@@ -4,7 +4,7 @@ import { duration } from "../../common/durations";
 import { count, plain } from "../../common/texts";
 import type { ProfiledRuns } from "../profiling/messages";
 import type { Run } from "./messages";
-import { runProfile } from "./profiled_model";
+import { runProfile } from "./model";
 
 /** Ends colours and character sets of the program, and shows the cursor. */
 const RESET = "\x1b[0m\x1b(B\x1b[?25h\x1b[?7h";

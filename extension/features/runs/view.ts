@@ -1,12 +1,10 @@
 /** The view Runs. */
 
 import { Disposables, type Disposable } from "../../common/disposables";
-import type { RunsRow } from "../../common/rows";
-import { isLive } from "../../common/run_states";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { runsRows, runsTexts, type RunsView } from "./model";
+import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./model";
 import type { RunsStore } from "./store";
 
 /** How long runs have gone on is drawn anew this often. */

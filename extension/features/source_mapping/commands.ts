@@ -3,9 +3,11 @@
 import * as vscode from "vscode";
 
 import { EaglerayError, noCluster } from "../../common/errors";
-import { clusterIdOf, pausedWorkersOf, type Row } from "../../common/rows";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
+import { clusterIdOf } from "../clusters/model";
+import { pausedWorkersOf } from "../workers/rows";
 import { showDifference } from "./differences";
 import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
 import { workerPath } from "./model";

@@ -1,6 +1,6 @@
 /** Puts the question, if there is one, between the attach and the beginning of the session. */
 
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
 import type { Question } from "./question";

@@ -1,6 +1,6 @@
 /** What the configuration of a session of ours says about its worker. */
 
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
 import type { Place } from "./question";

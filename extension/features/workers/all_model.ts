@@ -1,13 +1,12 @@
 /** What the view All Workers shows. */
 
-import { clusterTexts } from "../../common/cluster_rows";
-import { problemTexts } from "../../common/problem_rows";
 import { dotted, lines, said, type RowTexts } from "../../common/row_texts";
-import type { AllRow, AnyGroupRow } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Cluster, Problem } from "../clusters/messages";
+import { clusterTexts, problemTexts } from "../clusters/model";
 import type { Worker } from "./messages";
+import type { AllRow, AnyGroupRow } from "./rows";
 
 export type Grouping = "class" | "node";
 

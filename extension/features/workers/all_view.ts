@@ -2,15 +2,15 @@
 
 import * as vscode from "vscode";
 
-import { asEaglerayError } from "../../common/errors";
 import type { Disposable } from "../../common/disposables";
-import type { AllRow } from "../../common/rows";
+import { asEaglerayError } from "../../common/errors";
 import { setContextKey } from "../../context_keys";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
 import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_model";
 import { ALL } from "./messages";
+import type { AllRow } from "./rows";
 
 const ASK_AGAIN_MS = 5_000;
 

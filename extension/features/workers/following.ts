@@ -5,11 +5,11 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import type { WorkerName } from "../../common/rows";
 import { setContextKey } from "../../context_keys";
 import type { Sidecar } from "../../sidecar/sidecar";
 import { logTitle, type Stream } from "./log_model";
 import { FOLLOW_LOG, LOG_TEXT, STOP_FOLLOWING, type LogText } from "./messages";
+import type { WorkerName } from "./rows";
 
 /** A log that is followed, or was until it ended; its channel stays to be read. */
 export interface Follower {

@@ -5,7 +5,6 @@ import * as vscode from "vscode";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { lazily } from "../../common/lazily";
-import { workersOf } from "../../common/rows";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { AllWorkersView } from "./all_view";
@@ -14,6 +13,7 @@ import { LogDocuments } from "./log_documents";
 import { OPEN_LOG } from "./messages";
 import { notifications } from "./notification";
 import { pausedView } from "./paused_view";
+import { workersOf } from "./rows";
 import { watching } from "./watching";
 
 export function register(parts: Parts): Disposable[] {

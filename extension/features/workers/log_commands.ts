@@ -3,15 +3,16 @@
 import * as vscode from "vscode";
 
 import { noCluster } from "../../common/errors";
-import { workersOf, type Row, type WorkerName } from "../../common/rows";
 import { withEach } from "../../common/several";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
 import type { Followers } from "./following";
 import { linksTo, type LogDocuments } from "./log_documents";
 import { logDocument, logTitle, matchesText, searchOf, type Stream } from "./log_model";
 import { scopeOf, searchEach } from "./log_search";
 import { OPEN_LOG, SEARCH_LOGS } from "./messages";
+import { workersOf, type WorkerName } from "./rows";
 
 const LINES = 10_000;
 

@@ -1,9 +1,9 @@
 /** Logs as texts: their titles, what a search means, and what it found. */
 
-import type { WorkerName } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import type { Found } from "./log_search";
 import type { LogMatch, LogText } from "./messages";
+import type { WorkerName } from "./rows";
 
 const NUMBER_WIDTH = 7;
 

@@ -6,10 +6,11 @@ import {
   someFailed,
   type EaglerayError,
 } from "../../common/errors";
-import { workersOf, type Row } from "../../common/rows";
 import { count, plain } from "../../common/texts";
+import type { Row } from "../../rows";
 import type { Cluster } from "../clusters/messages";
 import type { LogMatches } from "./messages";
+import { workersOf } from "./rows";
 
 /** Which logs of a cluster; all of them where no worker is named. */
 export interface LogsOf {

@@ -1,14 +1,13 @@
 /** What the view Paused Workers shows. */
 
-import { clusterContext, clusterSentence, troubled } from "../../common/cluster_rows";
 import { duration } from "../../common/durations";
-import { problemTexts } from "../../common/problem_rows";
 import { dotted, lines, said, type RowTexts } from "../../common/row_texts";
-import type { GroupRow, PausedRow } from "../../common/rows";
 import { count, plain } from "../../common/texts";
 import { ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../clusters/messages";
+import { clusterContext, clusterSentence, problemTexts, troubled } from "../clusters/model";
 import type { Location, PausedWorker, Snapshot } from "./messages";
+import type { GroupRow, PausedRow } from "./rows";
 
 /** The view's input: the lists, and how many seconds ago the snapshot came. */
 export interface PausedView {

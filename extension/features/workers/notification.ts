@@ -3,12 +3,12 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import type { WorkerRow } from "../../common/rows";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import { Announcer, type Announcement } from "./announcing";
 import type { Snapshot } from "./messages";
+import type { WorkerRow } from "./rows";
 
 /** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
 const GATHER_MS = 1_000;

@@ -1,12 +1,12 @@
 /** The view Paused Workers, with its badge. */
 
 import { Disposables, type Disposable } from "../../common/disposables";
-import type { PausedRow } from "../../common/rows";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
 import type { Snapshot } from "./messages";
 import { pausedRows, pausedTexts, trouble, type PausedView } from "./model";
+import type { PausedRow } from "./rows";
 
 /** How long workers have waited is drawn anew this often. */
 const REDRAW_MS = 10_000;

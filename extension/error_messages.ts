@@ -1,0 +1,65 @@
+/** Shows errors of the catalogue to the person, each with a way to the log. */
+
+import * as vscode from "vscode";
+
+import { asEaglerayError, isCancellation } from "./common/errors";
+import { plain } from "./common/texts";
+import { COMMANDS, type CommandId } from "./contributions";
+
+/** A further button of a message. */
+export interface Action {
+  readonly title: string;
+  run(): unknown;
+}
+
+const SHOW_LOGS = "Show Logs";
+
+/** What helps against an error, by its code, whatever was being done. */
+const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
+  "sidecar-not-started": [command("Restart", COMMANDS.restart)],
+  "sidecar-silent": [
+    command("Restart", COMMANDS.restart),
+    command("Select Python", COMMANDS.selectPython),
+  ],
+};
+
+export class ErrorMessages {
+  constructor(private readonly log: vscode.LogOutputChannel) {}
+
+  /** Logs `error` and shows its sentence; a cancellation is neither.  Waits for no answer. */
+  show(error: unknown, doing: string, ...actions: readonly Action[]): void {
+    if (isCancellation(error)) {
+      return;
+    }
+    const known = asEaglerayError(error);
+    this.log.error(`${doing}: ${known.code}: ${known.sentence} ${known.detail}`.trim());
+    // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
+    if (known.code !== "no-python") {
+      void this.ask(known.sentence, [...actions, ...(REMEDIES[known.code] ?? [])]);
+    }
+  }
+
+  /** Runs `work`; what it throws is shown.  For commands, whose callers have no use for an error. */
+  async shown<T>(doing: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.show(error, doing);
+      return undefined;
+    }
+  }
+
+  private async ask(sentence: string, actions: readonly Action[]): Promise<void> {
+    const titles = [...actions.map((action) => action.title), SHOW_LOGS];
+    const answer = await vscode.window.showErrorMessage(plain(sentence, 600), ...titles);
+    if (answer === SHOW_LOGS) {
+      this.log.show();
+    } else {
+      actions.find((action) => action.title === answer)?.run();
+    }
+  }
+}
+
+function command(title: string, id: CommandId): Action {
+  return { title, run: () => vscode.commands.executeCommand(id) };
+}

@@ -1,0 +1,50 @@
+/** The commands that start a run by the form, and those about presets; read when the first of them is called. */
+
+import type * as vscode from "vscode";
+
+import type { Parts } from "../../parts";
+import { draftOf, emptyDraft } from "../runs/programs";
+import { NEW_PROFILE } from "../runs/profile_options";
+import type { Starting } from "../runs/starting";
+import type { RunsStore } from "../runs/store";
+import { launch } from "./launch";
+import type { ReviewTexts } from "./review_texts";
+import { Guided } from "./run_wizard";
+import { managePresets } from "./user_presets";
+
+export class PresetCommands {
+  private readonly guided: Guided;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly store: RunsStore,
+    private readonly starting: Starting,
+    reviewed: ReviewTexts,
+  ) {
+    this.guided = new Guided(parts, starting, reviewed);
+  }
+
+  async runForm(args: readonly unknown[]): Promise<string | undefined> {
+    return await this.guided.run("Run on Ray", draftOf(args) ?? emptyDraft());
+  }
+
+  /** With the preset that fits. */
+  async debugRun(args: readonly unknown[]): Promise<string | undefined> {
+    return await this.guided.run("Debug Run", { ...(draftOf(args) ?? emptyDraft()), preset: "" });
+  }
+
+  /** With nsys, and without stops, which would be measured. */
+  async profile(args: readonly unknown[]): Promise<string | undefined> {
+    const draft = draftOf(args) ?? emptyDraft();
+    return await this.guided.run("Profile Workers", { ...draft, profile: NEW_PROFILE });
+  }
+
+  /** Starts what a configuration of launch.json describes. */
+  launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
+    return launch(this.parts, this.store, this.starting, this.guided, folder, config);
+  }
+
+  managePresets(): Promise<void> {
+    return managePresets(this.parts);
+  }
+}

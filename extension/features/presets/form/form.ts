@@ -1,0 +1,126 @@
+/** Shows the form of a run, and asks for one choice after another until the person starts it. */
+
+import * as vscode from "vscode";
+
+import type { Parts } from "../../../parts";
+import { windowName } from "../../../window_name";
+import { WORKERS, type Seen } from "../../profiling/messages";
+import { NO_PRESET, type Draft } from "../../runs/draft";
+import { PRESETS, type PresetRow, type Proposal } from "../../runs/messages";
+import { askChoice } from "./boxes";
+import { formHint, formLines, lacking, type Field, type FormLine } from "./lines";
+import { merged, type Preview } from "./worker_patterns";
+
+/** When one of these changes, the preset and its questions are asked for anew. */
+const MATTER_TO_PRESETS: readonly Field["field"][] = ["args", "kind", "cluster", "preset"];
+
+export class Form {
+  private proposal: Proposal | undefined;
+  private presets: readonly PresetRow[] = [];
+
+  /** `prepare` says what would be started; only the questions of a preset need it. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly title: string,
+    private readonly prepare: (draft: Draft) => Promise<Proposal>,
+  ) {}
+
+  /** The draft that is to be started; undefined when the person closed the form. */
+  async fill(given: Draft): Promise<Draft | undefined> {
+    const workspace = windowName();
+    this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
+    let draft = await this.lookedUp(given);
+    // What is lacking is chosen first, and then Enter starts.
+    let wanted: (line: FormLine) => boolean = isFor(lacking(draft) ?? "start");
+    for (;;) {
+      const view = {
+        clusters: this.parts.clusters.value,
+        presets: this.presets,
+        questions: this.proposal?.questions ?? [],
+      };
+      const lines = formLines(draft, view);
+      // Lines may have come and gone meanwhile.
+      const at = Math.max(lines.findIndex(wanted), 0);
+      const chosen = await pickLine(this.title, formHint(draft), lines, at);
+      if (chosen === undefined || chosen.about.field === "start") {
+        return chosen && draft;
+      }
+      const lacked = lacking(draft);
+      const changed = await askChoice(chosen.about, draft, view, this.previewIn(draft.cluster));
+      const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
+      draft = matters ? await this.lookedUp(changed) : changed;
+      const isWhole = lacked !== undefined && lacking(draft) === undefined;
+      wanted = isWhole ? isFor("start") : ({ label }): boolean => label === chosen.label;
+    }
+  }
+
+  /**
+   * Which classes patterns match in a cluster; for a program that runs here, in all that are known, and without
+   * any in earlier runs.
+   */
+  private previewIn(cluster: string): Preview {
+    const clusters = this.parts.clusters.value.clusters.map(({ id }) => id);
+    const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
+    return async (patterns) =>
+      merged(await Promise.all(asked.map((one) => this.seenIn(one, patterns))));
+  }
+
+  /** A list that cannot be had leaves the patterns as they are. */
+  private async seenIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
+    try {
+      return (await this.parts.sidecar.request(WORKERS, { cluster, patterns })).classes;
+    } catch (error) {
+      this.parts.log.info(`no workers of ${cluster} are shown: ${String(error)}`);
+      return [];
+    }
+  }
+
+  /** With the preset that fits, where that was left open; without one where none does. */
+  private async lookedUp(draft: Draft): Promise<Draft> {
+    if (draft.preset === NO_PRESET) {
+      this.proposal = undefined;
+      return draft;
+    }
+    this.proposal = await this.prepare(draft);
+    return { ...draft, preset: this.proposal.plan.preset || NO_PRESET };
+  }
+}
+
+function isFor(field: Field["field"]): (line: FormLine) => boolean {
+  return ({ about }) => about.field === field;
+}
+
+/** The line on which Enter was pressed; `at` is the one that is active first. */
+function pickLine(
+  title: string,
+  hint: string,
+  lines: readonly FormLine[],
+  at: number,
+): Promise<FormLine | undefined> {
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly line: FormLine }>();
+  pick.title = title;
+  pick.placeholder = hint;
+  pick.ignoreFocusOut = true;
+  pick.matchOnDescription = true;
+  const items = lines.map((line) => ({
+    label: line.label,
+    description: line.description,
+    detail: line.detail,
+    iconPath: new vscode.ThemeIcon(line.icon),
+    line,
+  }));
+  pick.items = items;
+  pick.activeItems = items.slice(at, at + 1);
+  return new Promise((resolve) => {
+    pick.onDidAccept(() => {
+      const [active] = pick.activeItems;
+      resolve(active?.line);
+      pick.dispose();
+    });
+    pick.onDidHide(() => {
+      resolve(undefined);
+      pick.dispose();
+    });
+    pick.show();
+  });
+}

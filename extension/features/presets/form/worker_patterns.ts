@@ -1,0 +1,147 @@
+/** Asks for patterns of workers, and shows as they are typed which of the classes that were seen match. */
+
+import * as vscode from "vscode";
+
+import { dotted } from "../../../common/row_texts";
+import { count, plain } from "../../../common/texts";
+import type { Seen } from "../../profiling/messages";
+import { patternsOf } from "./parse_input";
+
+/** Says which of the classes that were seen patterns match; does not reject. */
+export type Preview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
+
+/** The list is asked for anew when the person has stopped typing for so long. */
+const TYPED_MS = 200;
+
+interface Item extends vscode.QuickPickItem {
+  /** The class that it adds to the patterns; "" for the line that takes them as they are. */
+  readonly adds: string;
+}
+
+/** The patterns; undefined when the person left the list. */
+export function pickPatterns(
+  given: readonly string[],
+  preview: Preview,
+): Promise<readonly string[] | undefined> {
+  const pick = vscode.window.createQuickPick<Item>();
+  pick.title = "Who is profiled";
+  pick.placeholder = "Patterns of name, class or module.class, such as *policy*, *vllm*";
+  pick.ignoreFocusOut = true;
+  pick.value = given.join(", ");
+  const looking = new Looking(pick, preview);
+  return new Promise((resolve) => {
+    pick.onDidChangeValue(() => {
+      looking.soon();
+    });
+    pick.onDidAccept(() => {
+      const adds = pick.activeItems[0]?.adds ?? "";
+      if (adds !== "") {
+        pick.value = [...patternsOf(pick.value), adds].join(", ");
+        looking.soon();
+      } else if (patternsOf(pick.value).length > 0) {
+        resolve(patternsOf(pick.value));
+        pick.dispose();
+      }
+    });
+    pick.onDidHide(() => {
+      looking.end();
+      resolve(undefined);
+      pick.dispose();
+    });
+    looking.soon();
+    pick.show();
+  });
+}
+
+/** Asks who matches; an answer to older patterns is passed over, and so is one that comes too late. */
+class Looking {
+  private timer: NodeJS.Timeout | undefined;
+  /** Undefined until there is an answer. */
+  private seen: readonly Seen[] | undefined;
+  private isOver = false;
+
+  constructor(
+    private readonly pick: vscode.QuickPick<Item>,
+    private readonly preview: Preview,
+  ) {}
+
+  soon(): void {
+    this.draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.look(), TYPED_MS);
+  }
+
+  end(): void {
+    this.isOver = true;
+    clearTimeout(this.timer);
+  }
+
+  private async look(): Promise<void> {
+    const asked = this.pick.value;
+    this.pick.busy = true;
+    const seen = await this.preview(patternsOf(asked));
+    if (asked === this.pick.value && !this.isOver) {
+      this.pick.busy = false;
+      this.seen = seen;
+      this.draw();
+    }
+  }
+
+  private draw(): void {
+    this.pick.items = previewItems(patternsOf(this.pick.value), this.seen);
+  }
+}
+
+/** The classes of several clusters, each once. */
+export function merged(lists: readonly (readonly Seen[])[]): Seen[] {
+  const classes = new Map<string, Seen>();
+  for (const one of lists.flat()) {
+    const running = one.running + (classes.get(one.name)?.running ?? 0);
+    classes.set(one.name, { ...one, running });
+  }
+  return [...classes.values()];
+}
+
+/** First the patterns as they are, then those that they match, then those that they could be made to match. */
+export function previewItems(
+  patterns: readonly string[],
+  answer: readonly Seen[] | undefined,
+): Item[] {
+  const seen = answer ?? [];
+  const matched = seen.filter((one) => one.matched_by !== "");
+  const first =
+    patterns.length === 0
+      ? { label: "Type patterns", description: "or choose a class below" }
+      : { label: plain(patterns.join(", ")), description: matchWords(matched.length, answer) };
+  const classes = [...matched, ...seen.filter((one) => one.matched_by === "")];
+  return [
+    { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
+    ...classes.map(classItem),
+  ];
+}
+
+function matchWords(matched: number, seen: readonly Seen[] | undefined): string {
+  if (seen === undefined) {
+    return "";
+  }
+  if (seen.length === 0) {
+    return "no worker was seen yet that it could match; Enter takes it as it is";
+  }
+  return matched === 0
+    ? "matches nothing that was seen yet"
+    : `matches ${matched} of ${count(seen.length, "class", "es")}`;
+}
+
+function classItem({ name, running, matched_by }: Seen): Item {
+  const isMatched = matched_by !== "";
+  return {
+    label: plain(name),
+    description: dotted(
+      running === 0 ? "seen before" : count(running, "worker"),
+      isMatched ? plain(`matches ${matched_by}`) : "",
+    ),
+    iconPath: new vscode.ThemeIcon(isMatched ? "check" : "circle-large-outline"),
+    alwaysShow: true,
+    adds: isMatched ? "" : name,
+  };
+}

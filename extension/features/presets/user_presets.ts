@@ -1,0 +1,131 @@
+/** “Presets…”: shows them, adds one from a file, gives one away as JSON, deletes one's own. */
+
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
+import type { Draft } from "../runs/draft";
+import {
+  DELETE_PRESET,
+  PRESETS,
+  SAVE_PRESET,
+  type PresetRow,
+  type Proposal,
+} from "../runs/messages";
+import { presetWords } from "./form/lines";
+
+const SHOW: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("go-to-file"),
+  tooltip: "Show as JSON",
+};
+const DELETE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("trash"),
+  tooltip: "Delete",
+};
+
+interface Chosen {
+  readonly preset?: PresetRow;
+  readonly deletes: boolean;
+}
+
+export async function managePresets(parts: Parts): Promise<void> {
+  const workspace = windowName();
+  const { presets } = await parts.sidecar.request(PRESETS, { workspace });
+  const chosen = await pick(presets);
+  if (chosen === undefined) {
+    return;
+  }
+  if (chosen.preset === undefined) {
+    await add(parts, workspace);
+  } else if (chosen.deletes) {
+    await remove(parts, workspace, chosen.preset);
+  } else {
+    const { text: content } = chosen.preset;
+    const document = await vscode.workspace.openTextDocument({ language: "json", content });
+    await vscode.window.showTextDocument(document);
+  }
+}
+
+async function remove(parts: Parts, workspace: string, preset: PresetRow): Promise<void> {
+  const { name, text } = preset;
+  await parts.sidecar.request(DELETE_PRESET, { workspace, name });
+  const undo = "Undo";
+  const said = `The preset “${plain(name)}” was deleted.`;
+  if ((await vscode.window.showInformationMessage(said, undo)) === undo) {
+    await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
+  }
+}
+
+/** Keeps the answers of a form under a name that the person gives. */
+export async function saveAnswers(
+  parts: Parts,
+  draft: Draft,
+  { framework }: Proposal,
+): Promise<void> {
+  const name = await vscode.window.showInputBox({
+    title: "Save as preset",
+    prompt: "Its name; it is kept for this workspace, and “Presets…” shows it as JSON to be shared",
+    value: framework,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === "" ? "Give it a name." : undefined),
+  });
+  if (name !== undefined) {
+    const preset = { format: 1, name, framework, answers: draft.answers, words: [], env: {} };
+    const text = JSON.stringify(preset, undefined, 2);
+    await parts.sidecar.request(SAVE_PRESET, { workspace: windowName(), name, text });
+  }
+}
+
+/** The name is that of the file, so that two presets of one name replace one another. */
+async function add(parts: Parts, workspace: string): Promise<void> {
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      title: "A preset, as JSON",
+      openLabel: "Add This Preset",
+      filters: { JSON: ["json"] },
+    })) ?? [];
+  if (file !== undefined) {
+    const text = await readFile(file.fsPath, "utf8");
+    const name = basename(file.fsPath).replace(/\.json$/, "");
+    await parts.sidecar.request(SAVE_PRESET, { workspace, name, text });
+    void vscode.window.showInformationMessage(
+      `The preset “${plain(name)}” was added for this workspace.`,
+    );
+  }
+}
+
+function pick(presets: readonly PresetRow[]): Promise<Chosen | undefined> {
+  const list = vscode.window.createQuickPick<vscode.QuickPickItem & { preset?: PresetRow }>();
+  list.title = "Presets";
+  list.placeholder = "Enter shows one as JSON, to be shared or changed";
+  list.items = [
+    { label: "Add from a JSON file…", iconPath: new vscode.ThemeIcon("add") },
+    ...presets.map((preset) => ({
+      ...presetWords(preset),
+      detail: plain(preset.name),
+      buttons: preset.own ? [SHOW, DELETE] : [SHOW],
+      preset,
+    })),
+  ];
+  return new Promise((resolve) => {
+    const done = (chosen: Chosen | undefined): void => {
+      resolve(chosen);
+      list.dispose();
+    };
+    list.onDidAccept(() => {
+      const [active] = list.activeItems;
+      done(active && { ...(active.preset && { preset: active.preset }), deletes: false });
+    });
+    list.onDidTriggerItemButton(({ item, button }) => {
+      done({ ...(item.preset && { preset: item.preset }), deletes: button === DELETE });
+    });
+    list.onDidHide(() => {
+      done(undefined);
+    });
+    list.show();
+  });
+}

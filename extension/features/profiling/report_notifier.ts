@@ -1,0 +1,74 @@
+/** Tells of reports that are here now, and offers to open them. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import type { Parts } from "../../parts";
+import { windowName } from "../../window_name";
+import { LIST as RUNS } from "../runs/messages";
+import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
+import type { ProfiledRun, ProfiledRuns } from "./messages";
+import { openOneOf } from "./report_picker";
+import { reportsOf } from "./targets_model";
+
+const OPEN_REPORT = "Open Report";
+const OPEN_FOLDER = "Open Folder";
+
+/** Follows the list, from the first one that has come. */
+export class Telling implements Disposable {
+  private readonly listening: Disposable;
+
+  constructor(
+    private readonly parts: Parts,
+    private before: ProfiledRuns,
+  ) {
+    this.listening = parts.profiled.onChanged((now) => {
+      const ended = newlyGathered(this.before, now);
+      this.before = now;
+      void parts.errors.shown("telling of reports", () => this.announce(ended));
+    });
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+  }
+
+  /** In the window that started it, and of a terminal’s run in each. */
+  private async announce(ended: readonly ProfiledRun[]): Promise<void> {
+    if (ended.length === 0) {
+      return;
+    }
+    const { runs } = await this.parts.sidecar.request(RUNS, {});
+    for (const one of ended) {
+      const workspace = runs.find(({ id }) => id === one.run)?.workspace ?? "";
+      if (workspace === "" || workspace === windowName()) {
+        void this.parts.errors.shown("telling of reports", () => this.tell(one));
+      }
+    }
+  }
+
+  private async tell(run: ProfiledRun): Promise<void> {
+    const reports = reportsOf({ run: run.run, workers: [] }, { runs: [run] });
+    const show =
+      run.state === "gathered" && !isEmpty(run)
+        ? vscode.window.showInformationMessage
+        : vscode.window.showWarningMessage;
+    const buttons = reports.length === 0 ? [] : [OPEN_REPORT, OPEN_FOLDER];
+    const answer = await show(gatheredSentence(run), ...buttons);
+    if (answer === OPEN_REPORT) {
+      await openOneOf(reports);
+    } else if (answer === OPEN_FOLDER) {
+      await openFolder(run.output);
+    }
+  }
+}
+
+/** In the file manager; where that is another machine’s, the editor’s own view of the folder. */
+async function openFolder(folder: string): Promise<void> {
+  const uri = vscode.Uri.file(folder);
+  if (vscode.env.remoteName === undefined) {
+    await vscode.env.openExternal(uri);
+  } else {
+    await vscode.commands.executeCommand("revealInExplorer", uri);
+  }
+}

@@ -1,0 +1,34 @@
+/** Reports: the page of a report that nsys wrote. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { EDITORS } from "../../contributions";
+import type { Parts } from "../../parts";
+
+/** Nothing else of this feature is loaded before a report is opened. */
+export function register(parts: Parts): Disposable[] {
+  const reports = new Reports(parts);
+  return Object.values(EDITORS).map((id) =>
+    vscode.window.registerCustomEditorProvider(id, reports, {
+      supportsMultipleEditorsPerDocument: true,
+      webviewOptions: { enableFindWidget: true },
+    }),
+  );
+}
+
+class Reports implements vscode.CustomReadonlyEditorProvider {
+  constructor(private readonly parts: Parts) {}
+
+  openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {
+    return { uri, dispose: () => undefined };
+  }
+
+  async resolveCustomEditor(
+    { uri }: vscode.CustomDocument,
+    panel: vscode.WebviewPanel,
+  ): Promise<void> {
+    const { showReport } = await import("./report_panel.js");
+    showReport(this.parts, uri, panel);
+  }
+}

@@ -1,0 +1,120 @@
+/** A GPU: how busy it was in all, and over time. */
+
+import uPlot from "uplot";
+
+import type { Report } from "../../profiling/messages";
+import { element } from "./elements";
+import { gpuName, gpuWords } from "./facts";
+import { oneLine } from "./names";
+import { share, spent } from "./quantities";
+
+type Gpu = Report["gpus"][number];
+
+const HEIGHT = 140;
+
+export class GpuView {
+  readonly root: HTMLElement;
+  private readonly place: HTMLElement;
+  private plot: uPlot | undefined;
+  private readonly size = new ResizeObserver(() => {
+    this.fit();
+  });
+  /** The editor changes the colours of an open page by its styles and classes. */
+  private readonly theme = new MutationObserver(() => {
+    this.plot?.redraw(false);
+  });
+
+  constructor(private readonly gpu: Gpu) {
+    const label = `How busy ${gpuName(gpu)} was over time`;
+    this.place = element("div", { class: "curve", role: "img", "aria-label": label });
+    const words = gpuWords(gpu).map((one) => element("li", {}, oneLine(one)));
+    this.root = element(
+      "section",
+      { class: "gpu" },
+      element("h2", {}, oneLine(gpuName(gpu))),
+      ...(gpu.kernels === 0 ? [] : [busyBar(gpu.busy_share)]),
+      element("ul", { class: "words" }, ...words),
+      ...(gpu.curve.length < 2 ? [] : [this.place]),
+    );
+    this.size.observe(this.place);
+    this.theme.observe(document.documentElement, { attributeFilter: ["style", "class"] });
+    this.theme.observe(document.body, { attributeFilter: ["class"] });
+  }
+
+  end(): void {
+    this.size.disconnect();
+    this.theme.disconnect();
+    this.plot?.destroy();
+  }
+
+  /** The curve is drawn once the page knows how wide it is. */
+  private fit(): void {
+    const width = this.place.clientWidth;
+    if (width === 0) {
+      return;
+    }
+    if (this.plot === undefined) {
+      this.plot = new uPlot(options(width), points(this.gpu), this.place);
+    } else {
+      this.plot.setSize({ width, height: HEIGHT });
+    }
+  }
+}
+
+function busyBar(part: number): HTMLElement {
+  const bar = element("div", { class: "busy", role: "img", "aria-label": `busy ${share(part)}` });
+  bar.style.setProperty("--part", `${inside(part) * 100}%`);
+  return bar;
+}
+
+/** Rounding may lead a little beyond the whole. */
+function inside(part: number): number {
+  return Math.min(Math.max(part, 0), 1);
+}
+
+function points({ curve, begin_ns, end_ns }: Gpu): uPlot.AlignedData {
+  const step = (end_ns - begin_ns) / curve.length;
+  return [curve.map((_, index) => begin_ns + step * index), curve.map(inside)];
+}
+
+function options(width: number): uPlot.Options {
+  const axis = {
+    stroke: () => color("--vscode-descriptionForeground"),
+    grid: { stroke: () => color("--vscode-editorWidget-border"), width: 1 },
+    ticks: { stroke: () => color("--vscode-editorWidget-border"), width: 1 },
+  };
+  return {
+    width,
+    height: HEIGHT,
+    scales: { x: { time: false }, y: { range: [0, 1] } },
+    legend: { live: true },
+    cursor: { drag: { x: true, y: false } },
+    axes: [
+      { ...axis, values: (_, at) => at.map(spent) },
+      { ...axis, size: 56, values: (_, at) => at.map((part) => `${Math.round(part * 100)} %`) },
+    ],
+    series: [
+      { label: "time", value: (_, at) => time(at) },
+      {
+        label: "busy",
+        stroke: () => color("--vscode-charts-green"),
+        fill: () => `color-mix(in srgb, ${color("--vscode-charts-green")} 25%, transparent)`,
+        width: 1,
+        points: { show: false },
+        value: (_, part) => portion(part),
+      },
+    ],
+  };
+}
+
+function time(at: number | null): string {
+  return at === null ? "–" : spent(at);
+}
+
+function portion(part: number | null): string {
+  return part === null ? "–" : share(part);
+}
+
+function color(name: string): string {
+  return getComputedStyle(document.body).getPropertyValue(name) || "currentColor";
+}

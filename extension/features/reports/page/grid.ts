@@ -1,0 +1,65 @@
+/** Where a key leads in a table, and how a click on a heading sorts it. */
+
+import { isNumber, type Kind } from "./quantities";
+
+/** A cell; row 0 is that of the headings. */
+export interface Place {
+  readonly row: number;
+  readonly column: number;
+}
+
+/** What was pressed; `ctrlKey` makes Home and End go to the ends of the table. */
+export interface Press {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+}
+
+const PAGE = 10;
+
+/** The cell that a key leads to from `at`, inside of `rows` x `columns`; undefined for keys that lead nowhere. */
+export function movedTo(press: Press, at: Place, rows: number, columns: number): Place | undefined {
+  const to = wanted(press, at, rows, columns);
+  return (
+    to && {
+      row: Math.min(Math.max(to.row, 0), rows - 1),
+      column: Math.min(Math.max(to.column, 0), columns - 1),
+    }
+  );
+}
+
+/** What is largest matters first, names stand from A to Z; the same heading once more turns it round. */
+export function sortedBy(
+  column: { readonly id: string; readonly kind: Kind },
+  now: { readonly sort: string; readonly descending: boolean },
+): { readonly sort: string; readonly descending: boolean } {
+  const descending = now.sort === column.id ? !now.descending : isNumber(column.kind);
+  return { sort: column.id, descending };
+}
+
+function wanted(
+  { key, ctrlKey }: Press,
+  { row, column }: Place,
+  rows: number,
+  columns: number,
+): Place | undefined {
+  switch (key) {
+    case "ArrowUp":
+      return { row: row - 1, column };
+    case "ArrowDown":
+      return { row: row + 1, column };
+    case "ArrowLeft":
+      return { row, column: column - 1 };
+    case "ArrowRight":
+      return { row, column: column + 1 };
+    case "PageUp":
+      return { row: row - PAGE, column };
+    case "PageDown":
+      return { row: row + PAGE, column };
+    case "Home":
+      return { row: ctrlKey ? 0 : row, column: 0 };
+    case "End":
+      return { row: ctrlKey ? rows - 1 : row, column: columns - 1 };
+    default:
+      return undefined;
+  }
+}

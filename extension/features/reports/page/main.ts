@@ -1,0 +1,85 @@
+/** The page of a report: draws what the editor says, and keeps nothing else. */
+
+import "@vscode-elements/elements/dist/vscode-badge/index.js";
+import "@vscode-elements/elements/dist/vscode-button/index.js";
+import type { VscodeButton } from "@vscode-elements/elements/dist/vscode-button/index.js";
+import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
+import "@vscode-elements/elements/dist/vscode-textfield/index.js";
+
+import { keep, kept, onTold, tell } from "./editor";
+import "./page.css";
+import { ReportView } from "./report_view";
+import { failure, Loading } from "./states";
+
+/** How long a sentence such as “is in the clipboard” stands there. */
+const SAID_MS = 4000;
+
+const page = document.getElementById("page") ?? document.body;
+const said = document.getElementById("said") ?? document.body;
+let loading: Loading | undefined;
+let report: ReportView | undefined;
+let forgetting: number | undefined;
+
+onTold((message) => {
+  switch (message.kind) {
+    case "loading":
+      if (loading === undefined) {
+        loading = new Loading();
+        show(loading.root);
+      }
+      loading.show(message.message, message.percentage);
+      break;
+    case "failed":
+      show(failure(message.message, message.nextStep));
+      break;
+    case "report":
+      report = new ReportView(message.report);
+      show(report.root);
+      window.scrollTo(0, kept().scroll);
+      break;
+    case "table":
+      report?.take(message.look, message.table);
+      break;
+    case "noTable":
+      report?.fail(message.look, message.reason);
+      break;
+    case "said":
+      say(message.sentence);
+      break;
+  }
+});
+
+window.addEventListener("scrollend", () => {
+  keep({ scroll: window.scrollY });
+});
+tell({ kind: "ready" });
+
+function show(root: HTMLElement): void {
+  if (root !== loading?.root) {
+    loading = undefined;
+  }
+  if (root !== report?.root) {
+    report?.end();
+    report = undefined;
+  }
+  const hadFocus = page.contains(document.activeElement);
+  page.replaceChildren(root);
+  if (hadFocus) {
+    // Who has pressed a button by a key goes on from the next one.
+    void focusOn(root.querySelector("vscode-button"));
+  }
+}
+
+/** It takes the focus once it has drawn itself. */
+async function focusOn(button: VscodeButton | null): Promise<void> {
+  await button?.updateComplete;
+  button?.focus({ preventScroll: true });
+}
+
+function say(sentence: string): void {
+  said.textContent = sentence;
+  window.clearTimeout(forgetting);
+  forgetting = window.setTimeout(() => {
+    said.textContent = "";
+  }, SAID_MS);
+}

@@ -1,0 +1,87 @@
+/** Numbers of a report as a person reads them on its page. */
+
+import type { Column } from "../../profiling/messages";
+
+export type Kind = Column["kind"];
+export type Cell = string | number | null;
+
+/** As nsys writes them. */
+const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
+const TIMES = ["ns", "µs", "ms", "s"];
+const STEP = 1000;
+/** What is missing. */
+const NONE = "–";
+
+/** "1.25 ms", "3.00 GB", "12.5 %", "1 234"; text as it is, and a dash for what is not known. */
+export function shown(cell: Cell, kind: Kind): string {
+  if (cell === null) {
+    return NONE;
+  }
+  if (typeof cell === "string") {
+    return cell;
+  }
+  switch (kind) {
+    case "ns":
+      return spent(cell);
+    case "bytes":
+      return bytes(cell);
+    case "share":
+      return share(cell);
+    case "rate":
+      return `${bytes(cell)}/s`;
+    case "count":
+      return counted(cell);
+    case "text":
+      return String(cell);
+  }
+}
+
+/** A time that was measured in nanoseconds. */
+export function spent(ns: number): string {
+  return inUnits(ns, TIMES);
+}
+
+/** A part of a whole: 0.125 is "12.5 %". */
+export function share(part: number): string {
+  return `${(part * 100).toFixed(1)} %`;
+}
+
+/** Whether cells of this kind stand at the right, under one another. */
+export function isNumber(kind: Kind): boolean {
+  return kind !== "text";
+}
+
+function bytes(size: number): string {
+  return inUnits(size, SIZES);
+}
+
+/** In the unit of which there is at least one when the number has been rounded, each a thousand of the one before. */
+function inUnits(size: number, units: readonly string[]): string {
+  let left = size;
+  let unit = 0;
+  while (Math.abs(rounded(left)) >= STEP && unit < units.length - 1) {
+    left /= STEP;
+    unit += 1;
+  }
+  return `${figures(left)} ${units[unit] ?? ""}`;
+}
+
+/** Three figures; a whole number keeps all of its own. */
+function figures(value: number): string {
+  return Number.isInteger(value) ? counted(value) : value.toFixed(placesOf(value));
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(placesOf(value)));
+}
+
+/** As many as are left of three figures; 9.996 is rounded to 10.0 and not to 10.00. */
+function placesOf(value: number): number {
+  const size = Math.abs(Number(value.toPrecision(3)));
+  return size >= 100 ? 0 : size >= 10 ? 1 : 2;
+}
+
+/** Thousands set apart by a narrow space, which no language takes for a decimal point. */
+function counted(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+(?!\d))/gu, Number.isInteger(value) ? "\u202f" : "");
+}

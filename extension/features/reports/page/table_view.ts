@@ -1,0 +1,230 @@
+/** A table of a report: sorted by its headings, searched, copied, walked through with the arrow keys. */
+
+import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-textfield/index.js";
+
+import type { Column, Table } from "../../profiling/messages";
+import type { Look } from "../page_messages";
+import { keep, kept, tell } from "./editor";
+import { button, element, withCode } from "./elements";
+import { movedTo, sortedBy, type Place } from "./grid";
+import { oneLine } from "./names";
+import { isNumber, shown, type Cell } from "./quantities";
+
+/** A search begins when the person has stopped typing for so long. */
+const TYPED_MS = 150;
+/** How many rows more “Show More” asks for. */
+const MORE = 200;
+
+export class TableView {
+  readonly id: Table["id"];
+  readonly root: HTMLElement;
+  private look: Look;
+  private at: Place = { row: 0, column: 0 };
+  private typing: number | undefined;
+  /** Why the rows that were asked for are not known. */
+  private reason = "";
+  private readonly body = element("div", { class: "table" });
+  private readonly count = element("vscode-badge");
+  private readonly field: VscodeTextfield;
+
+  constructor(private table: Table) {
+    this.id = table.id;
+    const usual: Look = {
+      table: table.id,
+      sort: table.sorted_by,
+      descending: table.descending,
+      search: "",
+      limit: Math.max(table.rows.length, 1),
+    };
+    this.look = kept().looks[table.id] ?? usual;
+    this.field = searchField(table.title, this.look.search);
+    this.field.addEventListener("input", () => {
+      this.search(TYPED_MS);
+    });
+    this.field.addEventListener("change", () => {
+      this.search(0);
+    });
+    this.root = this.section();
+    this.draw();
+    if (JSON.stringify(this.look) !== JSON.stringify(usual)) {
+      tell({ kind: "look", look: this.look });
+    }
+  }
+
+  /** Rows that were asked for; those of an older question are not shown any more. */
+  take(look: Look, table: Table, reason = ""): void {
+    if (JSON.stringify(look) === JSON.stringify(this.look)) {
+      this.table = table;
+      this.reason = reason;
+      this.draw();
+    }
+  }
+
+  /** Beside a question without an answer stand no rows of another one. */
+  fail(look: Look, reason: string): void {
+    const { sort, descending } = look;
+    this.take(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
+  }
+
+  private section(): HTMLElement {
+    const copy = (title: string, format: "markdown" | "csv"): HTMLElement =>
+      button(title, () => {
+        tell({ kind: "copy", look: this.look, format });
+      });
+    const { id, title, note } = this.table;
+    const name = element("h2", { id: `${id}-title` }, title, " ", this.count);
+    return element(
+      "section",
+      { id, "aria-labelledby": `${id}-title` },
+      element(
+        "div",
+        { class: "head" },
+        name,
+        this.field,
+        copy("Copy as Markdown", "markdown"),
+        copy("Copy as CSV", "csv"),
+      ),
+      ...(note === "" ? [] : [element("p", { class: "note" }, oneLine(note))]),
+      this.body,
+    );
+  }
+
+  private search(afterMs: number): void {
+    window.clearTimeout(this.typing);
+    this.typing = window.setTimeout(() => {
+      const search = this.field.value;
+      if (search !== this.look.search) {
+        this.ask({ search });
+      }
+    }, afterMs);
+  }
+
+  private ask(changes: Partial<Look>): void {
+    this.look = { ...this.look, ...changes };
+    keep({ looks: { ...kept().looks, [this.id]: this.look } });
+    tell({ kind: "look", look: this.look });
+  }
+
+  private draw(): void {
+    const { rows, total } = this.table;
+    const hadFocus = this.body.contains(document.activeElement);
+    this.count.textContent = this.reason === "" ? String(total) : shown(null, "count");
+    const left = total - rows.length;
+    const more = button(`Show ${Math.min(left, MORE)} More of ${left}`, () => {
+      this.ask({ limit: rows.length + MORE });
+    });
+    const reason = withCode(this.reason || "No row has this text in it.");
+    const empty = element("p", { class: "nothing" }, ...reason);
+    this.body.replaceChildren(
+      this.grid(),
+      ...(rows.length === 0 ? [empty] : []),
+      ...(left > 0 ? [more] : []),
+    );
+    this.stand(this.at, hadFocus);
+  }
+
+  private grid(): HTMLElement {
+    const { columns, rows, title } = this.table;
+    const headings = columns.map((column) => this.heading(column));
+    const made = element(
+      "table",
+      { role: "grid", "aria-label": title, "aria-rowcount": String(this.table.total + 1) },
+      element("thead", {}, element("tr", {}, ...headings)),
+      element("tbody", {}, ...rows.map((row) => tableRow(columns, row))),
+    );
+    made.addEventListener("keydown", (event) => {
+      this.press(event);
+    });
+    made.addEventListener("focusin", ({ target }) => {
+      const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th, td");
+      if (cell !== null) {
+        const row = cell.closest("tr")?.rowIndex ?? 0;
+        this.stand({ row, column: cell.cellIndex }, false);
+      }
+    });
+    return made;
+  }
+
+  private heading(column: Column): HTMLElement {
+    const { sorted_by, descending } = this.table;
+    const order = descending ? "descending" : "ascending";
+    const made = element(
+      "th",
+      {
+        scope: "col",
+        tabindex: "-1",
+        "aria-sort": sorted_by === column.id ? order : "none",
+        class: isNumber(column.kind) ? "number" : "text",
+      },
+      column.title,
+    );
+    made.addEventListener("click", () => {
+      this.sort(column);
+    });
+    return made;
+  }
+
+  private sort(column: Column): void {
+    this.ask(sortedBy(column, { sort: this.table.sorted_by, descending: this.table.descending }));
+  }
+
+  private press(event: KeyboardEvent): void {
+    const { columns, rows } = this.table;
+    const column = columns[this.at.column];
+    if ((event.key === "Enter" || event.key === " ") && this.at.row === 0 && column) {
+      event.preventDefault();
+      this.sort(column);
+      return;
+    }
+    const to = movedTo(event, this.at, rows.length + 1, columns.length);
+    if (to !== undefined && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      this.stand(to, true);
+    }
+  }
+
+  /** The Tab key leads to one cell of the table, the one that it was left at. */
+  private stand(to: Place, withFocus: boolean): void {
+    this.cell(this.at)?.setAttribute("tabindex", "-1");
+    this.at = { row: Math.min(to.row, this.table.rows.length), column: to.column };
+    const cell = this.cell(this.at);
+    cell?.setAttribute("tabindex", "0");
+    if (withFocus) {
+      cell?.focus();
+    }
+  }
+
+  private cell({ row, column }: Place): HTMLElement | undefined {
+    return this.body.querySelector("table")?.rows[row]?.cells[column];
+  }
+}
+
+function searchField(title: string, value: string): VscodeTextfield {
+  const label = `Search in ${title}`;
+  const field = element("vscode-textfield", { placeholder: "Search" });
+  field.label = label;
+  field.value = value;
+  return field;
+}
+
+function tableRow(columns: readonly Column[], row: readonly Cell[]): HTMLElement {
+  return element(
+    "tr",
+    {},
+    ...columns.map((column, index) => tableCell(column, row[index] ?? null)),
+  );
+}
+
+function tableCell({ kind }: Column, cell: Cell): HTMLElement {
+  const text = oneLine(shown(cell, kind));
+  const made = element(
+    "td",
+    { tabindex: "-1", class: isNumber(kind) ? "number" : "text", title: text },
+    text,
+  );
+  if (kind === "share" && typeof cell === "number") {
+    made.classList.add("share");
+    made.style.setProperty("--part", `${Math.min(Math.max(cell, 0), 1) * 100}%`);
+  }
+  return made;
+}

@@ -1,0 +1,228 @@
+/** One page of a report: asks the sidecar for what the page shows, and does what its buttons say. */
+
+import { randomBytes } from "node:crypto";
+import { basename } from "node:path";
+
+import * as vscode from "vscode";
+
+import { asEaglerayError, isCancellation } from "../../common/errors";
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import type { Progress } from "../../sidecar/sidecar";
+import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "../profiling/messages";
+import { consented, needsConsent, notOpened } from "./consent";
+import { revealReport } from "./files";
+import { openInNsight } from "./nsight";
+import type { FromPage, Look, ToPage } from "./page_messages";
+import { pageDocument } from "./page_model";
+
+/** Errors of a sidecar that was never asked for the report, as it has not started. */
+const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
+
+/** Fills `panel`, whose end ends everything that was asked for it. */
+export function showReport(parts: Parts, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
+  const page = new ReportPanel(parts, uri, panel.webview);
+  const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
+    void page.take(message);
+  });
+  const starting = parts.sidecar.onStarted(() => {
+    void page.sidecarStarted();
+  });
+  const trusting = vscode.workspace.onDidGrantWorkspaceTrust(() => {
+    void page.trusted();
+  });
+  panel.onDidDispose(() => {
+    listening.dispose();
+    starting.dispose();
+    trusting.dispose();
+    page.end();
+  });
+  page.draw();
+}
+
+/**
+ * The page is thrown away while it is hidden and says “ready” each time it is back; what it showed is kept here,
+ * so that nothing is read twice.
+ */
+class ReportPanel {
+  private present: ToPage | undefined;
+  private cancelling: vscode.CancellationTokenSource | undefined;
+  private isOver = false;
+  private waitsForStart = false;
+  private waitsForTrust = false;
+  private hasConsent = false;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly uri: vscode.Uri,
+    private readonly webview: vscode.Webview,
+  ) {}
+
+  draw(): void {
+    const dist = vscode.Uri.joinPath(this.parts.context.extensionUri, "dist");
+    const file = (name: string): string =>
+      this.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+    this.webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    this.webview.html = pageDocument({
+      script: file("report_page.js"),
+      style: file("report_page.css"),
+      source: this.webview.cspSource,
+      nonce: randomBytes(18).toString("base64"),
+      title: plain(this.name),
+    });
+  }
+
+  async take(message: FromPage): Promise<void> {
+    if (message.kind === "ready" && this.present !== undefined) {
+      this.post(this.present);
+    } else if (message.kind === "ready" || message.kind === "again") {
+      await this.read();
+    } else if (message.kind === "cancel") {
+      this.cancelling?.cancel();
+    } else {
+      await this.parts.errors.shown("a report’s page", () => this.follow(message));
+    }
+  }
+
+  /** One whose reading has ended the sidecar is not read again by itself. */
+  async sidecarStarted(): Promise<void> {
+    if (this.waitsForStart) {
+      await this.read();
+    }
+  }
+
+  /** A report that wasn't opened in Restricted Mode is, once the user trusts the workspace. */
+  async trusted(): Promise<void> {
+    if (this.waitsForTrust) {
+      await this.read();
+    }
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.cancel();
+  }
+
+  private cancel(): void {
+    this.cancelling?.cancel();
+    this.cancelling?.dispose();
+  }
+
+  private async follow(message: FromPage): Promise<void> {
+    switch (message.kind) {
+      case "look":
+        await this.look(message.look);
+        break;
+      case "copy":
+        await this.copyTable(message.look, message.format);
+        break;
+      case "copyReport":
+        await this.copyReport();
+        break;
+      case "copyPath":
+        await this.copy(this.uri.fsPath, "The path is");
+        break;
+      case "reveal":
+        await revealReport(this.uri);
+        break;
+      case "openInNsight":
+        openInNsight(this.parts, this.uri);
+        break;
+      default:
+        this.parts.log.show();
+    }
+  }
+
+  private get name(): string {
+    return basename(this.uri.fsPath);
+  }
+
+  private async read(): Promise<void> {
+    this.cancel();
+    const cancel = new vscode.CancellationTokenSource();
+    this.cancelling = cancel;
+    this.waitsForStart = false;
+    this.waitsForTrust = false;
+    this.show({ kind: "loading", message: "", percentage: null });
+    try {
+      await this.askForConsent();
+      const options = {
+        cancel: cancel.token,
+        onProgress: ({ message = "", percentage }: Progress): void => {
+          this.show({ kind: "loading", message: plain(message), percentage: percentage ?? null });
+        },
+      };
+      const path = this.uri.fsPath;
+      const report = await this.parts.sidecar.request(REPORT, { path }, options);
+      this.show({ kind: "report", report });
+    } catch (error) {
+      this.showFailure(error);
+    }
+  }
+
+  private async askForConsent(): Promise<void> {
+    const path = this.uri.fsPath;
+    if (this.hasConsent || !needsConsent(path)) {
+      return;
+    }
+    this.hasConsent = await consented(path);
+    // The user may also have answered by trusting the workspace.
+    if (!this.hasConsent && needsConsent(path)) {
+      this.waitsForTrust = true;
+      throw notOpened();
+    }
+  }
+
+  private showFailure(error: unknown): void {
+    if (isCancellation(error)) {
+      this.show({ kind: "failed", message: "Reading it was cancelled.", nextStep: "" });
+      return;
+    }
+    const { code, message, nextStep, detail } = asEaglerayError(error);
+    this.waitsForStart = NOT_STARTED.includes(code);
+    this.parts.log.error(`reading a report: ${code}: ${message} ${nextStep} ${detail}`.trim());
+    this.show({ kind: "failed", message, nextStep });
+  }
+
+  /** The page is told also when there is no answer, so that no rows of an older question stand there. */
+  private async look(look: Look): Promise<void> {
+    try {
+      const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
+      this.post({ kind: "table", look, table });
+    } catch (error) {
+      this.post({ kind: "noTable", look, reason: asEaglerayError(error).sentence });
+      throw error;
+    }
+  }
+
+  private async copyTable(look: Look, format: TableTextOf["format"]): Promise<void> {
+    const { table, sort, descending, search } = look;
+    const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
+    const { title, text, rows, total } = await this.parts.sidecar.request(TABLE_TEXT, asked);
+    const part = `The first ${rows} of ${total} rows of “${title}” are`;
+    await this.copy(text, rows === total ? `“${title}” is` : part);
+  }
+
+  private async copyReport(): Promise<void> {
+    const asked = { path: this.uri.fsPath };
+    const { text } = await this.parts.sidecar.request(REPORT_TEXT, asked);
+    await this.copy(text, "The summary is");
+  }
+
+  private async copy(text: string, what: string): Promise<void> {
+    await vscode.env.clipboard.writeText(text);
+    this.post({ kind: "said", sentence: `${what} in the clipboard.` });
+  }
+
+  private show(message: ToPage): void {
+    this.present = message;
+    this.post(message);
+  }
+
+  /** What is still on its way when the page is closed is told to nobody. */
+  private post(message: ToPage): void {
+    if (!this.isOver) {
+      void this.webview.postMessage(message);
+    }
+  }
+}

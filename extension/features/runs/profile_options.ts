@@ -1,0 +1,69 @@
+/** The profile of a run: what nsys records, its defaults, and the values that can be entered. */
+
+import type { Draft } from "./draft";
+import type { Profile } from "./messages";
+
+/** What nsys can look at; further ones that a person has typed stay. */
+export const TRACES: Readonly<Record<string, string>> = {
+  cuda: "kernels, copies and calls of CUDA; needs a GPU",
+  nvtx: "ranges that the program names",
+  osrt: "calls of the operating system that wait",
+  cudnn: "calls of cuDNN",
+  cublas: "calls of cuBLAS",
+  ucx: "calls of UCX",
+};
+
+export const WHENS: Readonly<Record<Profile["when"], string>> = {
+  "on-demand": "when you say “Record Now”",
+  seconds: "some seconds from the start of each worker",
+  steps: "steps of the training",
+  always: "from start to end",
+};
+
+/** Recording is begun by hand, since nobody knows yet when it matters. */
+export const NEW_PROFILE: Profile = {
+  workers: [],
+  ranks: null,
+  when: "on-demand",
+  steps: "",
+  seconds: 10,
+  trace: "cuda,nvtx,osrt",
+  options: {},
+  nsys: "",
+  output: "",
+};
+
+/** "3:5", before the fifth of which it ends, or "3" alone; undefined for what names no steps. */
+export function stepsOf(text: string): string | undefined {
+  const match = /^\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?\s*$/u.exec(text);
+  if (match === null) {
+    return undefined;
+  }
+  const first = Number(match[1]);
+  const end = Number(match[2] ?? first + 1);
+  return end > first ? `${first}:${end}` : undefined;
+}
+
+/** Why this names no nsys on the nodes; "" where it does, as does nothing at all. */
+export function nsysProblem(text: string): string {
+  const named = text.trim();
+  const isMeant = named === "" || /^(?:~?\/[^$]+|[^/$~]+)$/u.test(named);
+  return isMeant ? "" : "Write a whole path, such as /usr/local/cuda/bin/nsys, or a name.";
+}
+
+/** A number of seconds that is worth a recording. */
+export function secondsOf(text: string): number | undefined {
+  const seconds = Number(text.trim().replace(",", "."));
+  return text.trim() !== "" && seconds > 0 && seconds <= 86_400 ? seconds : undefined;
+}
+
+/** The names of a trace, those that nsys has in its own order first. */
+export function traceOf(names: readonly string[]): string {
+  const known = Object.keys(TRACES).filter((name) => names.includes(name));
+  return [...known, ...names.filter((name) => !known.includes(name))].join(",");
+}
+
+/** The draft with something else to record. */
+export function withProfile(draft: Draft, changes: Partial<Profile>): Draft {
+  return { ...draft, profile: { ...(draft.profile ?? NEW_PROFILE), ...changes } };
+}

@@ -1,0 +1,81 @@
+import type { Row } from "../../rows";
+import type { Cluster } from "../clusters/messages";
+import type { ClusterRow, ProblemRow } from "../clusters/model";
+import type { PausedWorker, Worker } from "./messages";
+
+/** Paused workers that run the same thing. */
+export interface GroupRow {
+  readonly row: "group";
+  readonly cluster: string;
+  readonly title: string;
+  readonly workers: readonly PausedWorker[];
+}
+
+/** One paused, held or attached worker; `group` is the row that it stands under. */
+export interface WorkerRow {
+  readonly row: "worker";
+  readonly worker: PausedWorker;
+  readonly group: GroupRow;
+}
+
+/** What an empty Paused Workers view says of a cluster. */
+export interface EmptyRow {
+  readonly row: "empty";
+  readonly cluster: Cluster;
+}
+
+/** Workers of the All Workers view that have the class or the node in common. */
+export interface AnyGroupRow {
+  readonly row: "anyGroup";
+  readonly cluster: string;
+  readonly title: string;
+  readonly workers: readonly Worker[];
+}
+
+/** A worker of the All Workers view, paused or not. */
+export interface AnyWorkerRow {
+  readonly row: "anyWorker";
+  readonly worker: Worker;
+}
+
+/**
+ * The paused workers that a command is meant for: those of the row it was called on and of the rows
+ * selected with it, else of the selection; each once.  Rows of other kinds give none.
+ */
+export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
+  const found = new Map<string, PausedWorker>();
+  for (const row of rows) {
+    const workers = row.row === "group" ? row.workers : row.row === "worker" ? [row.worker] : [];
+    for (const worker of workers) {
+      found.set(`${worker.cluster} ${worker.worker_id}`, worker);
+    }
+  }
+  return [...found.values()];
+}
+
+/** A worker of either view, as far as its log is concerned. */
+export interface WorkerName {
+  readonly cluster: string;
+  readonly worker_id: string;
+  readonly name: string;
+}
+
+/** All workers that rows of any view stand for. */
+export function workersOf(rows: readonly Row[]): WorkerName[] {
+  return rows.flatMap((row): readonly WorkerName[] => {
+    switch (row.row) {
+      case "worker":
+      case "anyWorker":
+        return [row.worker];
+      case "group":
+      case "anyGroup":
+        return row.workers;
+      default:
+        return [];
+    }
+  });
+}
+
+export type PausedRow = GroupRow | WorkerRow | EmptyRow | ProblemRow;
+
+export type AllRow = ClusterRow | AnyGroupRow | AnyWorkerRow | ProblemRow;

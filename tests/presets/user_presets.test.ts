@@ -1,0 +1,41 @@
+// Presets as a list: one that was deleted can be had back.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { DELETE_PRESET, LIST, PRESETS, SAVE_PRESET } from "../../extension/features/runs/messages";
+import { settled, type FakeParts } from "../fakes/parts";
+import { registeredForEach, registerRuns } from "../fakes/registered";
+import { editor } from "../fakes/vscode";
+
+const MINE = { name: "mine", title: "Mine", framework: "verl", own: true, text: '{"format": 1}' };
+
+let fake: FakeParts;
+
+registeredForEach(registerRuns, (made) => {
+  fake = made;
+  fake.sidecar.on(LIST, () => ({ runs: [] }));
+  fake.sidecar.on(PRESETS, () => ({ presets: [MINE] }));
+  fake.sidecar.on(DELETE_PRESET, () => ({}));
+  fake.sidecar.on(SAVE_PRESET, () => ({}));
+});
+
+async function deleted(): Promise<void> {
+  const ran = editor.run("eagleray.presets");
+  await settled();
+  editor.picks[0]?.press("Mine", "Delete");
+  await ran;
+}
+
+test("a preset that was deleted comes back with “Undo”", async () => {
+  editor.answer = ({ buttons }) => buttons.find((button) => button === "Undo");
+  await deleted();
+  assert.match(editor.asked[0]?.text ?? "", /“mine” was deleted/);
+  const [saved] = fake.sidecar.sentTo(SAVE_PRESET) as { name: string; text: string }[];
+  assert.deepEqual([saved?.name, saved?.text], ["mine", MINE.text]);
+});
+
+test("it stays deleted when the message is left alone", async () => {
+  await deleted();
+  assert.equal(fake.sidecar.sentTo(DELETE_PRESET).length, 1);
+  assert.deepEqual(fake.sidecar.sentTo(SAVE_PRESET), []);
+});

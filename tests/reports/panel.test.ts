@@ -1,0 +1,290 @@
+// The page of a report and the commands about profiled runs, with a fake editor and a fake sidecar.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { EaglerayError } from "../../extension/common/errors";
+import * as profiling from "../../extension/features/profiling";
+import * as reports from "../../extension/features/reports";
+import {
+  CHANGED,
+  GATHER,
+  LIST,
+  RECORD,
+  REPORT,
+  REPORT_TEXT,
+  STOP,
+  TABLE,
+  TABLE_TEXT,
+  type ProfiledRun,
+  type Report,
+} from "../../extension/features/profiling/messages";
+import type { Look, ToPage } from "../../extension/features/reports/page_messages";
+import { LIST as RUNS } from "../../extension/features/runs/messages";
+import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
+import { aRun, FOLDER, runWorker } from "../runs/samples";
+import { profiledRun, profiledWorker, report, table } from "../profiling/samples";
+
+const PATH = "/w/policy.nsys-rep";
+const LOOK: Look = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
+
+let fake: FakeParts;
+let registered: readonly { dispose(): unknown }[] = [];
+
+beforeEach(() => {
+  editor.reset();
+  fake = fakeParts();
+  registered = [...profiling.register(fake.parts), ...reports.register(fake.parts)];
+});
+
+afterEach(() => {
+  for (const one of registered) {
+    one.dispose();
+  }
+});
+
+/** The page as the editor opens it, which says that it is ready. */
+async function opened(): Promise<FakeWebviewPanel> {
+  const panel = new FakeWebviewPanel();
+  await editor.editors
+    .get("eagleray.nsysReport")
+    ?.resolveCustomEditor({ uri: Uri.file(PATH) }, panel);
+  panel.webview.says({ kind: "ready" });
+  await settled();
+  return panel;
+}
+
+function last(panel: FakeWebviewPanel): ToPage | undefined {
+  return panel.webview.posted.at(-1) as ToPage | undefined;
+}
+
+test("the page is shown the report, and told while it is read", async () => {
+  fake.sidecar.on(REPORT, (_, { onProgress }) => {
+    onProgress?.({ message: "Reading $(x) kernels", percentage: 40 });
+    return report();
+  });
+  const panel = await opened();
+  assert.deepEqual(fake.sidecar.sentTo(REPORT), [{ path: PATH }]);
+  const said = panel.webview.posted as ToPage[];
+  assert.deepEqual(
+    said.map(({ kind }) => kind),
+    ["loading", "loading", "report"],
+  );
+  assert.equal(said[1]?.kind === "loading" && said[1].percentage, 40);
+});
+
+test("a page that comes back is shown the same without anything being read again", async () => {
+  fake.sidecar.on(REPORT, () => report());
+  const panel = await opened();
+  panel.webview.says({ kind: "ready" });
+  await settled();
+  assert.equal(fake.sidecar.sentTo(REPORT).length, 1);
+  assert.equal(last(panel)?.kind, "report");
+});
+
+test("what is wrong with a report stands on its page, and it can be read once more", async () => {
+  fake.sidecar.on(REPORT, () => {
+    throw new EaglerayError("empty-report", "It is empty.", "Record longer.");
+  });
+  const panel = await opened();
+  assert.deepEqual(last(panel), {
+    kind: "failed",
+    message: "It is empty.",
+    nextStep: "Record longer.",
+  });
+  assert.deepEqual(editor.asked, []);
+  fake.sidecar.on(REPORT, () => report());
+  panel.webview.says({ kind: "again" });
+  await settled();
+  assert.equal(last(panel)?.kind, "report");
+});
+
+test("“Cancel” and a page that is closed end the reading", async () => {
+  const cancelled = new Set<object>();
+  fake.sidecar.on(REPORT, (_, options) => {
+    options.cancel?.onCancellationRequested(() => cancelled.add(options));
+    return new Promise(() => undefined) as never;
+  });
+  const panel = await opened();
+  panel.webview.says({ kind: "cancel" });
+  assert.equal(cancelled.size, 1);
+  panel.webview.says({ kind: "again" });
+  await settled();
+  panel.close();
+  assert.equal(cancelled.size, 2);
+});
+
+test("another look at a table is asked for, and answered with that look", async () => {
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(TABLE, () => table({ total: 1 }));
+  const panel = await opened();
+  const look = { ...LOOK, search: "gemm" };
+  panel.webview.says({ kind: "look", look });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(TABLE), [{ path: PATH, ...look }]);
+  assert.deepEqual(last(panel), { kind: "table", look, table: table({ total: 1 }) });
+});
+
+test("a look that is not answered is told to its table and to the person", async () => {
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(TABLE, () => {
+    throw new EaglerayError("no-report", "It cannot be read.", "Look where it is.");
+  });
+  const panel = await opened();
+  const look = { ...LOOK, search: "gemm" };
+  panel.webview.says({ kind: "look", look });
+  await settled();
+  const reason = "It cannot be read. Look where it is.";
+  assert.deepEqual(last(panel), { kind: "noTable", look, reason });
+  assert.equal(editor.asked.at(-1)?.text, reason);
+});
+
+test("a table is copied whole, as it is sorted and searched", async () => {
+  const text = { title: "Kernels", text: "kernel,count\n", rows: 2, total: 2 };
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(TABLE_TEXT, () => text);
+  const panel = await opened();
+  panel.webview.says({ kind: "copy", look: { ...LOOK, search: "g" }, format: "csv" });
+  await settled();
+  const asked = { table: "kernels", sort: "", descending: true, search: "g", format: "csv" };
+  assert.deepEqual(fake.sidecar.sentTo(TABLE_TEXT), [{ path: PATH, ...asked }]);
+  assert.equal(editor.clipboard, text.text);
+  assert.deepEqual(last(panel), { kind: "said", sentence: "“Kernels” is in the clipboard." });
+  fake.sidecar.on(TABLE_TEXT, () => ({ ...text, total: 3 }));
+  panel.webview.says({ kind: "copy", look: LOOK, format: "csv" });
+  await settled();
+  const part = "The first 2 of 3 rows of “Kernels” are in the clipboard.";
+  assert.deepEqual(last(panel), { kind: "said", sentence: part });
+});
+
+test("the summary is copied as the sidecar writes it", async () => {
+  fake.sidecar.on(REPORT, () => report());
+  fake.sidecar.on(REPORT_TEXT, () => ({ text: "# policy" }));
+  const panel = await opened();
+  panel.webview.says({ kind: "copyReport" });
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(REPORT_TEXT), [{ path: PATH }]);
+  assert.equal(editor.clipboard, "# policy");
+  assert.deepEqual(last(panel), { kind: "said", sentence: "The summary is in the clipboard." });
+});
+
+test("a page that was closed is told nothing any more", async () => {
+  let answer: (report: Report) => void = () => undefined;
+  fake.sidecar.answers.set(
+    REPORT.method,
+    () => new Promise<Report>((resolve) => (answer = resolve)),
+  );
+  const panel = await opened();
+  assert.equal(panel.webview.posted.length, 1);
+  panel.close();
+  answer(report());
+  await settled();
+  assert.equal(panel.webview.posted.length, 1);
+});
+
+const RUN = profiledRun().run;
+const ROW = { row: "runWorker", run: aRun(), worker: runWorker() };
+
+test("“Record Now” and “Stop Recording” are for the workers of the rows", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
+  fake.sidecar.on(RECORD, () => ({ workers: 1 }));
+  fake.sidecar.on(STOP, () => ({ workers: 1 }));
+  await editor.run("eagleray.recordNow", ROW);
+  await editor.run("eagleray.stopRecording", ROW);
+  assert.deepEqual(fake.sidecar.sentTo(RECORD), [{ run: RUN, workers: ["beef"] }]);
+  assert.deepEqual(fake.sidecar.sentTo(STOP), [{ run: RUN, workers: ["beef"] }]);
+});
+
+test("without a row it is the only profiled run, and without one it is said", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.on(RECORD, () => ({ workers: 1 }));
+  fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
+  await editor.run("eagleray.recordNow");
+  assert.deepEqual(fake.sidecar.sentTo(RECORD), [{ run: RUN, workers: [] }]);
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ state: "ended", ended: 1 })] }));
+  await editor.run("eagleray.recordNow");
+  assert.equal(fake.sidecar.sentTo(RECORD).length, 1);
+  assert.equal(editor.asked.at(-1)?.text, "There is no such run that is profiled.");
+});
+
+test("who has no nsys is told so, and nobody else is recorded instead", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
+  const stranger = { ...ROW, worker: runWorker({ worker_id: "f00d" }) };
+  await editor.run("eagleray.recordNow", stranger);
+  assert.deepEqual(fake.sidecar.sentTo(RECORD), []);
+  assert.match(editor.asked.at(-1)?.text ?? "", /^nsys is not with .*“Profile Workers…”/);
+});
+
+test("“Finish and Gather” asks once for all that are selected", async () => {
+  const runs = [aRun({ name: "one.py" }), aRun({ id: "other", name: "other.py" })];
+  fake.sidecar.on(RUNS, () => ({ runs }));
+  fake.sidecar.on(LIST, () => ({ runs: runs.map(({ id }) => profiledRun({ run: id })) }));
+  editor.answer = ({ buttons }) => buttons[0];
+  const rows = runs.map((run) => ({ row: "run", run }));
+  await editor.run("eagleray.finishAndGather", rows[0], rows);
+  const [asked] = editor.asked;
+  assert.equal(asked?.text, "Finish 2 runs?");
+  assert.match(String(asked.options["detail"]), /:\none\.py\nother\.py$/);
+  assert.deepEqual(
+    fake.sidecar.sentTo(GATHER),
+    runs.map(({ id }) => ({ run: id, finish: true })),
+  );
+});
+
+test("“Finish and Gather” asks first, “Gather Reports” does not", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ confirm_stop: "Cancel SLURM job 5?" })] }));
+  fake.sidecar.on(LIST, () => ({ runs: [profiledRun()] }));
+  fake.sidecar.on(GATHER, () => ({ folder: "/w/out", reports: [] }));
+  const row = { row: "run", run: aRun() };
+  await editor.run("eagleray.finishAndGather", row);
+  assert.deepEqual(fake.sidecar.sentTo(GATHER), []);
+  assert.match(String(editor.asked[0]?.options["detail"]), /is ended\.\nCancel SLURM job 5\?$/);
+  editor.answer = () => "Finish and Gather";
+  await editor.run("eagleray.finishAndGather", row);
+  await editor.run("eagleray.gatherReports", row);
+  assert.deepEqual(fake.sidecar.sentTo(GATHER), [
+    { run: RUN, finish: true },
+    { run: RUN, finish: false },
+  ]);
+});
+
+test("of reports that have come one is told, with a way to open them", async () => {
+  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun()] }));
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathering" })] });
+  await settled();
+  assert.equal(editor.contextKeys["eagleray.hasProfiled"], true);
+  editor.answer = () => "Open Report";
+  const workers = [profiledWorker({ state: "gathered", reports: [PATH] })];
+  const gathered = profiledRun({ state: "gathered", gathered: 1, expected: 1, workers });
+  fake.sidecar.notify(CHANGED, { runs: [gathered] });
+  await settled();
+  await settled();
+  assert.equal(editor.asked[0]?.text, "1 report gathered.");
+  const [open] = editor.executed;
+  assert.deepEqual([open?.command, open?.args[1]], ["vscode.openWith", "eagleray.nsysReport"]);
+});
+
+test("a recording can be begun as long as some run goes on, also when all reports are here", () => {
+  const workers = [profiledWorker({ state: "gathered", reports: [PATH] })];
+  const can = (changes: Partial<ProfiledRun>): unknown => {
+    fake.sidecar.notify(CHANGED, { runs: [profiledRun({ workers, ...changes })] });
+    return editor.contextKeys["eagleray.hasProfiled"];
+  };
+  assert.equal(can({ state: "idle" }), true);
+  assert.equal(can({ workers: [profiledWorker({ state: "missing" })] }), false);
+  assert.equal(can({ workers: [] }), false);
+  assert.equal(can({ state: "gathered" }), false);
+});
+
+test("of a run of another window nothing is told", async () => {
+  fake.sidecar.on(RUNS, () => ({ runs: [aRun({ workspace: "/elsewhere" })] }));
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathering" })] });
+  await settled();
+  fake.sidecar.notify(CHANGED, { runs: [profiledRun({ state: "gathered" })] });
+  await settled();
+  await settled();
+  assert.deepEqual(editor.asked, []);
+});
