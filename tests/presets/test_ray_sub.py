@@ -12,7 +12,7 @@ from eagleray.features.presets.training_variable import with_training_line
 from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
 
-from tests.runs.presets.checkouts import TRAINERS, checkout
+from tests.presets.checkouts import TRAINERS, checkout
 
 LINE = "uv run examples/run_grpo.py"
 READS_COMMAND = '#!/bin/bash\n#SBATCH -N 1\nCOMMAND=${COMMAND:-}\nbash -c "$COMMAND"\n'

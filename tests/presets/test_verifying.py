@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.presets.propose import propose
 
-from tests.runs.presets.checkouts import VERL, checkout, debug_run, plan_of, read
+from tests.presets.checkouts import VERL, checkout, debug_run, plan_of, read
 
 MAIN = """\
 import hydra

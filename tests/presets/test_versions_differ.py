@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.presets.proposal import Proposal
 
-from tests.runs.presets.checkouts import (
+from tests.presets.checkouts import (
     NEMO_TRAINER,
     OPENRLHF,
     TRAINERS,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.presets.checkouts import SCRIPTS, checkout, with_script
+from tests.presets.checkouts import SCRIPTS, checkout, with_script
 from tests.runs.terminal import Terminal, row
 
-FAKE = Path(__file__).parents[2] / "fakes" / "fake_python.py"
+FAKE = Path(__file__).parents[1] / "fakes" / "fake_python.py"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])

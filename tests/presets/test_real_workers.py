@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from eagleray.features.presets.table_file import variables
 
+from tests.presets.checkouts import TRAINERS, checkout, plan_of, proposed
 from tests.ray_cluster import RayCluster
-from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, proposed
 
 pytestmark = pytest.mark.real_ray
 

@@ -14,9 +14,16 @@ from eagleray.features.runs.plan import RunPlan, of_json, to_json
 from eagleray.features.runs.records import Record
 from eagleray.supervisor.starters.factory import with_copy
 
-from tests.runs.presets.checkouts import NEMO_TRAINER, checkout, debug_run, plan_of, proposed, read
+from tests.presets.checkouts import (
+    NEMO_TRAINER,
+    checkout,
+    debug_run,
+    plan_of,
+    proposed,
+    read,
+)
 
-FAKE = Path(__file__).parents[2] / "fakes" / "fake_python.py"
+FAKE = Path(__file__).parents[1] / "fakes" / "fake_python.py"
 LINE = "python3 -m verl.trainer.main_ppo"
 ADDED = "++trainer.total_training_steps=2"
 

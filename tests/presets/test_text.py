@@ -10,7 +10,7 @@ from eagleray.features.presets.proposal import Change, Proposal
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.plan import RunPlan
 
-from tests.runs.presets.checkouts import checkout, debug_run, plan_of, proposed, with_script
+from tests.presets.checkouts import checkout, debug_run, plan_of, proposed, with_script
 
 LONG = "/data/" + "x" * 200 + "/end"
 

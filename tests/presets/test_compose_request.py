@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.presets.checkouts import checkout
+from tests.presets.checkouts import checkout
 from tests.sidecar.stdio_client import StdioClient, sidecar
 
 COMPOSE = "eagleray/runs/compose"

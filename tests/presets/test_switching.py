@@ -12,8 +12,8 @@ from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.plan import ProfilePlan, RunPlan
 
-from tests.runs.presets.checkouts import NOW, TRAINERS, VERL, checkout
-from tests.runs.presets.test_verifying import verl
+from tests.presets.checkouts import NOW, TRAINERS, VERL, checkout
+from tests.presets.test_verifying import verl
 
 NEMO_RL = ("python", "run_grpo.py")
 RLINF = ("python", "train_embodied_agent.py")

@@ -8,7 +8,7 @@ from eagleray.features.presets.script import Script, read_script
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runs.presets.checkouts import SCRIPTS
+from tests.presets.checkouts import SCRIPTS
 
 
 def script(name: str, *arguments: str) -> Script:

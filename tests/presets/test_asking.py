@@ -16,7 +16,7 @@ from eagleray.features.runs.preparing import Preparing
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.runs import Runs
 
-from tests.runs.presets.checkouts import NOW, SCRIPTS, checkout, with_script
+from tests.presets.checkouts import NOW, SCRIPTS, checkout, with_script
 
 
 async def nothing(asked: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.presets.checkouts import checkout, plan_of, proposed
+from tests.presets.checkouts import checkout, plan_of, proposed
 
 SUBMIT = "ray job submit {option} --address http://c:8265 -- python3 -m verl.trainer.main_ppo a=1\n"
 

@@ -15,7 +15,7 @@ from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.text import setting_of
 from eagleray.features.presets.user_presets import Preset
 
-from tests.runs.presets.checkouts import (
+from tests.presets.checkouts import (
     AREAL,
     ENV,
     OPENRLHF,

@@ -15,7 +15,7 @@ import pytest
 from attrs import evolve
 from eagleray.features.runs.plan import RunPlan
 
-from tests.runs.presets.checkouts import (
+from tests.presets.checkouts import (
     TRAINERS,
     checkout,
     debug_run,
@@ -24,7 +24,7 @@ from tests.runs.presets.checkouts import (
     with_script,
 )
 
-FAKE = Path(__file__).parents[2] / "fakes" / "fake_python.py"
+FAKE = Path(__file__).parents[1] / "fakes" / "fake_python.py"
 
 
 def run(plan: RunPlan, folder: Path) -> list[dict[str, Any]]:

@@ -106,7 +106,7 @@ def test_the_table_itself_is_taken() -> None:
 
 def test_the_readme_names_the_versions_that_were_read() -> None:
     """By the first word of a row: the ranges of that framework, the oldest first."""
-    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([\d][^|]*) \|$", readme, re.MULTILINE)
     said = {name.partition(",")[0].strip(): ranges.split(", ") for name, ranges in rows}
     read: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.runs.sbatch_arguments import submission
 
-from tests.runs.presets.checkouts import AREAL, ENV, OPENRLHF, VERL, folder_of, plan_of, proposed
+from tests.presets.checkouts import AREAL, ENV, OPENRLHF, VERL, folder_of, plan_of, proposed
 
 # framework, command, kind, cluster: how a variable of hang details gets to the workers
 WAYS: list[tuple[str, str, tuple[str, ...], str, str, str, str]] = [

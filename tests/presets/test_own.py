@@ -15,7 +15,7 @@ from eagleray.features.presets.user_presets import OwnPresets, Preset, of_text, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runs.presets.checkouts import NOW, checkout, plan_of, with_script
+from tests.presets.checkouts import NOW, checkout, plan_of, with_script
 
 MINE = Preset("mine", "verl", {"steps": "3", "no_resume": "off"}, ("a.b=c d",), {"FOO": "x=y"})
 

@@ -15,7 +15,7 @@ from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
 from eagleray.features.runs.plan import RunPlan
 
-from tests.runs.presets.checkouts import checkout, plan_of
+from tests.presets.checkouts import checkout, plan_of
 
 HYDRA_MAIN = """\
 import os

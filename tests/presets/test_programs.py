@@ -9,7 +9,7 @@ import pytest
 from eagleray.features.presets.programs import read_program
 from eagleray.features.presets.proposal import Proposal
 
-from tests.runs.presets.checkouts import (
+from tests.presets.checkouts import (
     NEMO_TRAINER,
     TRAINERS,
     checkout,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 
-from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, read, with_script
+from tests.presets.checkouts import TRAINERS, checkout, plan_of, read, with_script
 
 # A framework by its checkout: what is run there, and which table comes out.
 RUNS = [

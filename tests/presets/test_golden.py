@@ -10,7 +10,7 @@ import pytest
 from eagleray.features.presets.proposal import Proposal
 from eagleray.features.presets.text import WIDEST, lines_of
 
-from tests.runs.presets.checkouts import checkout, debug_run, plan_of, with_script
+from tests.presets.checkouts import checkout, debug_run, plan_of, with_script
 
 GOLDEN = Path(__file__).parent / "golden"
 SCRIPTS = [
