@@ -83,7 +83,7 @@ StartGated = Callable[..., Gated]
 
 def gates_of(worker: int) -> list[int]:
     """The processes of its gates, which are no children of the worker."""
-    said = b"gate_process\0%d\0" % worker
+    said = b"debug_proxy.process\0%d\0" % worker
     pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if said in command(pid)]
 

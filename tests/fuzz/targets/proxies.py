@@ -10,7 +10,7 @@ from typing import Any
 from eagleray.injected import ed25519
 from eagleray.injected.debug_proxy import frames, request
 from eagleray.injected.debug_proxy import talk as gate_talk
-from eagleray.injected.debug_proxy.loop import Lines
+from eagleray.injected.jsonlines import MessageBuffer
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.wire import ANSWER, REQUEST, STOPPED, WORDS, framed, pieces
@@ -36,7 +36,7 @@ def proxy_frames(data: bytes) -> None:
     """All bytes of DATA arrive in order, however they are cut."""
     whole, cut = frames.Incoming(), frames.Incoming()
     found = whole.feed(data)
-    assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
+    assert found == [one for piece in pieces(data) for one in cut.split(piece)]
     assert whole.received == sum(len(body) for _, _, body in found)
 
 
@@ -56,9 +56,9 @@ def proxy_stream(data: bytes) -> None:
 
 
 def proxy_lines(data: bytes) -> None:
-    found = Lines(4096).feed(data)
-    cut = Lines(4096)
-    assert found == [line for piece in pieces(data) for line in cut.feed(piece)]
+    found = MessageBuffer(4096).split(data)
+    cut = MessageBuffer(4096)
+    assert found == [line for piece in pieces(data) for line in cut.split(piece)]
 
 
 KEY = ed25519.SecretKey(bytes(range(32)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 
+from .. import jsonlines
 from ..debugpy.channel import connected
 from .frames import BEAT, DATA, END, TAKEN, Broken, Incoming, Outgoing, frame
 from .loop import Loop, Peer, Timer
@@ -115,7 +115,7 @@ class Debugging:
         self._heard = time.monotonic()
         peer.on_data = self._on_far
         peer.on_end = self._lost
-        peer.send(json.dumps(answer).encode() + b"\n")
+        peer.send(jsonlines.encode(answer))
         if self._beating is None:
             self._beating = self._loop.after(BEAT_S, self._beat)
         if self._debugger is not None:
@@ -202,5 +202,5 @@ class Debugging:
 
 
 def _refuse(peer: Peer, why: str) -> None:
-    peer.send(json.dumps({"error": why}).encode() + b"\n")
+    peer.send(jsonlines.encode({"error": why}))
     peer.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import struct
@@ -12,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .. import jsonlines
 from ..debugpy.debugger import hide
 from ..python_argv import own_python
 
@@ -38,7 +38,7 @@ class Gate:
         Never raises, and returns whether the line was sent.
         """
         try:
-            line = json.dumps({"event": event, **more}).encode() + b"\n"
+            line = jsonlines.encode({"event": event, **more})
             with self._lock:
                 self._check_owner()
                 sent = socket.send_fds(self._channel, [line], passing) if passing else 0
@@ -66,8 +66,8 @@ class Gate:
 
     def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
         with contextlib.suppress(OSError, ValueError), self._channel.makefile("rb") as stream:
-            while line := stream.readline(_LONGEST_LINE):
-                on_line(json.loads(line))
+            for message in jsonlines.read(stream, _LONGEST_LINE):
+                on_line(message)
         on_line({"op": "gone"})
 
 
@@ -101,7 +101,7 @@ def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
         ours.settimeout(None)
         # A gate that takes nothing must not stop the worker.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
-        ours.sendall(json.dumps({**first, "pid": os.getpid()}).encode() + b"\n")
+        jsonlines.send(ours, {**first, "pid": os.getpid()})
     except BaseException:
         ours.close()
         raise

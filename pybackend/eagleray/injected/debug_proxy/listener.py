@@ -16,6 +16,7 @@ import socket
 import time
 from collections import Counter
 
+from .. import jsonlines
 from .loop import Loop, Peer
 
 TYPE_CHECKING = False
@@ -99,7 +100,7 @@ class Calling:
         if request is not None:
             self._called(caller.peer, request)
         else:
-            caller.peer.send(b'{"error": "refused"}\n')
+            caller.peer.send(jsonlines.encode({"error": "refused"}))
             caller.peer.close()
 
 

@@ -171,23 +171,3 @@ class FilePeer(Peer):
         data, files, _, _ = socket.recv_fds(self.sock, _READ, _MOST_FILES)
         self.files += files
         return data
-
-
-class Lines:
-    """Takes lines apart; `feed` raises ValueError for one that is too long."""
-
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._buffer = bytearray()
-
-    def feed(self, data: bytes) -> list[bytes]:
-        self._buffer += data
-        lines = []
-        while (end := self._buffer.find(b"\n")) >= 0:
-            if end > self._longest:
-                raise ValueError("a line that is too long")
-            lines.append(bytes(self._buffer[:end]))
-            del self._buffer[: end + 1]
-        if len(self._buffer) > self._longest:
-            raise ValueError("a line that is too long")
-        return lines

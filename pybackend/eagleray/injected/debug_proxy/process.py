@@ -13,10 +13,11 @@ import signal
 import socket
 import sys
 
+from .. import jsonlines
 from ..debugpy.channel import received
 from .announcement import Announcement
 from .listener import Calling
-from .loop import FilePeer, Lines, Loop, Peer
+from .loop import FilePeer, Loop, Peer
 from .profiling import OPS, ToWatcher
 
 TYPE_CHECKING = False
@@ -58,7 +59,7 @@ class Gate:
         self._who: dict[str, Any] = {**start["who"], "run": start["run"], "hold_s": start["hold_s"]}
         self._worker = FilePeer(self._loop, worker, rank=0)
         self._worker.on_end = self._over
-        self._lines = Lines(LONGEST_LINE)
+        self._messages = jsonlines.MessageBuffer(LONGEST_LINE)
         self._worker.on_data = self._on_worker
         self._owner: Peer | None = None
         self._debugpy: socket.socket | None = None
@@ -109,7 +110,7 @@ class Gate:
 
     def _on_worker(self, data: bytes) -> None:
         try:
-            told = [json.loads(line) for line in self._lines.feed(data)]
+            told = list(self._messages.feed(data))
         except ValueError:
             self._over()
             return
@@ -153,7 +154,7 @@ class Gate:
         self._say({"event": "who", "profile": profile})
 
     def _tell_worker(self, line: dict[str, Any]) -> None:
-        self._worker.send(json.dumps(line).encode() + b"\n")
+        self._worker.send(jsonlines.encode(line))
 
     # --- the owner -----------------------------------------------------------------------------
 
@@ -186,16 +187,16 @@ class Gate:
             self._say({"event": "replaced"})
             before.close()
         self._owner = peer
-        lines = Lines(LONGEST_LINE)
-        peer.on_data = lambda data: self._on_owner(peer, lines, data)
+        messages = jsonlines.MessageBuffer(LONGEST_LINE)
+        peer.on_data = lambda data: self._on_owner(peer, messages, data)
         peer.on_end = lambda: self._owner_gone(peer)
         held = [child for child, one in self._debugging.items() if one.is_alive]
         self._say({"hello": {**self._who, "state": self._state, "held": held}})
 
-    def _on_owner(self, peer: Peer, lines: Lines, data: bytes) -> None:
+    def _on_owner(self, peer: Peer, messages: jsonlines.MessageBuffer, data: bytes) -> None:
         try:
-            for line in lines.feed(data):
-                self._take_owner(json.loads(line))
+            for message in messages.feed(data):
+                self._take_owner(message)
         except (ValueError, RecursionError, AttributeError):
             peer.close()
             self._owner_gone(peer)
@@ -215,7 +216,7 @@ class Gate:
 
     def _say(self, line: dict[str, Any]) -> None:
         if self._owner is not None:
-            self._owner.send(json.dumps(line).encode() + b"\n")
+            self._owner.send(jsonlines.encode(line))
 
     def _debugged(self, child: int, what: str) -> None:
         if child == 0:

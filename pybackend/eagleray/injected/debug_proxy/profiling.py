@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 from collections.abc import Callable
 from typing import Any
 
-from .loop import Lines, Loop, Peer
+from .. import jsonlines
+from .loop import Loop, Peer
 
 OPS = ("record", "stop_recording")
 _LONGEST = 2**16
@@ -23,7 +23,7 @@ class ToWatcher:
         self._loop = loop
         self._told = told
         self._watcher: Peer | None = None
-        self._lines = Lines(_LONGEST)
+        self._messages = jsonlines.MessageBuffer(_LONGEST)
 
     def connect(self, address: str) -> None:
         """To the watcher, unless that is done or there is none any more."""
@@ -56,11 +56,10 @@ class ToWatcher:
 
     def _say(self, line: dict[str, Any]) -> None:
         if self._watcher is not None:
-            self._watcher.send(json.dumps(line).encode() + b"\n")
+            self._watcher.send(jsonlines.encode(line))
 
     def _on_data(self, data: bytes) -> None:
         with contextlib.suppress(ValueError):
-            for line in self._lines.feed(data):
-                said = json.loads(line)
+            for said in self._messages.feed(data):
                 if said.get("event") == "profile":
                     self._told(said["profile"])

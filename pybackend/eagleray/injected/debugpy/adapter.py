@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import socket
@@ -11,6 +10,7 @@ import threading
 from importlib import import_module
 from importlib.util import find_spec
 
+from .. import jsonlines
 from ..debug_proxy.handle import spawn
 from ..tcp_peer import is_own
 from .channel import accepted
@@ -46,7 +46,7 @@ class EarlyAdapter:
                 arguments = [folder, *map(str, numbers)]
                 spawn("debugpy.adapter", arguments, numbers, os.environ, _flags())
                 begin = {"token": self.token, "children": children}
-                self.clients.sendall(json.dumps(begin).encode() + b"\n")
+                jsonlines.send(self.clients, begin)
             except OSError as error:
                 self.close()
                 raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
@@ -60,14 +60,14 @@ class EarlyAdapter:
         """
         self.clients.settimeout(_READY_S)
         try:
-            answer = _line(self.clients)
+            answer = jsonlines.receive(self.clients, _LONGEST_LINE)
         except OSError as error:
             raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
         finally:
             self.clients.settimeout(None)
-        if not answer:
+        if answer is None:
             raise NotStarted("debugpy's adapter ended at its start")
-        host, port = json.loads(answer)
+        host, port = answer
         return host, port
 
     def close(self) -> None:
@@ -113,21 +113,6 @@ def _flags() -> list[str]:
     return [*flags, f"-Xpycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else flags
 
 
-def _line(sock: socket.socket) -> bytes:
-    """The one line that the other end sends before it waits; b"" if it has closed."""
-    line = b""
-    while not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
-        try:
-            data = sock.recv(_LONGEST_LINE)
-        # So a socket pair ends whose other end was not read to its end.
-        except ConnectionError:
-            data = b""
-        if not data:
-            return b""
-        line += data
-    return line
-
-
 def main() -> None:
     """In the process: what `debugpy/adapter --for-server` does, without its port for clients.
 
@@ -146,14 +131,14 @@ def main() -> None:
     log, sockets = (of_debugpy(f"debugpy.common.{name}") for name in ("log", "sockets"))
     del sys.path[0]
     speed_up(log, sockets)
-    begin = json.loads(_line(channel))
+    begin = jsonlines.receive(channel, _LONGEST_LINE)
     log.to_file(prefix="debugpy.adapter")
     servers.access_token = begin["token"]
     # Never bound: debugpy asks both for nothing but their addresses.
     clients.listener, servers.listener = socket.socket(), socket.socket()
     if begin["children"]:
         servers.listener = for_children(servers.Connection, sockets)
-    channel.sendall(json.dumps(servers.listener.getsockname()[:2]).encode() + b"\n")
+    jsonlines.send(channel, servers.listener.getsockname()[:2])
     taking = Clients(clients.Client, log).take
     threading.Thread(target=taking, args=(channel,), daemon=True).start()
     servers.Connection(server)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import struct
 import threading
+
+from .. import jsonlines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,15 +30,14 @@ class Caller:
     def say(self, line: dict[str, Any]) -> bool:
         """Whether it went."""
         try:
-            self._sock.sendall(json.dumps(line).encode() + b"\n")
+            jsonlines.send(self._sock, line)
         except OSError:
             return False
         return True
 
     def read(self, todo: Queue[tuple[Caller, dict[str, Any]]]) -> None:
         with contextlib.suppress(OSError, ValueError), self._sock.makefile("rb") as stream:
-            while line := stream.readline(LONGEST):
-                said = json.loads(line)
+            for said in jsonlines.read(stream, LONGEST):
                 if isinstance(said, dict):
                     todo.put((self, said))
         todo.put((self, {"op": "left"}))

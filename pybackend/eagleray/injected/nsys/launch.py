@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+from .. import jsonlines
 from ..matching import rank_of
 from . import arguments, finding, lost, node_reports
 from . import around as nsys_around
@@ -37,6 +38,7 @@ GO_S = 90.0
 # is well at the next try or the one after: they come apart by their pids.
 TRIES = 4
 APART_S = 0.05
+_LONGEST_LINE = 2**16
 
 # What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
 for_gate: dict[str, Any] = {}
@@ -200,21 +202,20 @@ def _run_under(nsys: list[str], address: str, told: dict[str, Any]) -> tuple[str
 def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
     """The worker's process once it has begun under nsys, 0 if it does not."""
     limit = time.monotonic() + BEGIN_S
-    buffer = b""
+    messages = jsonlines.MessageBuffer(_LONGEST_LINE)
     try:
-        _say(watcher, {"op": "front", "pid": front.pid})
+        jsonlines.send(watcher, {"op": "front", "pid": front.pid})
         watcher.settimeout(0.1)
         while time.monotonic() < limit and front.poll() is None:
-            with contextlib.suppress(socket.timeout):
+            try:
                 data = watcher.recv(2**16)
-                if not data:
-                    break
-                buffer += data
-            lines = buffer.split(b"\n")
-            buffer = lines.pop()
-            for said in map(json.loads, lines):
+            except socket.timeout:  # noqa: UP041 (Python 3.9 has two classes)
+                continue
+            if not data:
+                break
+            for said in messages.feed(data):
                 if said.get("event") == "started":
-                    _say(watcher, {"op": "waits"})
+                    jsonlines.send(watcher, {"op": "waits"})
                     return int(said["pid"])
     except OSError:
         pass
@@ -244,15 +245,11 @@ def _is_let_go(address: str) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as watcher:
             watcher.settimeout(GO_S)
             watcher.connect(address)
-            _say(watcher, {"op": "worker", "pid": os.getpid()})
+            jsonlines.send(watcher, {"op": "worker", "pid": os.getpid()})
             with watcher.makefile("rb") as stream:
                 return bool(stream.readline())
     except OSError:
         return False
-
-
-def _say(watcher: socket.socket, line: dict[str, Any]) -> None:
-    watcher.sendall(json.dumps(line).encode() + b"\n")
 
 
 def _pass_on(pid: int, number: int) -> None:
