@@ -31,15 +31,16 @@ from eagleray.features.debugging.reminding import LONG_S
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
+from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiled_runs import OfRuns
 from eagleray.features.profiling.profiling import Profiling
 from eagleray.features.reports.ahead import Ahead
 from eagleray.features.reports.reports import Reports
 from eagleray.features.runs.adapter_gateway import OfAdapter
-from eagleray.features.runs.own_dashboards import cluster_pythons
+from eagleray.features.runs.home_cluster import cluster_pythons
 from eagleray.features.runs.preparing import Preparing
-from eagleray.features.runs.python_versions import PythonVersions
+from eagleray.features.runs.program_python import PythonVersions
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.runs import Runs
 from eagleray.features.source_mapping.source_mapping import SourceMapping
@@ -234,7 +235,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
         ),
         source_mapping=source_mapping,
         pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
-        preparing=Preparing(clusters.id_of, versions.here, versions.there),
+        preparing=Preparing(clusters.id_of, versions.here, versions.there, [unmatched]),
         cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),
         runs=runs,

@@ -6,11 +6,10 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from eagleray.features.presets.facts import Facts
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.analysis import Facts, facts
+from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.propose import propose
-from eagleray.features.presets.reading import facts
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 SCRIPTS = Path(__file__).parent / "scripts"
 NOW = datetime(2026, 11, 21, 18, 30, 0)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.presets.checkout.files import Files
-from eagleray.features.presets.checkout.keys import Configuration, Started, key_finder
+from eagleray.features.presets.checkout.keys import Started, key_finder
+from eagleray.features.presets.table import Configuration
 
 HYDRA = {
     "pkg/trainer/main.py": (

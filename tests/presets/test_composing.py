@@ -13,7 +13,7 @@ from eagleray.features.presets import composing
 from eagleray.features.presets.composing import Composed
 from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
 from eagleray.features.presets.user_presets import OwnPresets
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 from tests.presets.checkouts import checkout, plan_of
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.text import WIDEST, lines_of
 
 from tests.presets.checkouts import checkout, debug_run, plan_of, with_script

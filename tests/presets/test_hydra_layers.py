@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from eagleray.features.presets.checkout.config_layers import find, hydra_layers
 from eagleray.features.presets.checkout.files import Files
-from eagleray.features.presets.checkout.hydra_layers import hydra_layers
-from eagleray.features.presets.checkout.layers import find
 from eagleray.features.presets.checkout.program import HydraMain
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets.override_parsing import (
+from eagleray.features.presets.hydra_overrides import (
     argparse_words,
     hydra_quoted,
     hydra_text,

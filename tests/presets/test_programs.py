@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.programs import read_program
-from eagleray.features.presets.proposal import Proposal
 
 from tests.presets.checkouts import (
     NEMO_TRAINER,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets.facts import Facts
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.propose import propose
-from eagleray.features.presets.recognise import Recognised, Version
+from eagleray.features.presets.recognition import Recognised, Version
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.text import setting_of
 from eagleray.features.presets.user_presets import Preset

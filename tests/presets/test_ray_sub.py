@@ -10,7 +10,7 @@ from attrs import evolve
 from eagleray.cli.main import main
 from eagleray.features.presets.training_variable import with_training_line
 from eagleray.features.presets.worker_classes import unmatched
-from eagleray.features.runs.plan import ProfilePlan, RunPlan
+from eagleray.features.runs.model import ProfilePlan, RunPlan
 
 from tests.presets.checkouts import TRAINERS, checkout
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 from tests.presets.checkouts import (
     TRAINERS,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.presets.launch import value_of
-from eagleray.features.presets.script import Script, read_script
+from eagleray.features.runs.scripts.launch_lines import value_of
+from eagleray.features.runs.scripts.script import Script, read_script
 from hypothesis import given
 from hypothesis import strategies as st
 

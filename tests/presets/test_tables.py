@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.presets.options import NAMES
+from eagleray.features.presets.model import NAMES
+from eagleray.features.presets.table import order_of
 from eagleray.features.presets.table_file import TableError, table_of, tables, variables
-from eagleray.features.presets.versions import order_of
 
 FOLDER = resources.files("eagleray.features.presets") / "tables"
 FRAMEWORKS = [table for table in tables() if table.package]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.cli.debug_run import print_proposal
-from eagleray.features.presets.proposal import Change, Proposal
+from eagleray.features.presets.model import Change, Proposal
 from eagleray.features.presets.text import lines_of, setting_of
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 from tests.presets.checkouts import checkout, debug_run, plan_of, proposed, with_script
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.presets.versions import Range, order_of
+from eagleray.features.presets.table import Range, order_of
 
 RISING = ["0.6.0.dev", "0.6.0a1", "0.6.0rc1", "0.6", "0.6.0.post1", "0.6.1", "0.8.0.dev", "1.0"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.model import Proposal
 
 from tests.presets.checkouts import (
     NEMO_TRAINER,

@@ -16,13 +16,13 @@ from unittest import mock
 
 from eagleray.cli.debug_run import print_proposal
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets import placement, propose, reading
+from eagleray.features.presets import analysis, placement, propose
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
-from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.job_submission import Edit
 from eagleray.features.presets.placement import Place
-from eagleray.features.presets.submitting import Edit
 from eagleray.features.presets.user_presets import OwnPresets
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.preparing import Asked, Preparing
 
 from tests.presets_trial.commands import SCRIPTS, CommandLine
@@ -57,7 +57,7 @@ def proposed(line: CommandLine, checkout: Path) -> Proposed:
     words: list[str] = []
     removed: list[str] = []
     try:
-        facts = reading.facts(plan, plan.argv[0], _NOW)
+        facts = analysis.facts(plan, plan.argv[0], _NOW)
         with _recorded(words, removed):
             made = DebugRuns(OwnPresets(_NO_PRESETS), lambda: _NOW).proposal(plan, DEBUG, {})
         shown = io.StringIO()

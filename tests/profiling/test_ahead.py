@@ -15,7 +15,7 @@ from eagleray.features.reports import ahead as ahead_of
 from eagleray.features.reports import exporting
 from eagleray.features.reports.ahead import Ahead
 from eagleray.features.reports.reports import Reports
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.tools.nsys_errors import damaged_report
 
 from tests.profiling import fake_nsys

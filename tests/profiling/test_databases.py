@@ -23,7 +23,7 @@ from eagleray.features.profiling.sources import Folder, Source
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.reports import notes
 from eagleray.features.reports.reports import Reports
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import cluster_unreachable

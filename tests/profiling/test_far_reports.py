@@ -19,8 +19,7 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.scanner import Looking, worker_of
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.runs.plan import Kind, ProfilePlan, RunPlan
-from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.features.runs.model import Kind, ProfiledWorker, ProfilePlan, RunPlan
 from eagleray.features.runs.remote_delivery import far_reports, with_far_reports
 from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.protocol.control import Ran

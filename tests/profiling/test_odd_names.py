@@ -17,7 +17,7 @@ from eagleray.features.profiling.file_names import is_taken, raw, shown
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking, worker_of
 from eagleray.features.profiling.sources import Folder, Source
-from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.features.runs.model import ProfiledWorker
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed
 from hypothesis import given

@@ -11,7 +11,7 @@ from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.profiling.scanner import Looking, classes_of
 from eagleray.features.profiling.sources import Folder
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.injected.nsys.profile_settings import Profile
 from eagleray.injected.patterns import names_of
 from eagleray.ray.errors import dashboard_failed

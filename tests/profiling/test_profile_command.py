@@ -18,11 +18,17 @@ from eagleray.features.profiling.handlers import percentage, progress_text, wire
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import injected_config
-from eagleray.features.runs.plan import ProfilePlan, RunPlan, of_json, to_json
+from eagleray.features.runs.model import (
+    Profiled,
+    ProfiledWorker,
+    ProfilePlan,
+    RunPlan,
+    RunState,
+    plan_of_json,
+    plan_to_json,
+)
 from eagleray.features.runs.profile_plan import checked
-from eagleray.features.runs.profiled import Profiled, ProfiledWorker
 from eagleray.features.runs.records import Listed, Record
-from eagleray.features.runs.state import RunState
 from eagleray.ray.values import ActorRow, RuntimeEnv
 from eagleray.tools.injected_package import Package
 
@@ -92,7 +98,7 @@ def test_a_recording_of_no_length(seconds: str, capsys: pytest.CaptureFixture[st
 def test_a_plan_with_a_profile_is_kept_and_told_to_the_workers() -> None:
     profile = checked(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
     plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
-    assert of_json(to_json(plan)) == plan
+    assert plan_of_json(plan_to_json(plan)) == plan
     besides = injected_config.Told("r", "v", Package("p", {}), reports="/r", reader="2022.4")
     told = injected_config.asked(plan, besides)
     assert (

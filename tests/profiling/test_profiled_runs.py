@@ -19,11 +19,9 @@ from eagleray.features.profiling.gathers import Gathers
 from eagleray.features.profiling.profiled_runs import OfRuns
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.runs.adapter_gateway import OfAdapter
-from eagleray.features.runs.plan import ProfilePlan, RunPlan
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Process, Profiled, ProfilePlan, RunPlan, RunState
 from eagleray.features.runs.records import Records as RunRecords
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.state import Process, RunState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
 from eagleray.tools.process_identity import born

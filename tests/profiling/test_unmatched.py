@@ -10,7 +10,7 @@ from eagleray.cli.profile_progress import summary
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import unmatched
 from eagleray.features.profiling.unmatched import Unmatched, sentence
-from eagleray.features.runs.profiled import Profiled, ProfiledWorker
+from eagleray.features.runs.model import Profiled, ProfiledWorker
 from eagleray.ray.values import ActorRow, RuntimeEnv
 
 if TYPE_CHECKING:

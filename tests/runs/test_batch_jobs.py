@@ -16,8 +16,8 @@ from eagleray.features.runs.output import Output
 from eagleray.protocol.control import Ran
 from eagleray.slurm.jobs import SlurmJob, state_of
 from eagleray.slurm.queue import Queue
-from eagleray.supervisor.starters import job_output, sbatch
-from eagleray.supervisor.starters.sbatch import Sbatch
+from eagleray.supervisor.launchers import job_output, sbatch
+from eagleray.supervisor.launchers.sbatch import Sbatch
 
 from tests.ray_cluster import wait_for
 from tests.virtual_time import BEGAN, run_virtually

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.adapter_gateway import OfAdapter
+from eagleray.features.runs.model import Process, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.state import Process, RunState
 from eagleray.supervisor.supervisor import Keeper
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")

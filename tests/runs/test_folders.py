@@ -15,13 +15,20 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.runs import plan as plans
+from eagleray.features.runs import model
 from eagleray.features.runs import records as module
+from eagleray.features.runs.model import (
+    Breakpoint,
+    Line,
+    Process,
+    RunPlan,
+    RunState,
+    SeenLine,
+    SeenWorker,
+)
 from eagleray.features.runs.output import Output, follow
-from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.run_status import outdated
-from eagleray.features.runs.state import Process, RunState, SeenLine, SeenWorker
 from eagleray.tools.debugger_copy import debugger_copy
 from eagleray.tools.injected_package import delivered, package, zipped
 from eagleray.tools.process_identity import born
@@ -54,7 +61,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     )
     record = records.create(PLAN, state)
     assert (record.plan(), record.state()) == (PLAN, state)
-    assert plans.of_json(plans.to_json(PLAN)) == PLAN
+    assert model.plan_of_json(model.plan_to_json(PLAN)) == PLAN
 
 
 def test_old_runs_are_thrown_away_but_none_that_lives(tmp_path: Path) -> None:

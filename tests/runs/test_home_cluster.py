@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve
 from eagleray.features.runs.home_cluster import HomeCluster, OwnDashboard
-from eagleray.features.runs.state import RunState
+from eagleray.features.runs.model import RunState
 from eagleray.ray.errors import unknown_cluster
 from eagleray.ray.values import Version
 

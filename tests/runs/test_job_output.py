@@ -13,8 +13,8 @@ import pytest
 from eagleray.common.retry import Backoff
 from eagleray.features.runs.output import Output
 from eagleray.remote_scripts.follow_files import DOUBTS, PIECE, STALE_S, Followed
-from eagleray.supervisor.starters import job_output
-from eagleray.supervisor.starters.job_output import JobOutput
+from eagleray.supervisor.launchers import job_output
+from eagleray.supervisor.launchers.job_output import JobOutput
 from eagleray.tools.commands import Commands
 
 from tests.ray_cluster import wait_for

@@ -8,7 +8,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.breakpoint_parsing import breakpoints
 from eagleray.features.runs.kinds import kind_of, name_of, words
-from eagleray.features.runs.plan import Breakpoint, Line
+from eagleray.features.runs.model import Breakpoint, Line
 
 FILES = {
     "train.py": "print()",

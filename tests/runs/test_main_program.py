@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.injected import main_program as in_process
-from eagleray.supervisor.starters.main_program import main_program
+from eagleray.supervisor.launchers.main_program import main_program
 
 HELPERS = "python -c 'import flash_attn' || echo none\npython check.py\npython -m pip list\n"
 SCRIPTS = {

@@ -10,8 +10,7 @@ import pytest
 from eagleray.features.runs import output as outputs
 from eagleray.features.runs import output_pieces
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.output_pieces import Piece, next_piece
-from eagleray.features.runs.output_tail import Tail, tail_in
+from eagleray.features.runs.output_pieces import Piece, Tail, next_piece, tail_in
 from eagleray.features.runs.terminal_text import TerminalOutput, clean, decode
 from hypothesis import given
 from hypothesis import strategies as st

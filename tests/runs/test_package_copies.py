@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.remote_delivery import delivered_to
-from eagleray.features.runs.state import RunState
 from eagleray.protocol.control import Ran
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import Target, target_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.plan import Breakpoint, Kind, Line
+from eagleray.features.runs.model import Breakpoint, Kind, Line
 from eagleray.features.runs.preparing import Asked, Preparing
 
 

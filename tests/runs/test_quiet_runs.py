@@ -18,15 +18,14 @@ from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
 from eagleray.features.runs.adapter_gateway import OfAdapter, Seen
 from eagleray.features.runs.home_cluster import Home
+from eagleray.features.runs.model import Breakpoint, Line, Process, RunPlan, RunState
 from eagleray.features.runs.output import follow
-from eagleray.features.runs.plan import Breakpoint, Line, RunPlan
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.state import Process, RunState
 from eagleray.supervisor.run_watch import Watching
 from eagleray.tools.process_identity import born
 
-from tests.runs.test_watching import FakeAdapter, FakeTable
+from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")

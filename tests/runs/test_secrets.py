@@ -12,7 +12,7 @@ import pytest
 from attrs import asdict
 from eagleray.features.runs import errors
 from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.plan_text import (
     command_text,
     confirm_text,
@@ -20,7 +20,6 @@ from eagleray.features.runs.plan_text import (
     title,
 )
 from eagleray.features.runs.records import Listed, Record
-from eagleray.features.runs.state import RunState
 
 from tests.asked import ask
 from tests.ray_cluster import wait_for

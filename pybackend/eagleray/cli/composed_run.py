@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from eagleray.features.presets.composed_text import error_of, shown_values
-from eagleray.features.presets.composing import Composed
+from eagleray.features.presets.composing import Composed, error_of, shown_values
 
 
 def print_composed(made: Composed) -> bool:

@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Iterator
 
 from eagleray.common.errors import printable
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.text import WIDEST, lines_of
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 _NARROWEST = 60
 _TITLES = ("as it is", "debug run")

@@ -10,9 +10,8 @@ from eagleray.cli import run_commands
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.profiling.preview import SeenClass
-from eagleray.features.runs.plan import ProfilePlan, When
+from eagleray.features.runs.model import Profiled, ProfilePlan, When
 from eagleray.features.runs.profile_plan import check_seconds, checked
-from eagleray.features.runs.profiled import Profiled
 
 
 async def profile(parts: Parts, asked: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import printable
-from eagleray.features.runs.profiled import Profiled, ProfiledWorker
+from eagleray.features.runs.model import Profiled, ProfiledWorker
 
 _SAYS = {"recording": "records", "writing": "writes its report"}
 

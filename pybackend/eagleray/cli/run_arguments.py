@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from eagleray.cli.cluster_help import CLUSTER_HELP
-from eagleray.features.presets.options import ANSWERS
+from eagleray.features.presets.model import ANSWERS
 
 RUN_HELP = "start a program whose workers stop at breakpoints, without a change of its code"
 RUNS_HELP = "the last runs: list, follow, stop, restart or forget them"

@@ -21,13 +21,13 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.debug_runs import NONE
-from eagleray.features.presets.proposal import WITHOUT_EFFECT
+from eagleray.features.presets.model import WITHOUT_EFFECT
 from eagleray.features.presets.training_variable import with_training_line
 from eagleray.features.runs.breakpoint_parsing import breakpoints
 from eagleray.features.runs.errors import stop_failed
 from eagleray.features.runs.handlers import wire_run
+from eagleray.features.runs.model import ProfilePlan, RunPlan
 from eagleray.features.runs.output import follow as follow_output
-from eagleray.features.runs.plan import ProfilePlan, RunPlan
 from eagleray.features.runs.plan_text import command_text, confirm_text
 from eagleray.features.runs.preflight import check, check_files
 from eagleray.features.runs.preparing import Asked

@@ -16,18 +16,16 @@ from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.unmatched import Unmatched
-from eagleray.features.runs.home_cluster import HomeCluster
+from eagleray.features.runs.home_cluster import HomeCluster, own_dashboards
+from eagleray.features.runs.model import Process, RunPlan, RunState
 from eagleray.features.runs.output import Output
-from eagleray.features.runs.own_dashboards import own_dashboards
-from eagleray.features.runs.plan import RunPlan
 from eagleray.features.runs.proxy_addresses import joined_in
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.remote_delivery import far_reports
-from eagleray.features.runs.state import Process, RunState
 from eagleray.features.runs.supervisor_process import TAKEN
 from eagleray.ray.dashboard import Dashboard
+from eagleray.supervisor.launchers.factory import Starters
 from eagleray.supervisor.run_watch import Watching
-from eagleray.supervisor.starters.factory import Starters
 from eagleray.supervisor.supervisor import Keeper
 from eagleray.tools.process_identity import born
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.profile_errors import gathering_failed
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 
 
 class Reports(Protocol):

@@ -22,13 +22,12 @@ from eagleray.features.runs.errors import (
     nothing_imported,
 )
 from eagleray.features.runs.home_cluster import Home, HomeCluster
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.proxy_addresses import GateAt, in_folder, in_table
 from eagleray.features.runs.records import Record
-from eagleray.features.runs.state import RunState
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.supervisor.launchers.launcher import Ending
 from eagleray.supervisor.nsight_refusal import refusal
-from eagleray.supervisor.starters.starter import Ending
 
 # Drivers announce themselves by files, which are polled where the kernel does not tell of them.
 UNTOLD_S = 1.0

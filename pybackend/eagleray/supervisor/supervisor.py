@@ -13,12 +13,12 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.errors import far_lost, stop_failed
+from eagleray.features.runs.model import Phase, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import Record, read_keeper
-from eagleray.features.runs.state import Phase, RunState
 from eagleray.features.runs.supervisor_process import BEAT_S
+from eagleray.supervisor.launchers.launcher import Ending, Starter
 from eagleray.supervisor.report_collection import GuardedReports, Reports
-from eagleray.supervisor.starters.starter import Ending, Starter
 
 LOOK_S = 0.5
 # How often the home is checked: for a request to stop from another machine, and for the size of the output.

@@ -13,16 +13,16 @@ from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.debugging.ignoring import _read as ignored_breakpoints
 from eagleray.features.presets import user_presets
-from eagleray.features.presets.bash_tokens import commands_of
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
+from eagleray.features.presets.job_submission import with_variables
 from eagleray.features.presets.programs import read_program
-from eagleray.features.presets.recognise import metadata_version
-from eagleray.features.presets.script import read_script
-from eagleray.features.presets.submitting import with_variables
+from eagleray.features.presets.recognition import metadata_version
 from eagleray.features.runs import sbatch_arguments
 from eagleray.features.runs.handlers import wire_run
 from eagleray.features.runs.proxy_addresses import in_folder, joined_in
 from eagleray.features.runs.records import Record, read
+from eagleray.features.runs.scripts.bash_tokens import commands_of
+from eagleray.features.runs.scripts.script import read_script
 from eagleray.features.source_mapping.kept import KeptMappings
 from eagleray.injected import settings
 from eagleray.injected.patterns import names_of, patterns_of

@@ -17,16 +17,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.off_loop import off_loop
-from eagleray.common.redact import redact_text
+from eagleray.common.redact import HIDDEN, is_secret, redact_text
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.checkout.files import Files
 from eagleray.features.presets.checkout.keys import program_of
 from eagleray.features.presets.checkout.yaml_tree import Node, read_yaml
-from eagleray.features.presets.facts import Facts
-from eagleray.features.presets.launch import Said
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.presets.errors import not_composed
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import environment_of
+from eagleray.features.runs.scripts.launch_lines import Said
 from eagleray.routes.commands import Ended, run
 
 LIMIT_S = 120.0
@@ -220,3 +221,19 @@ def _failed(ended: Ended, python: str) -> Composed:
         error=sentences or f"The program ended with exit code {ended.code} and printed no error.",
         next_step="Check the arguments of the program and the answers of the debug run.",
     )
+
+
+def shown_values(composed: Composed) -> dict[str, str]:
+    """The value of each key, in the order of the settings."""
+    return {printable(key, 200): _shown_value(key, value) for key, value in composed.values.items()}
+
+
+def error_of(composed: Composed) -> EaglerayError | None:
+    """The error of a configuration that can't be composed."""
+    return not_composed(redact_text(composed.error), composed.next_step) if composed.error else None
+
+
+def _shown_value(key: str, value: str | None) -> str:
+    if value is None:
+        return "not in the configuration"
+    return HIDDEN if is_secret(key, value) else printable(redact_text(value), 200) or "(empty)"

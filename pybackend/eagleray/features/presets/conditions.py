@@ -7,8 +7,8 @@ from re import fullmatch
 from typing import Literal
 
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.presets.launch import Said, value_of
 from eagleray.features.presets.table import Condition, Entry, Syntax
+from eagleray.features.runs.scripts.launch_lines import Said, value_of
 
 PROGRAM = "{program}"
 

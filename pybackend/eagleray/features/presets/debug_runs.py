@@ -9,19 +9,18 @@ from datetime import datetime
 from attrs import evolve
 
 from eagleray.common.off_loop import off_loop
-from eagleray.features.presets import reading, user_presets
+from eagleray.features.presets import analysis, user_presets
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.composing import Composed, compose, line_words
 from eagleray.features.presets.errors import bad_preset, unknown_preset
-from eagleray.features.presets.facts import Facts
 from eagleray.features.presets.form import OFF, ON
-from eagleray.features.presets.options import HANG_DETAILS, POST_MORTEM
-from eagleray.features.presets.proposal import Proposal
+from eagleray.features.presets.model import HANG_DETAILS, POST_MORTEM, Proposal
 from eagleray.features.presets.propose import propose, unchanged
-from eagleray.features.presets.switching import with_switch
+from eagleray.features.presets.step_recording import with_switch
 from eagleray.features.presets.table import Table
 from eagleray.features.presets.table_file import tables
 from eagleray.features.presets.user_presets import OwnPresets, Preset
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 NONE, DEBUG = "none", "debug"
 
@@ -56,7 +55,7 @@ class DebugRuns:
         made = self._by_preset(plan, name, answers, python)
         if made.plan.profile is None or made.plan.profile.when != "steps":
             return made
-        facts = reading.facts(made.plan, python or plan.argv[0], self._now())
+        facts = analysis.facts(made.plan, python or plan.argv[0], self._now())
         return with_switch(made, facts, plan)
 
     async def composed(self, original: RunPlan, plan: RunPlan, python: str = "") -> Composed:
@@ -67,7 +66,7 @@ class DebugRuns:
         """
         before, after = await off_loop(
             lambda: [
-                reading.facts(one, python or one.python or one.argv[0], self._now())
+                analysis.facts(one, python or one.python or one.argv[0], self._now())
                 for one in (original, plan)
             ]
         )
@@ -85,7 +84,7 @@ class DebugRuns:
         """
         if name == NONE:
             return unchanged(plan)
-        facts = reading.facts(plan, python or plan.argv[0], self._now())
+        facts = analysis.facts(plan, python or plan.argv[0], self._now())
         if name == "" and facts.recognised is None:
             return unchanged(plan)
         preset = self._chosen(plan.workspace, name, facts)

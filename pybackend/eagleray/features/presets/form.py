@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.conditions import Line, verdict
 from eagleray.features.presets.errors import bad_answer
-from eagleray.features.presets.facts import Facts
-from eagleray.features.presets.options import (
+from eagleray.features.presets.model import (
     ANSWERS,
     HANG_DETAILS,
     OPTIONS,
     POST_MORTEM,
     Option,
+    Question,
 )
-from eagleray.features.presets.proposal import Question
-from eagleray.features.presets.recognise import Recognised
+from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Offer
 
 OFF, ON = "off", "on"

@@ -6,25 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from eagleray.common.redact import redact_text
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.conditions import Line, multiplied, verdict
-from eagleray.features.presets.facts import Facts
 from eagleray.features.presets.form import fresh, program_of
-from eagleray.features.presets.launch import Said, value_of
-from eagleray.features.presets.options import HANG_DETAILS, OPTIONS
-from eagleray.features.presets.override_parsing import (
-    argparse_words,
-    hydra_text,
-    hydra_word,
-)
+from eagleray.features.presets.hydra_overrides import argparse_words, hydra_text, hydra_word
+from eagleray.features.presets.job_submission import Edit
+from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, Change
 from eagleray.features.presets.placement import nothing_found
-from eagleray.features.presets.proposal import Change
-from eagleray.features.presets.recognise import Recognised
-from eagleray.features.presets.shown import NOT_SET, Shown, of_said
-from eagleray.features.presets.submitting import Edit
+from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Check, Entry, Offer
 from eagleray.features.presets.table_file import variables
-from eagleray.features.presets.workers_environment import carried
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.presets.text import NOT_SET, Shown, of_said
+from eagleray.features.presets.worker_variables import carried
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.scripts.launch_lines import Said, value_of
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Literal
 
 from attrs import evolve
 
-from eagleray.features.presets.facts import Facts, TrainingLine
-from eagleray.features.presets.script import Script
+from eagleray.features.presets.analysis import Facts, TrainingLine
+from eagleray.features.presets.job_submission import Edit
 from eagleray.features.presets.script_copies import ScriptCopies
-from eagleray.features.presets.script_tree import ScriptNode
-from eagleray.features.presets.submitting import Edit
-from eagleray.features.runs.plan import RunPlan, ScriptCopy
+from eagleray.features.runs.model import RunPlan, ScriptCopy
+from eagleray.features.runs.scripts.script import Script
+from eagleray.features.runs.scripts.script_tree import ScriptNode
 
 # So many scripts are named.
 _MOST_NAMED = 2

@@ -11,11 +11,22 @@ from pathlib import Path
 
 from attrs import evolve
 
-from eagleray.features.presets.copying import ORIGINAL
-from eagleray.features.presets.effective import effective
-from eagleray.features.presets.facts import Facts
+from eagleray.features.presets.analysis import Facts
 from eagleray.features.presets.form import checked, questions
-from eagleray.features.presets.options import NAMES, POST_MORTEM
+from eagleray.features.presets.job_submission import (
+    Edit,
+    for_submission,
+    submits,
+    with_variables,
+)
+from eagleray.features.presets.model import (
+    NAMES,
+    POST_MORTEM,
+    WITHOUT_EFFECT,
+    Change,
+    Outcome,
+    Proposal,
+)
 from eagleray.features.presets.overrides import Wish, line_of, variable_wish, wishes_for
 from eagleray.features.presets.placement import (
     Place,
@@ -25,19 +36,13 @@ from eagleray.features.presets.placement import (
     place_for,
     placed,
 )
-from eagleray.features.presets.proposal import WITHOUT_EFFECT, Change, Outcome, Proposal
-from eagleray.features.presets.recognise import Recognised
-from eagleray.features.presets.shown import REMOVED, Shown, of_variable, of_words
-from eagleray.features.presets.submitting import (
-    Edit,
-    for_submission,
-    submits,
-    with_variables,
-)
+from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.summary import summary
 from eagleray.features.presets.table_file import variables
+from eagleray.features.presets.text import REMOVED, Shown, effective, of_variable, of_words
 from eagleray.features.presets.user_presets import Preset
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.scripts.script_edits import ORIGINAL
 
 COPIED = "The script is not changed"
 _OWN_PATH = f" In the copy, {ORIGINAL} is the path of your script."

@@ -6,20 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eagleray.features.presets.copying import (
+from eagleray.features.presets.analysis import TrainingLine
+from eagleray.features.presets.job_submission import Edit
+from eagleray.features.runs.model import ScriptCopy
+from eagleray.features.runs.scripts.launch_lines import Launch, ScriptStart
+from eagleray.features.runs.scripts.script import Script
+from eagleray.features.runs.scripts.script_edits import (
     ORIGINAL,
     added_words,
     copied_script,
     edited,
     with_own_place,
 )
-from eagleray.features.presets.facts import TrainingLine
-from eagleray.features.presets.launch import Launch
-from eagleray.features.presets.script import Script
-from eagleray.features.presets.script_starts import ScriptStart
-from eagleray.features.presets.script_tree import ScriptNode
-from eagleray.features.presets.submitting import Edit
-from eagleray.features.runs.plan import ScriptCopy
+from eagleray.features.runs.scripts.script_tree import ScriptNode
 
 
 class ScriptCopies:

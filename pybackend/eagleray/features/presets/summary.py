@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from eagleray.features.presets.facts import Facts
-from eagleray.features.presets.options import HANG_DETAILS, OPTIONS, POST_MORTEM
-from eagleray.features.presets.proposal import WITHOUT_EFFECT, Change
-from eagleray.features.presets.submitting import returns_at_once
+from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.job_submission import returns_at_once
+from eagleray.features.presets.model import (
+    HANG_DETAILS,
+    OPTIONS,
+    POST_MORTEM,
+    WITHOUT_EFFECT,
+    Change,
+)
 
 _OF_RUN = ("unknown version", "no framework")
 _SURE, _UNSURE = "will", "should"

@@ -10,22 +10,23 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any
 
-from eagleray.features.presets.checkout.keys import Configuration
-from eagleray.features.presets.options import NAMES
+from eagleray.features.presets.model import NAMES
 from eagleray.features.presets.table import (
     Absence,
     Check,
     Condition,
+    Configuration,
     Entry,
     Offer,
+    Range,
     Release,
     Switch,
     Table,
     Variable,
     Variables,
     Workers,
+    order_of,
 )
-from eagleray.features.presets.versions import Range, order_of
 
 FORMAT = 2
 _PLACE = re.compile(r"[\w./-]+\.(py|yaml|sh):[1-9]\d*")

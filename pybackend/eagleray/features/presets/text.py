@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from eagleray.common.errors import printable
-from eagleray.features.presets.proposal import Change, Outcome, Proposal
-from eagleray.features.presets.shown import NOT_SET, REMOVED
+from eagleray.common.redact import HIDDEN, is_secret, redact_env, redact_text, redact_words
+from eagleray.features.presets.model import Change, Outcome, Proposal
+from eagleray.features.runs.model import RunPlan, ScriptCopy
+from eagleray.features.runs.scripts.launch_lines import Said, value_of
+from eagleray.features.runs.scripts.script_edits import shell_quoted
 
 # Longer lines are hard to read, however wide the terminal is.
 WIDEST = 100
@@ -74,3 +79,86 @@ def _shortened(text: str, limit: int) -> str:
         return text
     half = (limit - 1) // 2
     return f"{text[:half]}…{text[-half:]}"
+
+
+REMOVED, NOT_SET = "removed", "not set"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`value` is ready to be read: `2`, `100 -> 2`, `""`, "removed"."""
+
+    key: str = ""
+    value: str = ""
+    place: str = ""
+
+
+def of_variable(name: str, value: str, old: str | None, place: str) -> Shown:
+    return Shown(name, _changed(name, old, value), place)
+
+
+def of_words(words: Sequence[str], line: Sequence[Said], syntax: str) -> Shown:
+    """One override or option; several of them have no key."""
+    key, value = _parsed(words)
+    if key is None:
+        return Shown("", redact_text(" ".join(words)))
+    said = value_of(line, key, syntax)
+    return Shown(key, _changed(key, said[1] if said else None, value))
+
+
+def of_said(key: str, value: str, word: Said) -> Shown:
+    """A setting that the line has already."""
+    return Shown(key, _visible(key, value), f"line {word.line}" if word.line else "command")
+
+
+def _parsed(words: Sequence[str]) -> tuple[str | None, str]:
+    first, *rest = words
+    if len(rest) == 1 and first.startswith("--") and "=" not in first:
+        return first, rest[0]
+    key, equals, value = first.partition("=")
+    if rest or not equals:
+        return None, ""
+    return key.lstrip("+"), value
+
+
+def _changed(key: str, old: str | None, new: str) -> str:
+    after = _visible(key, new)
+    return after if old is None else f"{_visible(key, old)} -> {after}"
+
+
+def _visible(key: str, value: str) -> str:
+    bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+    if not bare:
+        return '""'
+    return HIDDEN if is_secret(key, value) else redact_text(value)
+
+
+# A variable that holds a command has one option a line, as the command itself.
+_OPTION = re.compile(r" (?=--\w|\+{0,2}[\w.]+=)")
+
+
+def effective(plan: RunPlan, script: str = "", inner: Sequence[ScriptCopy] = ()) -> str:
+    """The command, its environment and the scripts that are run: the plan's copies, else `script` and `inner`."""
+    lines = [f"# in {plan.cwd}", *_words(plan.command)]
+    lines += ["", "# environment"]
+    for name, value in sorted(redact_env(plan.env).items()):
+        lines += _OPTION.sub("\n    ", f"{name}={value}").splitlines() or [f"{name}="]
+    lines += ["", f"# Break on Failure: {'on' if plan.post_mortem else 'off'}"]
+    if plan.copy_text or script:
+        lines += ["", "# script"]
+        lines += redact_text(plan.copy_text or script).splitlines()
+    for copy in plan.inner_copies or inner:
+        what = "a copy of it, which stays as it is" if plan.inner_copies else "as it is"
+        lines += ["", f"# {copy.path}: {what}", *redact_text(copy.text).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    """One word a line."""
+    return [("    " if i else "") + _quoted(word) for i, word in enumerate(redact_words(words))]
+
+
+def _quoted(word: str) -> str:
+    """The mark of a redacted value needs no quotes."""
+    is_plain = shell_quoted(bare := word.replace(HIDDEN, "_")) == bare
+    return word if is_plain else shell_quoted(word)

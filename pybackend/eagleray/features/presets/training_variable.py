@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.features.runs.kinds import script_at
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 COMMAND = "COMMAND"
 _USE = re.compile(r"\$\{?COMMAND\b")

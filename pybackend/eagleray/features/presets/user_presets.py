@@ -16,7 +16,7 @@ from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.redact import is_secret
 from eagleray.features.presets.errors import bad_preset, presets_not_kept, unknown_preset
-from eagleray.features.presets.options import ANSWERS
+from eagleray.features.presets.model import ANSWERS
 
 FORMAT = 1
 # Names that mean something else.

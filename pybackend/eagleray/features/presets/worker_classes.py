@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets import reading
+from eagleray.features.presets import analysis
 from eagleray.features.presets.errors import unmatched_workers
-from eagleray.features.presets.recognise import Recognised
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.presets.recognition import Recognised
+from eagleray.features.runs.model import RunPlan
 from eagleray.injected.patterns import first_fit, names_of
 
 _DEFINITION = re.compile(r"^(?:\s*class|(?:async )?def)\s+(?P<name>\w+)", re.MULTILINE)
@@ -26,7 +26,7 @@ def unmatched(plan: RunPlan) -> list[EaglerayError]:
     wanted = [one for one in patterns if not first_fit([one], ["driver"])[0]]
     if not wanted:
         return []
-    facts = reading.facts(plan, plan.python or plan.argv[0], datetime.now().astimezone())
+    facts = analysis.facts(plan, plan.python or plan.argv[0], datetime.now().astimezone())
     known = facts.recognised
     # Where a framework names groups of workers, the names are in its configuration.
     if known is None or (known.table.profile and known.table.profile.groups == "names"):

@@ -13,7 +13,7 @@ from eagleray.features.profiling.databases import Databases
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Look, Looking, joined
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
-from eagleray.features.runs.profiled import OVER, ProfiledWorker
+from eagleray.features.runs.model import OVER, ProfiledWorker
 from eagleray.ray.dashboard import Dashboard
 
 log = logging.getLogger(__name__)

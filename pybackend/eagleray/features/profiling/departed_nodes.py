@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from eagleray.common.errors import EaglerayError
 from eagleray.common.poll_schedule import LEFT_NODE
 from eagleray.features.profiling.remote_folder import FarFolder
-from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.features.runs.model import ProfiledWorker
 from eagleray.features.runs.remote_files import FarFiles
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.node_commands import on_node

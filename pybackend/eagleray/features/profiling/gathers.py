@@ -12,7 +12,7 @@ from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import OpensSockets, SourcesOfRun
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands

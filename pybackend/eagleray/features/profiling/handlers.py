@@ -15,7 +15,7 @@ from eagleray.features.reports import texts
 from eagleray.features.reports.device import Gpu
 from eagleray.features.reports.reports import Report, Reports
 from eagleray.features.reports.tables import Table
-from eagleray.features.runs.profiled import Profiled, ProfiledWorker
+from eagleray.features.runs.model import Profiled, ProfiledWorker
 
 if TYPE_CHECKING:
     from eagleray.app import Parts

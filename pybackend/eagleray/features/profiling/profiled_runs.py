@@ -10,7 +10,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.profiling.gathers import output_folder
 from eagleray.features.profiling.profiling import ProfiledRun
 from eagleray.features.runs import supervisor_process
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.features.runs.records import Listed
 from eagleray.features.runs.remote_delivery import far_reports
 from eagleray.features.runs.run_status import seen

@@ -19,7 +19,7 @@ from eagleray.features.profiling.preview import SeenClass, preview
 from eagleray.features.profiling.recorders import Recorders
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.waiting import GONE_S, HEARD_S
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.features.runs.remote_files import FarPlace
 from eagleray.ray.dashboard import Dashboard
 

@@ -15,7 +15,7 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Look
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.profiling.waiting import until
-from eagleray.features.runs.profiled import OVER, Phase, Profiled, ProfiledWorker
+from eagleray.features.runs.model import OVER, Profiled, ProfiledWorker, ProfilePhase
 
 # A look asks every node, or a login node by a command over ssh: it takes no more than a tenth of the time, and waits
 # for a tenth of the time in which nothing has changed.
@@ -47,7 +47,7 @@ class RunReports:
         self._rounds = Rounds(gathering, sources, home, workers)
         self._recorders = recorders
         self._quiet_s = quiet_s
-        self._phase: Phase | None = None
+        self._phase: ProfilePhase | None = None
 
     @property
     def seen(self) -> Profiled:
@@ -122,7 +122,7 @@ def _is_any(look: Look, *phases: str) -> bool:
     return any(worker.state in phases for worker in look.workers)
 
 
-def _phase(workers: Sequence[ProfiledWorker]) -> Phase:
+def _phase(workers: Sequence[ProfiledWorker]) -> ProfilePhase:
     states = {worker.state for worker in workers}
     return "recording" if "recording" in states else "writing" if "writing" in states else "idle"
 

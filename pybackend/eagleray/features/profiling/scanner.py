@@ -23,13 +23,13 @@ from eagleray.features.profiling.file_names import (
 )
 from eagleray.features.profiling.manifest import Entry, Missing, entry_of
 from eagleray.features.profiling.sources import Source
-from eagleray.features.runs.profiled import OVER, ProfiledWorker, WorkerPhase
+from eagleray.features.runs.model import OVER, ProfiledWorker, ProfiledWorkerPhase
 
 AT_ONCE = 8
 # Of a folder with more than that the rest is somebody's mistake.
 _MOST = 20_000
 _MOST_CLASSES = 500
-_PHASES: dict[str, WorkerPhase] = {
+_PHASES: dict[str, ProfiledWorkerPhase] = {
     "armed": "armed",
     "recording": "recording",
     "writing": "writing",
@@ -69,7 +69,7 @@ class Looking:
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
         self._over: dict[tuple[str, str], ProfiledWorker] = {}
-        self._stood: dict[tuple[str, str], tuple[WorkerPhase, tuple[str, ...]]] = {}
+        self._stood: dict[tuple[str, str], tuple[ProfiledWorkerPhase, tuple[str, ...]]] = {}
         self._packed: dict[tuple[str, str], Packed] = {}
         self._classes: dict[tuple[str, str], tuple[str, ...]] = {}
 

@@ -11,7 +11,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.departed_nodes import LeftNodes
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.sources import Folder, Gone, Node, Source
-from eagleray.features.runs.profiled import ProfiledWorker
+from eagleray.features.runs.model import ProfiledWorker
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.agent import RayAgent

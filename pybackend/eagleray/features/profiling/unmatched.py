@@ -12,7 +12,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.profiling.collector import Home
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.run_reports import RunReports
-from eagleray.features.runs.profiled import Profiled
+from eagleray.features.runs.model import Profiled
 from eagleray.ray.values import ActorRow
 
 # The list of all actors is asked for so seldom, and seldom indeed where others were seen.

@@ -9,10 +9,9 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.features.runs.home_cluster import Home
-from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.model import Breakpoint, RunPlan, SeenLine, SeenWorker
 from eagleray.features.runs.proxy_addresses import GateAt
 from eagleray.features.runs.records import Record
-from eagleray.features.runs.state import SeenLine, SeenWorker
 from eagleray.protocol.control import Stop, WorkerState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (

@@ -17,7 +17,7 @@ from eagleray.common.breakpoint_errors import (
 )
 from eagleray.common.breakpoint_rules import problem_of
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.plan import Breakpoint, Line
+from eagleray.features.runs.model import Breakpoint, Line
 
 _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+))?")
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eagleray.features.presets.bash_tokens import commands_of
-from eagleray.features.presets.script import read_script
 from eagleray.features.runs.kinds import script_at
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.sbatch_arguments import script_index
+from eagleray.features.runs.scripts.bash_tokens import commands_of
+from eagleray.features.runs.scripts.script import read_script
 
 # A script that is larger is none.
 _LARGEST = 2**20

@@ -14,18 +14,23 @@ from attrs import Attribute, asdict
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.waiting import after_changes
-from eagleray.features.presets import proposal
-from eagleray.features.presets.composed_text import error_of, shown_values
+from eagleray.features.presets.composing import error_of, shown_values
 from eagleray.features.presets.debug_runs import DebugRuns
 from eagleray.features.presets.errors import untrusted_workspace
-from eagleray.features.presets.proposal import Question
+from eagleray.features.presets.model import Change as ProposedChange
+from eagleray.features.presets.model import Proposal, Question
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs import messages
-from eagleray.features.runs import plan as plans
 from eagleray.features.runs.errors import bad_plan
-from eagleray.features.runs.output_pieces import next_piece
-from eagleray.features.runs.output_tail import tail_of
-from eagleray.features.runs.plan import Breakpoint, Line, ProfilePlan, RunPlan
+from eagleray.features.runs.model import (
+    Breakpoint,
+    Line,
+    ProfilePlan,
+    RunPlan,
+    plan_of_json,
+    plan_to_json,
+)
+from eagleray.features.runs.output_pieces import next_piece, tail_of
 from eagleray.features.runs.plan_text import (
     command_text,
     confirm_text,
@@ -130,7 +135,7 @@ class Handlers:
             raise error
         return messages.Composition(shown_values(composed))
 
-    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, proposal.Proposal]:
+    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, Proposal]:
         """The plan without the preset, and the proposal for it."""
         plan = await self._preparing.plan(_asked(asked))
         answers, python = asked.options.answers, asked.python
@@ -201,7 +206,7 @@ class Handlers:
         return [PresetRow(**vars(one)) for one in rows]
 
 
-def wire_change(one: proposal.Change) -> Change:
+def wire_change(one: ProposedChange) -> Change:
     return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
 
 
@@ -252,7 +257,7 @@ def _without_files(field: Attribute[object], value: object) -> bool:
 
 
 def wire_plan(plan: RunPlan) -> messages.Plan:
-    said = plans.to_json(plan)
+    said = plan_to_json(plan)
     said["breakpoints"] = [
         messages.Breakpoint(one.path, [messages.Line(**asdict(line)) for line in one.lines])
         for one in plan.breakpoints
@@ -264,7 +269,7 @@ def wire_plan(plan: RunPlan) -> messages.Plan:
 
 def plan_of(said: messages.Plan) -> RunPlan:
     try:
-        return plans.of_json(asdict(said))
+        return plan_of_json(asdict(said))
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
         raise bad_plan(str(error)) from error
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+import psutil
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.state import RunState
+from eagleray.features.clusters.discovery import address_of, dashboard_processes
+from eagleray.features.runs.injected_config import VARIABLE
+from eagleray.features.runs.model import RunState
 from eagleray.ray.dashboard import Dashboard
 
 
@@ -88,3 +93,33 @@ class HomeCluster:
         own, joined = self._own(), self._joined()
         started = [one.address for one in own if one.run == self._run]
         return next(iter([*started, *(one.address for one in own if one.gcs in joined)]), "")
+
+
+def own_dashboards() -> list[OwnDashboard]:
+    """Ray hands the environment of a program on to the dashboard that it starts."""
+    found = []
+    for process in dashboard_processes():
+        if one := address_of(process):
+            found.append(OwnDashboard(one.address, _run_of(process.pid), _gcs(process.arguments)))
+    return found
+
+
+def cluster_pythons() -> list[str]:
+    """The interpreters that this user's clusters on this machine run on, each once."""
+    first = (process.arguments[0] for process in dashboard_processes() if process.arguments)
+    return [
+        path for path in dict.fromkeys(first) if path.startswith("/") and os.access(path, os.X_OK)
+    ]
+
+
+def _gcs(arguments: tuple[str, ...]) -> str:
+    told = (word.partition("=")[2] for word in arguments if word.startswith("--gcs-address="))
+    return next(told, "")
+
+
+def _run_of(pid: int) -> str:
+    try:
+        said = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
+    except (psutil.Error, OSError, ValueError):
+        return ""
+    return str(said.get("run", "")) if isinstance(said, dict) else ""

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import Attribute, asdict, frozen
 
 from eagleray.common.paths import host_name
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.tools.injected_package import NAME, SITE, Package, zipped
 

@@ -15,7 +15,7 @@ from eagleray.features.runs.errors import (
     nothing_to_run,
     unknown_kind,
 )
-from eagleray.features.runs.plan import Kind
+from eagleray.features.runs.model import Kind
 from eagleray.features.runs.sbatch_arguments import script_index
 
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh")

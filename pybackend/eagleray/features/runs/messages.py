@@ -6,14 +6,13 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.runs.model import Kind, Phase
 from eagleray.features.runs.output_messages import Command as Command
 from eagleray.features.runs.output_messages import OutputFrom as OutputFrom
 from eagleray.features.runs.output_messages import OutputPiece as OutputPiece
 from eagleray.features.runs.output_messages import Pythons as Pythons
-from eagleray.features.runs.plan import Kind
 from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
 from eagleray.features.runs.preset_messages import Composition as Composition
-from eagleray.features.runs.state import Phase
 
 LIST = "eagleray/runs/list"  # {} -> Runs
 CHANGED = "eagleray/runs/changed"  # notification to the editor: Runs

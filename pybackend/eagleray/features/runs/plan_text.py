@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from eagleray.common.redact import HIDDEN, redact_env, redact_text, redact_words
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 
 
 def command_text(plan: RunPlan) -> str:

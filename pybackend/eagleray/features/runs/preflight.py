@@ -15,7 +15,7 @@ from eagleray.features.runs.errors import (
     program_not_found,
 )
 from eagleray.features.runs.kinds import script_at
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import (
     environment_of,
     found_on_path,

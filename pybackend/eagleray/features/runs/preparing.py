@@ -10,8 +10,6 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.presets.copying import with_own_place
-from eagleray.features.presets.worker_classes import unmatched
 from eagleray.features.runs import kinds
 from eagleray.features.runs.errors import (
     folder_not_found,
@@ -21,8 +19,9 @@ from eagleray.features.runs.errors import (
     other_python,
 )
 from eagleray.features.runs.exports import narrowing
-from eagleray.features.runs.plan import Breakpoint, Kind, ProfilePlan, RunPlan
+from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import RayCheck
+from eagleray.features.runs.scripts.script_edits import with_own_place
 from eagleray.injected.patterns import patterns_of
 
 # Of a script that is larger nothing is copied.
@@ -55,14 +54,22 @@ PythonOf = Callable[[str], Awaitable[str]]
 
 
 class Preparing:
-    """Makes plans; asks the machine and the cluster, starts nothing of the person's."""
+    """Makes plans; asks the machine and the cluster, starts nothing of the user's.
+
+    `further_checks` read files and return problems of a plan.
+    """
 
     def __init__(
-        self, id_of: Callable[[str], Awaitable[str]], here: PythonOf, there: PythonOf
+        self,
+        id_of: Callable[[str], Awaitable[str]],
+        here: PythonOf,
+        there: PythonOf,
+        further_checks: Sequence[Callable[[RunPlan], list[EaglerayError]]] = (),
     ) -> None:
         self._id_of = id_of
         self._here = here
         self._there = there
+        self._further_checks = further_checks
         self._ray = RayCheck()
 
     async def plan(self, asked: Asked) -> RunPlan:
@@ -95,7 +102,7 @@ class Preparing:
         return await off_loop(partial(_with_plain_line_ends, plan, script))
 
     async def problems(self, plan: RunPlan) -> list[EaglerayError]:
-        """What would surprise the person after the start."""
+        """What would surprise the user after the start."""
         found = [not_python(path) for path in await off_loop(partial(_missing, plan))]
         if plan.cluster and plan.kind in ("program", "module"):
             here, there = await self._here(plan.argv[0]), await self._there(plan.cluster)
@@ -105,7 +112,9 @@ class Preparing:
             found.append(no_ray(_shown(without_ray.path), without_ray.version))
         if command := await off_loop(partial(narrowing, plan)):
             found.append(narrow_export(command))
-        return [*found, *await off_loop(partial(unmatched, plan))]
+        for further in self._further_checks:
+            found += await off_loop(partial(further, plan))
+        return found
 
     async def require_ray(self, plan: RunPlan) -> None:
         """Raises `no-ray`; a program that needs none can be started all the same."""

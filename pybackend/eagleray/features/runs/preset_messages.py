@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from eagleray.features.presets.proposal import Outcome
+from eagleray.features.presets.model import Outcome
 
 
 @frozen

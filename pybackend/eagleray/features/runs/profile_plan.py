@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.common.profile_errors import bad_profile
-from eagleray.features.runs.plan import ProfilePlan
+from eagleray.features.runs.model import ProfilePlan
 from eagleray.injected.patterns import patterns_of
 
 _STEP = re.compile(r"\d{1,9}")

@@ -6,16 +6,19 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from attrs import evolve, frozen
 
+from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.injected_config import activated
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
+from eagleray.ray.dashboard import Dashboard
+from eagleray.tools.commands import Commands
 
 LIMIT_S = 5.0
 # Its path, when that was changed, and PYTHONPATH.
@@ -160,3 +163,31 @@ def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return None
     return Probed(command[0], str(version), frozenset(found))
+
+
+_ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
+_PYTHON = re.compile(r"python[0-9.]*")
+ASK_S = 10.0
+
+
+class PythonVersions:
+    """Asks for minor versions ("3.11"); "" where none can be had, which is no reason to stop anybody."""
+
+    def __init__(self, commands: Commands, dashboard: Callable[[str], Dashboard]) -> None:
+        self._commands = commands
+        self._dashboard = dashboard
+
+    async def here(self, python: str) -> str:
+        if not _PYTHON.fullmatch(python.rpartition("/")[2]):
+            return ""
+        try:
+            ran = await self._commands.run("", [python, "-I", "-S", "-c", _ASK], "", ASK_S)
+        except EaglerayError:
+            return ""
+        return ran.stdout.strip() if ran.code == 0 else ""
+
+    async def there(self, cluster: str) -> str:
+        try:
+            return ".".join((await self._dashboard(cluster).python_version()).split(".")[:2])
+        except EaglerayError:
+            return ""

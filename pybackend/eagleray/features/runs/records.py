@@ -20,11 +20,9 @@ from attrs import frozen
 
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.foreign_json import UNREADABLE
-from eagleray.features.runs import plan as plans
-from eagleray.features.runs import state as states
+from eagleray.features.runs import model
 from eagleray.features.runs.errors import unknown_run
-from eagleray.features.runs.plan import RunPlan
-from eagleray.features.runs.state import Process, RunState
+from eagleray.features.runs.model import Process, RunPlan, RunState
 
 _UNREADABLE = (*UNREADABLE, cattrs.BaseValidationError)
 
@@ -59,16 +57,16 @@ class Record:
         return self.folder / "stop"
 
     def plan(self) -> RunPlan:
-        return plans.of_json(_read(self.folder / "plan.json"))
+        return model.plan_of_json(_read(self.folder / "plan.json"))
 
     def write_plan(self, plan: RunPlan) -> None:
-        _write(self.folder / "plan.json", plans.to_json(plan))
+        _write(self.folder / "plan.json", model.plan_to_json(plan))
 
     def state(self) -> RunState:
-        return states.of_json(_read(self.folder / "state.json"))
+        return model.state_of_json(_read(self.folder / "state.json"))
 
     def write_state(self, state: RunState) -> None:
-        _write(self.folder / "state.json", states.to_json(state))
+        _write(self.folder / "state.json", model.state_to_json(state))
 
     def signature(self) -> object:
         """What changes whenever its plan or state does; None if one of them can't be seen."""

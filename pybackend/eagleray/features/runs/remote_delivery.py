@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.errors import not_delivered
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.remote_scripts import package_copies
 from eagleray.tools.commands import Commands

@@ -15,9 +15,8 @@ from eagleray.features.runs.errors import (
     program_lost,
     program_unkept,
 )
-from eagleray.features.runs.plan import RunPlan
+from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import Listed, Record, read
-from eagleray.features.runs.state import RunState
 from eagleray.tools.process_identity import lives
 
 # The last runs, which can be started again; of those that live none is ever thrown away.

@@ -26,14 +26,13 @@ from eagleray.features.runs.errors import (
     still_runs,
     stop_needs_consent,
 )
-from eagleray.features.runs.orphans import end_orphan
-from eagleray.features.runs.plan import Breakpoint, RunPlan
+from eagleray.features.runs.model import Breakpoint, RunPlan, RunState
 from eagleray.features.runs.plan_text import confirm_text
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import Listed, Record, Records, whole
 from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
-from eagleray.features.runs.state import RunState
+from eagleray.features.runs.supervisor_process import end_orphan
 
 # Whether a supervisor lives is known by its process.
 PROCESS_POLL_S = 1.0

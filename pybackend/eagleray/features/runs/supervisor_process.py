@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from attrs import evolve
+
 from eagleray.common import bounded_log
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
 from eagleray.features.runs.errors import keeper_not_started
+from eagleray.features.runs.model import Process, RunState
 from eagleray.features.runs.records import Record
-from eagleray.features.runs.state import RunState
 from eagleray.tools.code_copy import detached_command
 from eagleray.tools.detached import start_detached
 from eagleray.tools.process_identity import lives
@@ -103,3 +105,46 @@ def _said(record: Record) -> str:
         return record.keeper_log.read_text(errors="replace")[-2000:]
     except OSError:
         return ""
+
+
+# As a user does at a terminal: Ctrl-C first, then SIGTERM, then SIGKILL.
+STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0))
+_STEP_S = 0.05
+
+
+async def end_orphan(record: Record) -> None:
+    """Ends the program and records that; of several callers one does, since a second Ctrl-C means something else."""
+    lock = await off_loop(record.lock, discard=_close)
+    if lock is None:
+        return
+    try:
+        state = await off_loop(record.state)
+        if not state.is_over:
+            await _end(state.program)
+            stopped = evolve(state, phase="stopped", ended=time.time())
+            await off_loop(partial(record.write_state, stopped))
+    finally:
+        await off_loop(partial(_close, lock))
+
+
+def _close(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
+
+
+async def _end(program: Process | None) -> None:
+    for number, limit_s in STEPS if program else ():
+        assert program is not None
+        if not lives(program.pid, program.born):
+            break
+        send(program.pid, number)
+        for _ in range(int(limit_s / _STEP_S)):
+            if not lives(program.pid, program.born):
+                break
+            await asyncio.sleep(_STEP_S)
+
+
+def send(group: int, number: signal.Signals) -> None:
+    """Sends a signal to a program and its children, as the terminal would."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

@@ -12,6 +12,7 @@ from pathlib import Path
 _LARGEST = 2**18
 # Composing the largest configuration of the frameworks that were read takes about 60 files.
 _MOST_FILES = 400
+# How many folders above the program are searched for the framework's own files.
 _ABOVE = 8
 # The end of a variable or command substitution, or of its quotes.
 _EXPANSION_END = re.compile(r"[})\"'`]|\$\w+")
@@ -37,7 +38,7 @@ class Files:
     def __init__(self, folders: Iterable[Path], installed: Iterable[Path] = ()) -> None:
         self.near = tuple(dict.fromkeys(folders))
         self._installed = tuple(installed)
-        self.roots = (*_with_parents(self.near), *self._installed)
+        self.roots = (*roots(self.near), *self._installed)
         self._texts: dict[Path, str] = {}
 
     def text(self, file: Path) -> str:
@@ -72,7 +73,7 @@ class Files:
         rest = known.lstrip("/") if known != written else written
         if not rest:
             return None
-        folders = (base, *_with_parents([base]), *self.roots)
+        folders = (base, *roots([base]), *self.roots)
         return next((folder / rest for folder in folders if (folder / rest).exists()), None)
 
     def shown(self, file: Path) -> str:
@@ -103,8 +104,24 @@ def installed_folders(python: str) -> tuple[Path, ...]:
     return tuple(sorted(Path(path).parent.parent.glob("lib/python3*/site-packages")))
 
 
-def _with_parents(folders: Iterable[Path]) -> Iterator[Path]:
+def near(written: str, folders: Iterable[Path]) -> Path | None:
+    """The file that a script means by `written`, which may begin with a variable of unknown value."""
+    known = re.split(r"[})\"]", written)[-1]
+    rest = known.lstrip("/") if known != written else written
+    rest = re.sub(r"^\$\w+/", "", rest)
+    tried = (folder / rest for folder in roots(folders)) if rest else iter(())
+    return next((file for file in tried if _is_file(file)), None)
+
+
+def roots(folders: Iterable[Path]) -> Iterator[Path]:
     """The folders and those above them, each once."""
     return iter(
-        dict.fromkeys(one for folder in folders for one in [folder, *folder.parents][:_ABOVE])
+        dict.fromkeys(root for folder in folders for root in [folder, *folder.parents][:_ABOVE])
     )
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except (OSError, ValueError):
+        return False

@@ -12,29 +12,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from eagleray.features.presets.checkout import layers, program
+from eagleray.features.presets.checkout import config_layers, program
 from eagleray.features.presets.checkout.class_fields import ClassFields
-from eagleray.features.presets.checkout.files import Definition, Files
-from eagleray.features.presets.checkout.flags import flags_of
-from eagleray.features.presets.checkout.hydra_layers import hydra_layers
+from eagleray.features.presets.checkout.config_layers import hydra_layers
+from eagleray.features.presets.checkout.files import Definition, Files, installed_folders
+from eagleray.features.presets.checkout.program import flags_of
+from eagleray.features.presets.recognition import Recognised
+from eagleray.features.presets.table import Configuration, Entry, Offer, Table
+from eagleray.features.runs.scripts.launch_lines import Launch
 
 Find = Callable[[str], Definition | None]
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """How the programs of a framework are configured.
-
-    The configuration is complete once the function `complete` ("module:name") returns it; Hydra needs none.
-    """
-
-    kind: Literal["hydra", "yaml", "class", "flags"]
-    name: str = ""
-    complete: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,7 @@ def _hydra(
 ) -> Find | None:
     main = program.hydra_main(tree)
     found = hydra_layers(file, main, started.words, files, started.hints) if main else []
-    return (lambda key: layers.find(found, key, files)) if found else None
+    return (lambda key: config_layers.find(found, key, files)) if found else None
 
 
 def _yaml(
@@ -90,9 +80,9 @@ def _yaml(
         config = files.located(default, file.parent)
     if config is None or not config.is_file():
         return None
-    found = layers.chain(config, files)
+    found = config_layers.chain(config, files)
     in_class = _class_finder(file, ast.Name(configuration.name), files)
-    return lambda key: layers.find(found, key, files) or in_class(key)
+    return lambda key: config_layers.find(found, key, files) or in_class(key)
 
 
 def _class(
@@ -127,3 +117,60 @@ def _config_of(words: Sequence[str]) -> str:
 
 
 _READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}
+
+
+@dataclass(frozen=True)
+class CheckoutKeys:
+    """Finds the keys of a program's configuration in its checkout."""
+
+    find: Find
+
+    def of_entry(self, entry: Entry, recognised: Recognised) -> Definition | None:
+        """Where the key of a table's entry is defined."""
+        return self.find(entry.key.replace("{section}", recognised.section))
+
+    def of_offer(self, offer: Offer, recognised: Recognised) -> bool:
+        """Whether one of the keys that an option sets is defined."""
+        return any(self.of_entry(entry, recognised) for entry in (*offer.entries, *offer.flags))
+
+
+def looked_up(
+    recognised: Recognised | None,
+    tables: Sequence[Table],
+    launch: Launch | None,
+    folders: Sequence[Path],
+    python: str,
+    hints: Sequence[str] = (),
+) -> tuple[Recognised | None, CheckoutKeys | None]:
+    """The framework with the keys of the user's checkout, else of the package installed for `python`.
+
+    No keys for a version that was read, and where no configuration was found.  For a version outside all ranges, the
+    table whose keys fit the checkout best is taken.
+    """
+    if recognised is None or launch is None:
+        return recognised, None
+    if recognised.table.was_read(recognised.version.text):
+        return recognised, None
+    words = tuple(word.text for word in launch.words)
+    started = Started(launch.target, launch.module, words, tuple(hints))
+    files = Files(folders, installed_folders(python))
+    others = [] if recognised.known else [t for t in tables if _is_alike(t, recognised.table)]
+    best: tuple[Recognised, CheckoutKeys | None] = (recognised, None)
+    most = 0
+    for table in (recognised.table, *others):
+        find = key_finder(started, table.configuration, files) if table.configuration else None
+        keys = CheckoutKeys(find) if find else None
+        count = _count(replace(recognised, table=table), keys)
+        if count > most:
+            best, most = (replace(recognised, table=table), keys), count
+    return best
+
+
+def _is_alike(table: Table, other: Table) -> bool:
+    return table.framework == other.framework and table is not other
+
+
+def _count(recognised: Recognised, keys: CheckoutKeys | None) -> int:
+    """How many of the table's options have a key in the checkout."""
+    offers = recognised.table.offers.values()
+    return sum(keys.of_offer(offer, recognised) for offer in offers) if keys else 0

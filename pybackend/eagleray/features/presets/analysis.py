@@ -1,0 +1,307 @@
+"""The one place that reads for a debug run: script, program, configuration, versions; nothing is executed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from eagleray.features.presets.checkout.files import near, roots, text_of
+from eagleray.features.presets.checkout.keys import CheckoutKeys, looked_up
+from eagleray.features.presets.programs import ProgramFiles
+from eagleray.features.presets.recognition import (
+    Identity,
+    Recognised,
+    Version,
+    chosen,
+    identify,
+    metadata_version,
+    modules_in,
+    version_in,
+)
+from eagleray.features.presets.table import Table
+from eagleray.features.presets.table_file import tables
+from eagleray.features.presets.trainers import purpose_of
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.scripts.launch_lines import (
+    Launch,
+    Said,
+    ScriptStart,
+    launch_of,
+    value_of,
+)
+from eagleray.features.runs.scripts.script import Assignment, Script
+from eagleray.features.runs.scripts.script_edits import copy_number
+from eagleray.features.runs.scripts.script_tree import Found, ScriptNode, ScriptTree
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
+_COMMAND = "COMMAND"
+
+
+def facts(plan: RunPlan, python: str, now: datetime) -> Facts:
+    """What can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
+    cwd = Path(plan.cwd)
+    stamp = now.strftime("%m%d-%H%M%S")
+    if script_word := _script_word(plan, cwd):
+        return _of_script(plan, script_word, python, stamp)
+    launch = launch_of([Said(word) for word in plan.command])
+    identity = _Frameworks([cwd]).of(launch) if launch else Identity()
+    recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
+    return Facts(
+        launch=launch,
+        recognised=recognised,
+        keys=keys,
+        config=_config(launch, [cwd]),
+        stamp=stamp,
+        remark=_remark(identity, launch.target if launch else ""),
+    )
+
+
+def _hints(plan: RunPlan, script: Script | None) -> list[str]:
+    """What may be the name of a configuration: arguments of the script, then the values that it assigns."""
+    assigned = [one.raw for one in script.assignments] if script else []
+    return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
+
+
+def _of_script(plan: RunPlan, word: str, python: str, stamp: str) -> Facts:
+    """A script, the scripts that it starts, and COMMAND if none of them starts a trainer."""
+    cwd = Path(plan.cwd)
+    file = cwd / word
+    arguments = plan.command[plan.command.index(word) + 1 :]
+    frameworks = _Frameworks([cwd, file.parent])
+    tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
+    outer = tree.of(Found(word, str(file), plan.copy_text or text_of(file)), arguments)
+    root, in_variable = outer, ""
+    lines = frameworks.of_lines(root)
+    if plan.env.get(_COMMAND) and not any(identity.trains for _, identity in lines):
+        held = tree.of(Found(_COMMAND, str(cwd / _COMMAND), plan.env[_COMMAND]), ())
+        if of_variable := frameworks.of_lines(held):
+            root, in_variable, lines = held, _COMMAND, of_variable
+    main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
+    launch = main.launch if main else None
+    node = main.node if main and not in_variable else outer
+    near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
+    recognised, keys = _recognised(identity, launch, near_line, python, _hints(plan, node.script))
+    alike = [line for line, other in lines if _is_same(identity, other)]
+    return Facts(
+        launch=launch,
+        recognised=recognised,
+        keys=keys,
+        script=replace(node.script, launch=None if in_variable else launch),
+        script_word=node.name,
+        in_variable=in_variable,
+        config=_config(launch, near_line),
+        stamp=stamp,
+        root=root,
+        lines=tuple(alike or ([main] if main else [])),
+        other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
+        remark=_remark(identity, launch.target if launch else ""),
+    )
+
+
+def _main(lines: Sequence[tuple[TrainingLine, Identity]]) -> tuple[TrainingLine, Identity] | None:
+    """The last line that starts a trainer, else the last one of a framework, else the last one."""
+    for wanted in (lambda one: one.trains, lambda one: one.tables, lambda one: True):
+        if found := [(line, identity) for line, identity in lines if wanted(identity)]:
+            return found[-1]
+    return None
+
+
+def _is_same(main: Identity, other: Identity) -> bool:
+    return (
+        main.trains
+        and other.trains
+        and (main.tables, main.section) == (other.tables, other.section)
+    )
+
+
+class _Frameworks:
+    """Identifies programs; each file is read once."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.tables = [table for table in tables() if table.package]
+        self._folders = folders
+        self._read: dict[tuple[str, bool, str, Path | None], Identity] = {}
+
+    def of(self, launch: Launch, folder: Path | None = None) -> Identity:
+        """`folder` is that of the script, beside which its program may be."""
+        key = launch.target, launch.module, launch.folder, folder
+        if key not in self._read:
+            folders = [*self._folders, *([folder] if folder else [])]
+            if launch.folder:
+                folders = [folders[0] / launch.folder, *folders]
+            packages = {table.package for table in self.tables}
+            file = ProgramFiles(folders, packages).of(launch)
+            self._read[key] = identify(file, self.tables)
+        return self._read[key]
+
+    def quoted_in(self, script: Script) -> Identity:
+        """A module that the script runs in a quoted text: the last one of a framework."""
+        found = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
+        return next((one for one in reversed(found) if one.tables), Identity())
+
+    def of_lines(self, root: ScriptNode) -> list[tuple[TrainingLine, Identity]]:
+        return [
+            (TrainingLine(node, launch), self.of(launch, Path(node.path).parent))
+            for node, launch in root.launches()
+        ]
+
+
+def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Found | None:
+    """The file of a script that another one starts: a copy of the plan, else one of the checkout."""
+    written = start.script.text
+    # A folder that is not on this machine, or is relative to another one, does not hide the script.
+    folders = [*(folder / start.folder for folder in folders if start.folder), *folders]
+    if number := copy_number(written):
+        if number > len(plan.inner_copies):
+            return None
+        copy = plan.inner_copies[number - 1]
+        return Found(_shown(copy.path, plan.cwd), copy.path, copy.text)
+    file = near(written, folders)
+    return Found(_shown(str(file), plan.cwd), str(file), text_of(file)) if file else None
+
+
+def _shown(path: str, cwd: str) -> str:
+    """The path as the user would write it in `cwd`."""
+    return os.path.relpath(path, cwd) if Path(path).is_relative_to(cwd) else path
+
+
+def _recognised(
+    identity: Identity,
+    launch: Launch | None,
+    near: Sequence[Path],
+    python: str,
+    hints: Sequence[str],
+) -> tuple[Recognised | None, CheckoutKeys | None]:
+    folders = list(roots(near))
+    versions = {
+        table.package: _version(identity.tables, table.package, folders, python)
+        for table in identity.tables
+    }
+    return looked_up(chosen(identity, versions), identity.tables, launch, near, python, hints)
+
+
+def _remark(identity: Identity, target: str) -> str:
+    """Why nothing is shortened although a framework was found."""
+    if identity.trains or not identity.tables:
+        return ""
+    title = identity.tables[0].title
+    target = target or identity.module
+    name = re.split(r"[/})\"]", target)[-1]
+    if purpose := purpose_of(target):
+        return f"This is {title}'s {purpose} ({name}), not its trainer, so nothing is shortened."
+    return f"{name} uses {title} but starts none of its trainers, so nothing is shortened."
+
+
+def _script_word(plan: RunPlan, cwd: Path) -> str:
+    """The word of the command that names a shell script."""
+    first = Path(plan.argv[0]).name
+    if first not in _SHELLS:
+        return plan.argv[0] if _is_shell_script(cwd / plan.argv[0]) else ""
+    words = (word for word in plan.argv[1:] if not word.startswith("-"))
+    return next((word for word in words if (cwd / word).is_file()), "")
+
+
+def _is_shell_script(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    first = text_of(file).partition("\n")[0]
+    return first.startswith("#!") and any(shell in first for shell in _SHELLS)
+
+
+def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python: str) -> Version:
+    """The checkout that the program runs in comes before what is installed, as it does for Python."""
+    for table in found:
+        if table.package != package:
+            continue
+        for root in roots:
+            if not (root / package).is_dir():
+                continue
+            for path, pattern in table.version_files:
+                if version := version_in(text_of(root / path), pattern):
+                    return Version(_release(found, package, root, version), str(root / path))
+        for metadata in _metadata(table.distribution, python):
+            if version := metadata_version(text_of(metadata)):
+                return Version(version, str(metadata.parent))
+    return Version("", "")
+
+
+def _release(found: Sequence[Table], package: str, root: Path, version: str) -> str:
+    """The version of the checkout `root`, which may be a release whose version file names an earlier one."""
+    releases = [one for table in found if table.package == package for one in table.releases]
+    for release in releases:
+        text = text_of(root / release.path) if release.says == version else ""
+        if re.search(release.pattern, text, re.MULTILINE):
+            return release.version
+    return version
+
+
+def _metadata(distribution: str, python: str) -> Iterator[Path]:
+    """The metadata of a package installed for the interpreter `python`, found by its place."""
+    folder = Path(python).parent.parent if "/" in python else None
+    name = re.sub(r"[-_.]+", "_", distribution)
+    if folder:
+        yield from sorted(
+            folder.glob(f"lib/python3*/site-packages/{name}-[0-9]*.dist-info/METADATA")
+        )
+
+
+def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
+    said = value_of(launch.words, "--config", "argparse") if launch else None
+    file = near(said[1], folders) if said and said[1] else None
+    return text_of(file) if file else ""
+
+
+@dataclass(frozen=True)
+class TrainingLine:
+    """A line that starts a trainer, and its script."""
+
+    node: ScriptNode
+    launch: Launch
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`script` is the one with the training line, by the name `script_word`; None where the command starts Python.
+
+    `root` is the script of the command, which may start that one.  `lines` are all lines that start this trainer, and
+    `other_lines` those that start another one of the framework.  `in_variable` is the variable of the environment that
+    holds the training line (`COMMAND` of `ray.sub`).  `config` is the text of the configuration file that the line
+    names.  `stamp` makes names of experiments that were not used before.  `remark` says what a program does that is
+    not a trainer.  `keys` finds keys in the user's checkout.
+    """
+
+    launch: Launch | None
+    recognised: Recognised | None
+    script: Script | None = None
+    script_word: str = ""
+    in_variable: str = ""
+    config: str = ""
+    stamp: str = ""
+    root: ScriptNode | None = None
+    lines: tuple[TrainingLine, ...] = ()
+    other_lines: tuple[TrainingLine, ...] = ()
+    remark: str = ""
+    keys: CheckoutKeys | None = None
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All lines that start this trainer, the main one first."""
+        others = (line.launch for line in self.lines if line.launch is not self.launch)
+        return (*([self.launch] if self.launch else []), *others)
+
+    def assigned(self, name: str) -> tuple[Assignment, str] | None:
+        """The assignment of a variable that the training line gets, and the name of its script."""
+        main = next((line for line in self.lines if line.launch is self.launch), None)
+        if self.script is None or self.root is None or main is None:
+            found = self.script.assigned(name) if self.script else None
+            return (found, self.script_word) if found else None
+        for node in reversed(self.root.path_to(main.node)):
+            script = self.script if node is main.node else node.script
+            if found := script.assigned(name):
+                return found, node.name
+        found = self.script.assigned(name)
+        return (found, self.script_word) if found else None

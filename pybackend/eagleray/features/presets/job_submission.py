@@ -1,0 +1,101 @@
+"""`ray job submit` in a training line: the variables of the job's runtime_env, and arguments that reach its program."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from eagleray.features.runs.scripts.launch_lines import Launch, Said
+
+_OPTION = "--runtime-env-json"
+_FILE = "--runtime-env"
+_SINGLE_QUOTED = re.compile(r"""(?P<key>[^'"=]+=)'(?P<text>[^'"\\$`]*)'""")
+# A program that names one of the variables in its own ray.init would else be refused.
+_MERGES = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A word of the training line and what is to stand there, "" for nothing."""
+
+    word: Said
+    text: str
+
+
+def submits(launch: Launch | None) -> bool:
+    """Whether the line hands the program over to a cluster."""
+    return _submit(launch) is not None
+
+
+def for_submission(words: Sequence[str]) -> tuple[str, ...]:
+    """Hydra overrides whose quotes survive the shell of the job.
+
+    Before ray-project/ray#63797 `ray job submit` joins its arguments by `list2cmdline`, which protects double quotes
+    and no single ones.
+    """
+    return tuple(_SINGLE_QUOTED.sub(r'\g<key>"\g<text>"', word) for word in words)
+
+
+def returns_at_once(launch: Launch | None) -> bool:
+    """Whether the line ends when its job is submitted, before the job does."""
+    words = launch.all_words[: len(launch.all_words) - len(launch.words)] if launch else ()
+    return submits(launch) and any(word.text == "--no-wait" for word in words)
+
+
+def with_variables(launch: Launch, env: Mapping[str, str]) -> Edit | str:
+    """The edit that adds the variables `env` to the job's runtime_env, or why there is none."""
+    words = launch.all_words[: len(launch.all_words) - len(launch.words)]
+    if file := _runtime_env_file(words):
+        names = ", ".join(sorted(env))
+        return f"The job has {_FILE} {file}, and Ray takes no {_OPTION} beside it. Add {names} to env_vars there."
+    at = next((i for i, word in enumerate(words) if word.text.startswith(_OPTION)), None)
+    if at is None:
+        submit = _submit(launch)
+        if submit is None or submit.span is None:
+            return f"`ray job submit` has no {_OPTION}."
+        return Edit(
+            submit, f"submit {_quoted(_OPTION + '=' + json.dumps({'env_vars': dict(env)}))}"
+        )
+    joined = words[at].text.startswith(_OPTION + "=")
+    word = words[at] if joined or at + 1 == len(words) else words[at + 1]
+    text = word.text.removeprefix(_OPTION + "=")
+    merged = _merged(text, env) if word.known and word.span else ""
+    if not merged:
+        return f"The {_OPTION} of `ray job submit` is not written out."
+    return Edit(word, _quoted((_OPTION + "=" if joined else "") + merged))
+
+
+def _runtime_env_file(words: Sequence[Said]) -> str:
+    """The value of `--runtime-env`, as written if it is not known."""
+    for i, word in enumerate(words):
+        if word.text.startswith(_FILE + "="):
+            return word.text.partition("=")[2]
+        if word.text == _FILE:
+            return words[i + 1].text if i + 1 < len(words) else "FILE"
+    return ""
+
+
+def _submit(launch: Launch | None) -> Said | None:
+    words = launch.all_words if launch else ()
+    for before, word in pairwise(words):
+        if before.text == "job" and word.text == "submit":
+            return word
+    return None
+
+
+def _merged(text: str, env: Mapping[str, str]) -> str:
+    """The runtime_env with `env` in it; "" if `text` is none."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(said, dict) or not isinstance(said.get("env_vars", {}), dict):
+        return ""
+    return json.dumps({**said, "env_vars": {**said.get("env_vars", {}), **env, **_MERGES}})
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

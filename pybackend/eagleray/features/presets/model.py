@@ -1,0 +1,110 @@
+"""What a debug run would do: the changed plan, what became of each thing that was asked for, and the form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from eagleray.features.runs.model import RunPlan
+
+Outcome = Literal[
+    "unknown version",
+    "no framework",
+    "not changed",
+    "no such option",
+    "set, effect not verified",
+    "will apply",
+    "already so",
+]
+# In the order in which they are shown: what the user has to know comes first.
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+# The outcomes of a request that changes nothing in the run.
+WITHOUT_EFFECT: frozenset[Outcome] = frozenset(
+    {"unknown version", "no framework", "not changed", "no such option"}
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A request and its outcome.
+
+    "will apply": its effect was verified in the source of this version.  "set, effect not verified": the key is set,
+    its effect in this version was not verified.  "already so": nothing has to change.  "not changed": it could not be
+    set, and `why` says what to do.  "no such option": the framework does not have it; only for what was asked for.
+    "unknown version" and "no framework" are about the whole run.  `option` is the name of the answer that asked for
+    it; `key`, `value` and `place` are the setting as it is shown, "" where there is none.
+    """
+
+    asked: str
+    outcome: Outcome
+    where: str
+    why: str = ""
+    option: str = ""
+    key: str = ""
+    value: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it is."""
+
+    id: str
+    text: str
+    detail: str
+    choices: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """`before` and `after` are command, environment and copied script without and with the preset, without secrets.
+
+    `summary` says in sentences what the run does and what it leaves behind.
+    """
+
+    plan: RunPlan
+    title: str
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+    questions: tuple[Question, ...]
+    framework: str
+    framework_version: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line of the form: `text` is the question, `phrase` says what the run will do, `default`: it is proposed."""
+
+    name: str
+    text: str
+    phrase: str
+    default: bool = True
+
+
+OPTIONS = (
+    Option("steps", "Few steps", "stop after {value} steps"),
+    Option("name", "New experiment name", "be named {value}"),
+    Option("no_resume", "No resume from a checkpoint", "resume from no checkpoint"),
+    Option("no_checkpoint", "No checkpoints", "write no checkpoints"),
+    Option("no_validation", "No validation", "run no validation"),
+    Option("no_trackers", "No trackers", "report to no tracking service"),
+    Option("gpus", "Fewer GPUs", "use {value} GPUs", default=False),
+    Option("timeouts", "Longer collective timeouts", "wait longer for collectives"),
+    Option(
+        "replay",
+        "Saved rollouts",
+        "save its rollouts in {value} or read them from there",
+        default=False,
+    ),
+)
+NAMES = frozenset(option.name for option in OPTIONS)
+
+# Those that need no table of a framework.
+HANG_DETAILS = Option(
+    "hang_details", "Details about hangs", "log details about hangs", default=False
+)
+POST_MORTEM = Option("post_mortem", "Break on Failure", "stop workers that fail")
+ANSWERS = NAMES | {HANG_DETAILS.name, POST_MORTEM.name}

@@ -1,0 +1,157 @@
+"""Which framework a training line belongs to, and in which version, without executing anything.
+
+1. The program loads a framework's configuration and calls its trainer (`trainers.py`).
+2. A module whose file was not found is one that the framework's table names.
+3. A program that only imports a framework is recognised, but not as a trainer.
+4. The version is what the version file of the user's checkout says, else the installed package's metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from eagleray.features.presets.programs import ProgramFile
+from eagleray.features.presets.table import Order, Table, order_of
+from eagleray.features.presets.trainers import training_of
+
+# Older than every version.
+_NONE: Order = ((), 0, 0)
+_RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version and where it was read."""
+
+    text: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The framework of a program by its tables.  `section` is the part of the configuration that it reads.
+
+    `trains`: it is a trainer.  `listed`: the tables name it, or it calls a program that they name.  `module` is its name.
+    """
+
+    tables: tuple[Table, ...] = ()
+    section: str = ""
+    trains: bool = False
+    listed: bool = False
+    module: str = ""
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A framework: its table, the version found ("" for none) and whether the table was read from that version.
+
+    `section` is the part of the configuration that this program reads, "" where there is only one.  `listed`: the
+    table names this program.
+    """
+
+    table: Table
+    version: Version
+    section: str = ""
+    listed: bool = True
+
+    @property
+    def known(self) -> bool:
+        return self.table.versions.holds(self.version.text)
+
+    @property
+    def verified(self) -> bool:
+        """Whether the table was read from exactly this version, and for this trainer of the framework."""
+        if not self.table.was_read(self.version.text):
+            return False
+        if self.table.sections:
+            return self.section in {section for _, section in self.table.sections}
+        return self.listed or all("*" in module for module in self.table.modules)
+
+
+def identify(file: ProgramFile, tables: Sequence[Table]) -> Identity:
+    """The framework that a program trains with, else the one that it imports."""
+    listed = tuple(table for table in tables if _lists(table, file.module))
+    if listed:
+        return Identity(listed, trains=True, listed=True)
+    program = file.program
+    if program is None:
+        return _by_name(file.module, tables)
+    packages = {file.module.partition(".")[0], *(name.split(".")[0] for name in program.imports)}
+    imported = [table for table in tables if packages & set(table.imports)]
+    for framework in dict.fromkeys(table.framework for table in imported):
+        if training := training_of(framework, program):
+            found = tuple(table for table in imported if table.framework == framework)
+            calls = {name.removesuffix(".main") for name in program.uses if name.endswith(".main")}
+            only = any(_lists(table, name) for table in found for name in calls)
+            return Identity(found, training.section, trains=True, listed=only)
+    first = imported[0].framework if imported else ""
+    found = tuple(table for table in imported if table.framework == first)
+    return Identity(found, module=file.module)
+
+
+def _by_name(module: str, tables: Sequence[Table]) -> Identity:
+    """A module whose file was not found."""
+    for table in tables:
+        if any(fnmatchcase(module, pattern) for pattern in table.modules):
+            section = _section_by_name(table, module)
+            if section is not None:
+                return Identity((table,), section, trains=True)
+    return Identity()
+
+
+def modules_in(script: str) -> list[str]:
+    """The modules that the text of a script runs, also within quotes."""
+    return [found["module"] for found in _RUN_MODULE.finditer(script)]
+
+
+def chosen(found: Identity, versions: Mapping[str, Version]) -> Recognised | None:
+    """The table that was read from the version at hand, else the nearest one; None for what is not a trainer.
+
+    `versions` are those found, by the package's name.
+    """
+    if not found.trains:
+        return None
+    fitting = [
+        Recognised(table, versions.get(table.package, Version("", "")), found.section, found.listed)
+        for table in found.tables
+    ]
+    oldest_first = sorted(fitting, key=lambda one: order_of(one.table.versions.first) or _NONE)
+    if known := next((one for one in fitting if one.known), None):
+        return known
+    version = order_of(oldest_first[-1].version.text)
+    older = [
+        one
+        for one in oldest_first
+        if not version or (order_of(one.table.versions.first) or _NONE) <= version
+    ]
+    return older[-1] if older else oldest_first[0]
+
+
+def _section_by_name(table: Table, module: str) -> str | None:
+    """The part of the configuration that a program of this name reads; None if the table knows none for it."""
+    if not table.sections:
+        return ""
+    name = module.rpartition(".")[2]
+    return next(
+        (section for pattern, section in table.sections if fnmatchcase(name, pattern)), None
+    )
+
+
+def _lists(table: Table, module: str) -> bool:
+    """Whether the table names `module`, which may begin with the folders of a checkout."""
+    exact = [name for name in table.modules if "*" not in name]
+    return any(f".{module}".endswith(f".{name}") for name in exact)
+
+
+def version_in(text: str, pattern: str) -> str:
+    """The version that `pattern` finds in the text of a file; its groups are joined by dots."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return ".".join(found.groups()) if found else ""
+
+
+def metadata_version(text: str) -> str:
+    """The version in the METADATA of an installed package."""
+    return version_in(text.split("\n\n", 1)[0], r"^Version:\s*(\S+)")

@@ -1,0 +1,154 @@
+"""Steps that nsys is to record, by the framework's own switch for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.hydra_overrides import hydra_text, hydra_word
+from eagleray.features.presets.model import Change, Outcome, Proposal
+from eagleray.features.presets.overrides import Wish, variable_wish
+from eagleray.features.presets.placement import originals
+from eagleray.features.presets.propose import put
+from eagleray.features.presets.recognition import Recognised
+from eagleray.features.presets.table import Switch, Table
+from eagleray.features.presets.text import effective
+from eagleray.features.presets.worker_classes import reads_variable
+from eagleray.features.runs.model import ProfilePlan, RunPlan
+
+ASKED = "Steps to record"
+_WILD = set("*?[")
+_MARKS = "the program's own calls of cudaProfilerApi (torch.cuda.profiler)"
+
+
+def with_switch(made: Proposal, facts: Facts, original: RunPlan) -> Proposal:
+    """The proposal with the framework's own switch for steps; `original` is the plan without any preset.
+
+    1. No steps were given: nsys records between the program's own calls of cudaProfilerApi.
+    2. No framework was recognised, it has no switch in this version, it can't record these workers or steps, or one of
+       the switch's settings can't be set: likewise, and the steps are reported as not changed.
+    3. Otherwise all of its settings are set, and the framework runs its workers under nsys; its reports are gathered.
+    """
+    plan, known = made.plan, facts.recognised
+    profile = plan.profile
+    assert profile is not None
+    if not profile.steps:
+        marks = Change(ASKED, "will apply", f"between {_MARKS}")
+        return _added(made, [marks], f"nsys records between {_MARKS}.")
+    if known is None:
+        return _not_changed(made, "not changed", "No framework was recognised.")
+    name = f"{known.table.title} {known.version.text}".strip()
+    switch = known.table.profile
+    if switch is None or not switch.exists_in(_nearest(known)):
+        return _not_changed(made, "no such option", f"{name} has no option for steps to record.")
+    values = _values(profile, switch, plan, known.table)
+    if isinstance(values, str):
+        return _not_changed(made, "not changed", values)
+    if missing := _not_in_checkout(switch, values, known, facts):
+        why = f"Eagleray's table is for {known.table.title} {known.table.versions}"
+        return _not_changed(made, "not changed", f"{why}, and your checkout has no {missing}.")
+    wishes = _wishes(switch, values, plan, facts, _nearest(known))
+    after, changes = put(plan, facts, wishes)
+    if refused := [one.why for one in changes if one.outcome == "not changed"]:
+        # The framework refuses or ignores an incomplete switch.
+        return _not_changed(made, "not changed", refused[0])
+    before = made.before
+    if after.copy_text and not plan.copy_text and facts.script:
+        # Otherwise every line of the copied script would be an added one.
+        before = effective(original, *originals(facts, after))
+    unsure = any(one.outcome == "set, effect not verified" for one in changes)
+    made = replace(made, plan=after, before=before, after=effective(after))
+    return _added(made, changes, _recorded(name, profile, unsure))
+
+
+def _recorded(name: str, profile: ProfilePlan, unsure: bool) -> str:
+    first, _, end = profile.steps.partition(":")
+    last = int(end) - 1
+    steps = f"step {first}" if int(first) == last else f"steps {first} to {last}"
+    workers = "all workers" if "*" in profile.workers else ", ".join(profile.workers)
+    verb = "should run nsys itself" if unsure else "runs nsys itself"
+    doubt = "; this is not verified for this version" if unsure else ""
+    return f"{name} {verb}, for {steps} of {workers}{doubt}. Eagleray gathers the reports."
+
+
+def _nearest(known: Recognised) -> str:
+    return known.table.nearest(known.version.text)
+
+
+def _not_in_checkout(
+    switch: Switch, values: dict[str, str], known: Recognised, facts: Facts
+) -> str:
+    """The first setting of a version outside of the table that the user's checkout does not have."""
+    if known.known:
+        return ""
+    for entry in switch.entries:
+        if entry.check(_nearest(known)) and not (facts.keys and facts.keys.of_entry(entry, known)):
+            return entry.key
+    for entry in switch.environment:
+        check = entry.check(_nearest(known)) if _filled(entry.value, values) else None
+        if check and not reads_variable(known, check.exists.rpartition(":")[0], entry.key):
+            return entry.key
+    return ""
+
+
+def _not_changed(made: Proposal, outcome: Outcome, why: str) -> Proposal:
+    instead = f"nsys records between {_MARKS}."
+    return _added(made, [Change(ASKED, outcome, "", f"{why} Instead, {instead}")], "")
+
+
+def _added(made: Proposal, changes: Sequence[Change], summary: str) -> Proposal:
+    words = " ".join(part for part in (made.summary, summary) if part)
+    return replace(made, changes=(*made.changes, *changes), summary=words)
+
+
+def _values(
+    profile: ProfilePlan, switch: Switch, plan: RunPlan, table: Table
+) -> dict[str, str] | str:
+    """The values of the words in braces, or why the framework can't record these workers or steps."""
+    title = table.title
+    first, _, end = profile.steps.partition(":")
+    if int(first) < switch.first:
+        return f"The first step of {title} is {switch.first}."
+    groups = ["all"] if "*" in profile.workers else list(profile.workers)
+    if switch.groups == "names" and any(_WILD.intersection(one) for one in groups):
+        return f"{title} takes names of worker groups, not patterns."
+    if switch.groups == "all" and "*" not in profile.workers:
+        return f"{title} can only record all of its workers (--workers '*')."
+    steps = list(range(int(first), int(end)))
+    folder = profile.output or f"{plan.cwd}/eagleray-profiles"
+    return {
+        "patterns": ",".join(profile.workers),
+        "groups": json.dumps(groups, separators=(",", ":")).replace('"', ""),
+        "steps": profile.steps,
+        "list": json.dumps(steps, separators=(",", ":")),
+        "count": str(len(steps)),
+        "trace": hydra_text(profile.trace) if switch.entries else profile.trace,
+        "options": json.dumps(profile.options) if profile.options else "",
+        "all_ranks": "true" if profile.ranks is None else "false",
+        "ranks": json.dumps(list(profile.ranks or ()), separators=(",", ":")),
+        "output": f"{folder}/{table.framework}",
+    }
+
+
+def _wishes(
+    switch: Switch, values: dict[str, str], plan: RunPlan, facts: Facts, version: str
+) -> list[Wish]:
+    found = []
+    for entry in switch.entries:
+        if check := entry.check(version):
+            word = hydra_word(entry.key, _filled(entry.value, values))
+            found.append(Wish(ASKED, words=(word,), verified=bool(check.acts)))
+    for entry in switch.environment:
+        exact, check = _filled(entry.value, values), entry.check(version)
+        if exact and check:
+            wish = variable_wish(ASKED, entry.key, exact, plan, facts)
+            found.append(replace(wish, verified=bool(check.acts)))
+    return found
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text

@@ -1,0 +1,79 @@
+"""How a variable gets to the workers of a framework: what is set where, or why it cannot get there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eagleray.features.presets.analysis import Facts
+from eagleray.features.presets.checkout.yaml_tree import read_yaml
+from eagleray.features.presets.hydra_overrides import hydra_quoted, hydra_word
+from eagleray.features.presets.job_submission import submits, with_variables
+from eagleray.features.presets.table import Workers
+from eagleray.features.presets.table_file import tables
+from eagleray.features.runs.model import RunPlan
+
+
+@dataclass(frozen=True)
+class Carried:
+    """`words` for the training line, or `env` for the program, or `job` for the job that the line submits.
+
+    None of them if there is no way, and `why` says why.
+    """
+
+    words: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    job: tuple[tuple[str, str], ...] = ()
+    why: str = ""
+
+
+def carried(name: str, value: str, plan: RunPlan, facts: Facts) -> Carried:
+    """The way of the variable `name`.
+
+    1. A framework that reads it from its configuration: an override.
+    2. A framework that sets it itself: there is no way.
+    3. A line that submits a job: the job's runtime_env.  4. A run of ours as a Ray job: the job's environment.
+    5. A framework that hands it on: the program's environment.  6. A Ray that the program starts itself: likewise.
+    7. A cluster that runs already: there is no way.
+    """
+    workers = facts.recognised.table.workers if facts.recognised else tables()[-1].workers
+    if workers.way == "override":
+        return _override(name, value, workers, facts)
+    if name in workers.fixed and facts.recognised:
+        return Carried(why=f"{facts.recognised.table.title} sets it itself for its workers.")
+    if facts.launch and submits(facts.launch):
+        edit = with_variables(facts.launch, {name: value})
+        if isinstance(edit, str):
+            return Carried(why=edit)
+        return Carried(job=((name, value),), why="The runtime_env of the submitted job carries it.")
+    if plan.kind == "job":
+        return _environment(
+            name, value, plan, facts, "The environment of a job reaches its workers."
+        )
+    if _hands_on(workers, name):
+        return _environment(name, value, plan, facts, workers.why + ".")
+    if plan.cluster:
+        why = f"A variable of the shell does not reach the workers of a running cluster. {workers.why}."
+        return Carried(why=why)
+    why = "It reaches the workers of a Ray that the program starts, not of one that runs already."
+    return _environment(name, value, plan, facts, why)
+
+
+def _hands_on(workers: Workers, name: str) -> bool:
+    if workers.way == "prefix":
+        return name.startswith(workers.names)
+    return workers.way == "environment" or name in workers.names
+
+
+def _override(name: str, value: str, workers: Workers, facts: Facts) -> Carried:
+    if workers.needs and not read_yaml(facts.config).at(workers.needs):
+        return Carried(why=f"The configuration has no {workers.needs}, which it would stand in.")
+    word = hydra_word(workers.key.format(name=name), hydra_quoted(value))
+    return Carried(words=(word,), why=workers.why + ".")
+
+
+def _environment(name: str, value: str, plan: RunPlan, facts: Facts, why: str) -> Carried:
+    said = facts.assigned(name)
+    if said and not said[0].keeps:
+        return Carried(why=f"Line {said[0].line} of {said[1]} sets it after us.")
+    # A submission hands every variable of the plan on by its name, whatever else it exports.
+    return Carried(env=((name, value),), why=why)

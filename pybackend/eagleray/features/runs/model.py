@@ -1,0 +1,258 @@
+"""Records of runs: the plan (what is started and how), the state, and what nsys has recorded; kept as JSON files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import cattrs
+from attrs import astuple, field, frozen
+
+Kind = Literal["program", "module", "script", "command", "sbatch", "job"]
+When = Literal["always", "steps", "seconds", "on-demand"]
+Phase = Literal[
+    "starting", "running", "stopped_at", "stopping", "stopped", "ended", "failed", "unwatched"
+]
+ProfiledWorkerPhase = Literal["armed", "recording", "writing", "ended", "missing"]
+ProfilePhase = Literal["idle", "recording", "writing", "gathering", "gathered", "failed"]
+
+# A worker in such a state writes no further report.
+OVER: frozenset[str] = frozenset({"ended", "missing"})
+
+_converter = cattrs.Converter()
+
+
+@frozen
+class Line:
+    """A breakpoint on a line; `condition`, `hit` and `log` are those of DAP, "" for none."""
+
+    line: int
+    condition: str = ""
+    hit: str = ""
+    log: str = ""
+
+
+@frozen
+class Breakpoint:
+    """The breakpoints of one file, whose path is absolute."""
+
+    path: str
+    lines: tuple[Line, ...]
+
+
+@frozen
+class ProfilePlan:
+    """What nsys records.
+
+    `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself calls
+    cudaProfilerApi; `steps` ("3:5") is passed to its framework.  "seconds": that many from each worker's start.
+    "on-demand": when the user requests it.  `options` are further options of nsys, "" for one without a value.
+    `nsys` is the program on the nodes, "" for the one on their path; `output` is the local folder for reports.
+    """
+
+    workers: tuple[str, ...]
+    ranks: tuple[int, ...] | None = None
+    when: When = "always"
+    steps: str = ""
+    seconds: float = 0.0
+    trace: str = "cuda,nvtx,osrt"
+    options: dict[str, str] = field(factory=dict)
+    nsys: str = ""
+    output: str = ""
+
+
+@frozen
+class ScriptCopy:
+    """The text that runs in place of the script `path`, which is absolute; a pair in JSON."""
+
+    path: str
+    text: str
+
+
+@frozen
+class RunPlan:
+    """A start of the user's program.
+
+    `argv` is what the user would type, in `cwd`; for "sbatch" it begins with `sbatch`.  `overrides` come after it.
+    `cluster` is the id of a cluster, "" for none: a "job" runs there, anything else runs on this machine and joins it.
+    `env` is added to the environment.  `workers` are shell patterns, none of them means all workers; `ranks` None
+    means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.  `workspace` is the
+    folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the script `copy_of`, with
+    that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
+    `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
+    """
+
+    kind: Kind
+    argv: tuple[str, ...]
+    cwd: str
+    name: str
+    env: dict[str, str] = field(factory=dict)
+    cluster: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    workers: tuple[str, ...] = ()
+    ranks: tuple[int, ...] | None = None
+    post_mortem: bool = False
+    children: bool = False
+    everywhere: bool = False
+    preset: str = ""
+    overrides: tuple[str, ...] = ()
+    workspace: str = ""
+    copy_of: str = ""
+    copy_text: str = ""
+    inner_copies: tuple[ScriptCopy, ...] = ()
+    profile: ProfilePlan | None = None
+    python: str = ""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The whole command."""
+        return (*self.argv, *self.overrides)
+
+
+@dataclass(frozen=True)
+class ProfiledWorker:
+    """A worker under nsys.
+
+    `key` is the name of the worker's own file, in `folder` on its node; `said` is the message in its log, `problem` why
+    it runs without nsys.  `whole` are the names of the reports that it has completed; `reports` are the paths of those
+    that were downloaded.
+    """
+
+    key: str
+    worker_id: str
+    pid: int
+    name: str
+    node: str
+    state: ProfiledWorkerPhase
+    said: str = ""
+    problem: str = ""
+    whole: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    node_id: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """The profile of a run: its workers under nsys, and the downloaded reports.
+
+    `folder` is the local folder of the reports; `sentence` says what happens, or what went wrong.  `files` are the paths
+    of the downloaded reports, `classes` the classes of the run's actors, as `module:Class`.  `done_bytes` of `bytes` were
+    downloaded; of `expected` reports `gathered` were downloaded and verified.
+    """
+
+    folder: str
+    phase: ProfilePhase = "idle"
+    sentence: str = ""
+    expected: int = 0
+    gathered: int = 0
+    bytes: int = 0
+    done_bytes: int = 0
+    workers: tuple[ProfiledWorker, ...] = ()
+    files: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+@frozen
+class Process:
+    """A process: its id is used again later, but not with the same time of birth."""
+
+    pid: int
+    born: float
+
+
+@frozen
+class SeenWorker:
+    """A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none."""
+
+    worker_id: str
+    pid: int
+    kind: Literal["driver", "worker", "child"]
+    name: str
+    state: Literal["free", "waiting", "running", "stopped"]
+    files: tuple[str, ...]
+    rank: str = ""
+    path: str = ""
+    line: int = 0
+    python: str = ""
+
+
+@frozen
+class SeenLine:
+    """The status of a breakpoint, as the adapter reports it."""
+
+    path: str
+    line: int
+    state: Literal["pending", "verified", "moved", "unreachable"]
+    moved_to: int = 0
+    workers: int = 0
+    reason: str = ""
+
+
+@frozen
+class RunState:
+    """The state of a run; its supervisor writes it, all others read it.
+
+    `started` and `ended` are seconds since 1970, `ended` 0.0 while it lives.  `keeper` and `program` are processes of
+    the machine `host`.  `cluster` is the cluster of its workers, "" while that is not known.  `far_id` is the id of
+    its Ray job or SLURM job, and `ssh` the host on which SLURM's commands are run.  `profile` is the status of its
+    nsys reports.
+    """
+
+    phase: Phase
+    started: float
+    ended: float = 0.0
+    code: int | None = None
+    note: str = ""
+    host: str = ""
+    keeper: Process | None = None
+    program: Process | None = None
+    cluster: str = ""
+    session: str = ""
+    far_id: str = ""
+    ssh: str = ""
+    workers: tuple[SeenWorker, ...] = ()
+    lines: tuple[SeenLine, ...] = ()
+    profile: Profiled | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in ("stopped", "ended", "failed")
+
+
+def _script_copy(value: Any, _: type) -> ScriptCopy:
+    path, text = value
+    if not (isinstance(path, str) and isinstance(text, str)):
+        raise TypeError("a copy is a pair of texts")
+    return ScriptCopy(path, text)
+
+
+_converter.register_unstructure_hook(ScriptCopy, lambda copy: list(astuple(copy)))
+_converter.register_structure_hook(ScriptCopy, _script_copy)
+
+
+def plan_to_json(plan: RunPlan) -> dict[str, Any]:
+    """A plan as plain JSON values."""
+    value: dict[str, Any] = _converter.unstructure(plan)
+    return value
+
+
+def plan_of_json(value: dict[str, Any]) -> RunPlan:
+    """The plan in JSON values; raises a `cattrs` error, ValueError or TypeError."""
+    return _converter.structure(value, RunPlan)
+
+
+def breakpoints_of_json(value: list[dict[str, Any]]) -> tuple[Breakpoint, ...]:
+    """The breakpoints in JSON values; raises a `cattrs` error, ValueError or TypeError."""
+    return tuple(_converter.structure(file, Breakpoint) for file in value)
+
+
+def state_to_json(state: RunState) -> dict[str, Any]:
+    """A state as plain JSON values."""
+    value: dict[str, Any] = _converter.unstructure(state)
+    return value
+
+
+def state_of_json(value: dict[str, Any]) -> RunState:
+    """The state in JSON values; raises a `cattrs` error, ValueError or TypeError."""
+    return _converter.structure(value, RunState)

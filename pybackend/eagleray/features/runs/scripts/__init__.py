@@ -1,0 +1,1 @@
+"""Reads shell scripts, without running anything: commands, variables, the lines that start programs."""

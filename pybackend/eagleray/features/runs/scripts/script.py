@@ -1,0 +1,233 @@
+"""The contents of a run script: the programs and scripts that it starts, its variables, the way of its arguments."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from eagleray.features.runs.scripts.bash_tokens import Command, Word, commands_of
+from eagleray.features.runs.scripts.expansion import Text, array_words, expanded
+from eagleray.features.runs.scripts.launch_lines import (
+    Launch,
+    Said,
+    ScriptStart,
+    launch_of,
+    start_of,
+)
+
+_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<more>\+?)=(?P<value>.*)", re.DOTALL)
+_WHOLE_VARIABLE = re.compile(r"\"?\$\{?(?P<name>[A-Za-z_]\w*)(?P<array>\[[@*]\])?\}?\"?")
+_SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_ALL_ARGUMENTS = {"$@": False, "${@}": False, '"$@"': True, '"${@}"': True}
+# Commands that print or search for their words and run none of them.
+_ONLY_TEXT = frozenset({"echo", "printf", ":", "grep", "pgrep", "pkill", "alias", "which"})
+# What a script does with its arguments besides passing them on.
+_READS_ARGUMENTS = re.compile(r"\$(?:[1-9]|\{[1-9]|#|\{#\}|\{@:)|\b(?:shift|getopts)\b")
+_QUOTED_PYTHON = re.compile(r"\bpython[\d.]*\s+(?:-m\s+)?[\w./]+")
+_FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\(\)", re.MULTILINE)
+_GLOB_OPTIONS = re.compile(r"\bshopt\s+-s\b[^\n;]*\b(?:nullglob|failglob)\b")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A variable that the script sets to `value`, written as `raw`; `keeps`: that depends on what it was before."""
+
+    name: str
+    value: Text
+    raw: str
+    line: int
+    exported: bool
+    keeps: bool = False
+
+
+@dataclass(frozen=True)
+class Script:
+    """A run script, read and not run.
+
+    `text` has Unix line ends, whatever the file has (`crlf`).  `launches` are the lines of Python programs and `starts`
+    those of other scripts.  `launch` is the one that counts, None without any; `hidden` is the line of a Python program
+    in a quoted text.  `globs`: a pattern that matches no file does not stay as it is.
+    """
+
+    text: str
+    crlf: bool
+    launch: Launch | None
+    launches: tuple[Launch, ...]
+    starts: tuple[ScriptStart, ...]
+    assignments: tuple[Assignment, ...]
+    commands: tuple[Command, ...]
+    globs: bool
+    hidden: int
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The lines of further Python programs."""
+        return tuple(launch.line for launch in self.launches if launch is not self.launch)
+
+    @property
+    def forwards(self) -> bool:
+        """Whether the line passes the script's arguments on."""
+        return self.launch is not None and self.forwards_to([self.launch])
+
+    @property
+    def splits(self) -> bool:
+        """Whether the line passes them on without quotes, so that bash splits them once more."""
+        return self.launch is not None and self.splits_for([self.launch])
+
+    def forwards_to(self, lines: Sequence[Launch | ScriptStart]) -> bool:
+        """Whether each of these lines gets the script's arguments, and nothing else reads them."""
+        each = all(_passed_on(self.text, line) is not None and not line.inside for line in lines)
+        alone = not _given_to_others(self.commands, {line.end for line in lines})
+        return each and alone and _READS_ARGUMENTS.search(_unquoted(self.commands)) is None
+
+    def splits_for(self, lines: Sequence[Launch | ScriptStart]) -> bool:
+        return any(_passed_on(self.text, line) is False for line in lines)
+
+    def assigned(self, name: str) -> Assignment | None:
+        """The last one of this name that stands before the training line."""
+        bound = self.launch.line if self.launch else 0
+        found = [one for one in self.assignments if one.name == name]
+        return next((one for one in reversed(found) if not bound or one.line <= bound), None)
+
+    def uses(self, name: str) -> bool:
+        """Whether the script reads the variable `name`."""
+        return re.search(rf"\$\{{?{re.escape(name)}\b", self.text) is not None
+
+
+def read_script(
+    raw: str, arguments: Sequence[str] = (), prefers: Callable[[Launch], bool] = lambda _: True
+) -> Script:
+    """Reads `raw`, given `arguments`.  Of several Python lines it takes the last one that `prefers` says yes to."""
+    text = raw.replace("\r\n", "\n")
+    commands = commands_of(text)
+    reader = _Reader(text, arguments)
+    found = [line for command in commands if (line := reader.read(command))]
+    launches = tuple(line for line in found if isinstance(line, Launch))
+    last = launches[-1] if launches else None
+    return Script(
+        text=text,
+        crlf=text != raw,
+        launch=next((one for one in reversed(launches) if prefers(one)), last),
+        launches=launches,
+        starts=tuple(line for line in found if isinstance(line, ScriptStart)),
+        assignments=tuple(reader.assignments),
+        commands=tuple(commands),
+        globs=_GLOB_OPTIONS.search(text) is not None,
+        hidden=0 if launches else _hidden(text, commands),
+    )
+
+
+class _Reader:
+    """Goes through the commands in their order, and knows the variables that are set before each."""
+
+    def __init__(self, text: str, arguments: Sequence[str]) -> None:
+        self._text = text
+        self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
+        self._functions = frozenset(_FUNCTION.findall(text))
+        self._values = {str(i): Text(said) for i, said in enumerate(arguments[:9], 1)}
+        self._last: dict[str, Assignment] = {}
+        self._folder = ""
+        self.assignments: list[Assignment] = []
+
+    def read(self, command: Command) -> Launch | ScriptStart | None:
+        words = [said for word in command.words for said in self._said(word)]
+        # Assignments in front of a command are no words of it.
+        first = next((i for i, one in enumerate(words) if not _ASSIGNMENT.fullmatch(one.text)), 0)
+        self._assign(command)
+        if not words or words[first].text in _ONLY_TEXT:
+            return None
+        if words[first].text in ("cd", "pushd"):
+            self._enter(words[first + 1 :])
+            return None
+        found = start_of(words[first:], self._functions) or launch_of(words[first:])
+        line = self._line(command.words[0])
+        return found and replace(
+            found, line=line, end=command.end, inside=command.function, folder=self._folder
+        )
+
+    def _enter(self, words: Sequence[Said]) -> None:
+        is_known = len(words) == 1 and words[0].known
+        self._folder = str(Path(self._folder) / words[0].text) if is_known else ""
+
+    def _line(self, word: Word) -> int:
+        return bisect(self._ends, word.start - 1) + 1
+
+    def _said(self, word: Word) -> list[Said]:
+        """What a word gives: itself, or the words of the variable or array that it consists of."""
+        whole = _WHOLE_VARIABLE.fullmatch(word.raw)
+        held = self._last.get(whole["name"]) if whole else None
+        if whole and held and held.raw.startswith("(") and whole["array"]:
+            return [
+                self._of_raw(one.raw, held.line + held.raw.count("\n", 0, one.start))
+                for one in array_words(held.raw)
+            ]
+        if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
+            inner = commands_of(held.raw[1:-1])
+            return [self._of_raw(one.raw, held.line) for c in inner[:1] for one in c.words]
+        said = self._of_raw(word.raw, self._line(word))
+        return [replace(said, span=(word.start, word.end))]
+
+    def _of_raw(self, raw: str, line: int) -> Said:
+        said = expanded(raw, self._values)
+        return Said(said.text, said.known, line)
+
+    def _assign(self, command: Command) -> None:
+        exported = command.words[0].raw == "export"
+        setting = command.words[0].raw in _SETTING
+        for word in command.words[1:] if setting else command.words:
+            said = _ASSIGNMENT.fullmatch(word.raw)
+            if said:
+                self._add(said, self._line(word), exported)
+            elif not setting:
+                break
+
+    def _add(self, said: re.Match[str], line: int, exported: bool) -> None:
+        name, raw = said["name"], said["value"]
+        whole = not raw.startswith("(") and not said["more"]
+        value = expanded(raw, self._values) if whole else Text(raw, known=False)
+        keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
+        one = Assignment(name, value, raw, line, exported, keeps)
+        # Which of several branches is taken is not known.
+        earlier = self._values.get(name)
+        sure = earlier is None or earlier == value
+        self._values[name] = value if sure else Text(f"${{{name}}}", known=False)
+        self._last[name] = one
+        self.assignments.append(one)
+
+
+def _given_to_others(commands: Sequence[Command], ends: Set[int]) -> bool:
+    """Whether a command that ends elsewhere and does more than print gets the script's arguments too."""
+    return any(
+        word.raw in _ALL_ARGUMENTS
+        for command in commands
+        if command.end not in ends and not command.function
+        if command.words[0].raw not in _ONLY_TEXT
+        for word in command.words
+    )
+
+
+def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
+    """Whether the line quotes `$@`; None where it does not have it."""
+    for word in line.words:
+        raw = text[slice(*word.span)] if word.span else word.text
+        if raw in _ALL_ARGUMENTS:
+            return _ALL_ARGUMENTS[raw]
+    return None
+
+
+def _unquoted(commands: Sequence[Command]) -> str:
+    """The words of the script without those in single quotes, where `$1` is awk's and not ours."""
+    words = (word.raw for command in commands if not command.function for word in command.words)
+    return "\n".join(re.sub(r"'[^']*'", "", word) for word in words)
+
+
+def _hidden(text: str, commands: Sequence[Command]) -> int:
+    """The line of a Python program that stands inside a quoted text, 0 for none."""
+    for command in commands:
+        for word in command.words:
+            if found := _QUOTED_PYTHON.search(word.raw):
+                return text.count("\n", 0, word.start + found.start()) + 1
+    return 0

@@ -1,0 +1,90 @@
+"""The main program of a run: the Python file or module that its command names, whose failure is the run's failure.
+
+Break on Failure stops it also before it has connected to Ray. Other Python processes of the run, such as the probes
+and checks of a script, are left alone until they connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs import kinds
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.scripts.launch_lines import Launch, Said, launch_of
+from eagleray.features.runs.scripts.script import read_script
+
+# Modules that start the program in separate processes.
+_LAUNCHERS = frozenset(
+    {
+        "torch.distributed.run",
+        "torch.distributed.launch",
+        "accelerate.commands.launch",
+        "deepspeed.launcher.runner",
+    }
+)
+_LARGEST_SCRIPT = 2**20
+
+
+def main_program(plan: RunPlan, *, is_remote: bool = False) -> str:
+    """`-m MODULE`, or the end of the path of the file; "" where the command doesn't name one.
+
+    1. A shell script, also one for SLURM: the last Python program that it starts.
+    2. `bash -c TEXT`: the same of the text.
+    3. A Python file that is executable.
+    4. Any other command: the Python program in it, behind `uv run`, `torchrun`, `srun` and the like.
+    A script on another host (`is_remote`) can't be read.
+    """
+    command = plan.command
+    script = _script(command, plan.cwd)
+    if script:
+        text = "" if is_remote else _text(Path(plan.cwd) / script)
+        return _named(read_script(text, command[command.index(script) + 1 :]).launch)
+    if len(command) > 2 and command[1].startswith("-") and command[1].endswith("c"):
+        return _named(read_script(command[2]).launch) or _named(_launch(command))
+    if _kind_of_file(command, plan.cwd) == "program":
+        return _known_end(command[0])
+    return _named(_launch(command))
+
+
+def _script(command: Sequence[str], cwd: str) -> str:
+    """The word of the command that is a shell script, "" if it has none."""
+    script = kinds.script_at(kinds.kind_of("", command, cwd), command)
+    is_one = not script and _kind_of_file(command, cwd) == "script"
+    return command[0] if is_one else script
+
+
+def _kind_of_file(command: Sequence[str], cwd: str) -> str:
+    """The kind of the file that the command runs, "" if it is found through the PATH."""
+    try:
+        return kinds.kind_of(command[0], command[1:], cwd) if "/" in command[0] else ""
+    except EaglerayError:
+        return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as opened:
+            return opened.read(_LARGEST_SCRIPT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _launch(command: Sequence[str]) -> Launch | None:
+    return launch_of([Said(word) for word in command])
+
+
+def _named(launch: Launch | None) -> str:
+    while launch is not None and launch.module and launch.target in _LAUNCHERS:
+        launch = launch_of([Said("python"), *launch.words])
+    if launch is None:
+        return ""
+    return f"-m {launch.target}" if launch.module else _known_end(launch.target)
+
+
+def _known_end(path: str) -> str:
+    """The end of the path that is the same wherever the command runs: the parts after the last variable or `..`."""
+    parts = PurePosixPath(path.strip("\"'")).parts
+    unknown = (at for at, part in enumerate(parts) if part == ".." or set(part) & set("$`*?~"))
+    return "/".join(part.strip("/") for part in parts[max(unknown, default=-1) + 1 :]).lstrip("/")

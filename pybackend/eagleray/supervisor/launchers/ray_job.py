@@ -1,0 +1,123 @@
+"""A program as a job of a Ray cluster: beside its head, through its dashboard."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.features.runs.errors import far_lost, rest_not_read
+from eagleray.features.runs.injected_config import plain_json
+from eagleray.features.runs.output import Output
+from eagleray.ray import job_log
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.jobs import JobState
+from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.tools.injected_package import Package, zipped
+
+AGAIN_S = 2.0
+# A cluster that answers nothing for so long has ended, with all that ran there.
+GIVE_UP_S = 600.0
+# So often the log of a job that has ended is asked for in vain.
+TRIES = 3
+
+
+class RayJob:
+    """Submits, follows and stops one job, or the one that is there already, `job`.
+
+    `environ` are the variables of the program and of its workers.
+    """
+
+    def __init__(
+        self,
+        dashboard: Dashboard,
+        command: tuple[str, ...],
+        cwd: str,
+        name: str,
+        of: Package,
+        environ: Mapping[str, str],
+        output: Output,
+        job: str = "",
+    ) -> None:
+        self._dashboard = dashboard
+        self._command = command
+        self._cwd = cwd
+        self._name = name
+        self._package = of
+        self._environ = dict(environ)
+        self._output = output
+        self._job = job
+        self._said = 0
+
+    async def start(self) -> Started:
+        if self._job:
+            return Started(far_id=self._job)
+        jobs = self._dashboard.job_api
+        name, archive = zipped(self._package)
+        if not await jobs.has_package(name):
+            await jobs.put_package(name, archive)
+        entry = {"argv": self._command, "cwd": self._cwd}
+        # Constant words alone: whatever the person typed travels in a variable, past the shell of the head.
+        self._job = await jobs.submit(
+            shlex.join(["python", "-m", f"{self._package.name}.job_entry"]),
+            runtime_env={
+                "py_modules": [f"gcs://{name}"],
+                "env_vars": self._environ | {"EAGLERAY_ENTRY": plain_json(entry)},
+            },
+            metadata={"name": printable(self._name), "eagleray": "run"},
+        )
+        return Started(far_id=self._job)
+
+    async def ended(self) -> Ending:
+        """A link that is lost for a while loses nothing of the log; one that cannot be read holds up no end."""
+        loop = asyncio.get_running_loop()
+        heard, in_vain = loop.time(), 0
+        while True:
+            try:
+                await self._follow()
+                return ending(await job_log.wait_ended(self._dashboard, self._job))
+            except EaglerayError as error:
+                state = await self._state()
+                if state is not None:
+                    heard = loop.time()
+                    in_vain += state.ended
+                if state is not None and in_vain == TRIES:
+                    over = ending(state)
+                    return Ending(over.code, f"{over.note} {rest_not_read(error.message)}".strip())
+                if error.code == "no-job" or loop.time() - heard > GIVE_UP_S:
+                    return Ending(None, far_lost(error.message))
+            await asyncio.sleep(AGAIN_S)
+
+    def workers_ended(self) -> None:
+        """The stream of its log ends with the job."""
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        await self._dashboard.job_api.stop(self._job)
+
+    async def _follow(self) -> None:
+        """What was written before the link was lost comes a second time and is passed over."""
+        passed = 0
+        async for text in job_log.follow(self._dashboard, self._job):
+            new = text[max(0, self._said - passed) :]
+            passed += len(text)
+            if new:
+                self._said += len(new)
+                self._output.write(new.encode("utf-8", "replace"))
+
+    async def _state(self) -> JobState | None:
+        """What has become of the job; None for no answer."""
+        try:
+            return await self._dashboard.job_api.state(self._job)
+        except EaglerayError:
+            return None
+
+
+def ending(state: JobState) -> Ending:
+    """How a job ended, by its status and message: answers of HTTP do not say it."""
+    if state.status == "SUCCEEDED":
+        return Ending(0)
+    if state.status == "STOPPED":
+        return Ending(130, "The job was stopped.")
+    lines = [line for line in state.message.splitlines() if line.strip()]
+    return Ending(state.code or 1, printable(lines[0], 400) if lines else "")

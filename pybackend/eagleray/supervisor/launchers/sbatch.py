@@ -1,0 +1,229 @@
+"""A script that is given to SLURM as it is, here or on a login node, and the job that it becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.poll_schedule import JOB_STATE
+from eagleray.common.retry import Backoff
+from eagleray.common.slurm_errors import slurm_failed
+from eagleray.common.waiting import is_set_within
+from eagleray.features.runs.errors import (
+    copy_not_there,
+    far_lost,
+    folder_not_there,
+    not_submitted,
+)
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.sbatch_arguments import (
+    WITH_VARIABLES,
+    script_index,
+    submission,
+    variables,
+)
+from eagleray.protocol.control import Ran
+from eagleray.slurm import jobs
+from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.queue import SlurmQueue
+from eagleray.supervisor.launchers.job_output import JobOutput
+from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.tools.commands import Commands
+
+SUBMIT_S = 60.0
+AGAIN = Backoff(first_s=1.0, longest_s=30.0)
+# Said this often, SLURM has forgotten the job.
+TRIES = 5
+# A login node or SLURM itself may be away for long, while the job goes on.
+GIVE_UP_S = 24 * 3600.0
+_FORGOTTEN = "Invalid job id"
+_AGAIN = b"\n(SLURM has put the job back into its queue)\n"
+
+# The folder of the submission is where the script begins; the words come in as arguments, never as text.
+_IN_FOLDER = ("sh", "-c", 'cd -- "$1" || exit 113; shift;' + WITH_VARIABLES, "sh")
+_NO_FOLDER = 113
+_EXPORT = r"s/^#SBATCH[[:space:]].*--export[=[:space:]]\([^[:space:]]*\).*/\1/p"
+_SUBMITTED = re.compile(r"^(?:Submitted batch job )?([0-9]{1,10})(?:;[\w.-]+)?\s*$", re.MULTILINE)
+
+
+class Sbatch:
+    """Submits, follows and cancels one job, or the one that is there already, `job`; `ssh` "" is this machine."""
+
+    def __init__(
+        self,
+        commands: Commands,
+        ssh: str,
+        command: Sequence[str],
+        cwd: str,
+        environ: Mapping[str, str],
+        output: Output,
+        queue: SlurmQueue,
+        job: str = "",
+    ) -> None:
+        self._commands = commands
+        self._queue = queue
+        self._ssh = ssh
+        self._command = command
+        self._cwd = cwd
+        self._environ = environ
+        self._output = output
+        self._job = job
+        python = "python3" if ssh else sys.executable
+        self._files = JobOutput(commands, ssh, output, self._on_anew, python)
+        self._restarts = ""
+        self._hint = asyncio.Event()
+        self._is_listed = True
+        self._known: object = None
+        self._changed_at = float("-inf")
+
+    async def start(self) -> Started:
+        if self._job:
+            return Started(far_id=self._job, ssh=self._ssh)
+        await self._see_copy()
+        words = submission(self._command, self._environ, await self._exported_by_script())
+        ran = await self._in_folder(words, variables(self._environ, is_far=bool(self._ssh)))
+        if ran.code == _NO_FOLDER:
+            raise folder_not_there(self._cwd, self._ssh or "this machine")
+        found = _SUBMITTED.search(ran.stdout)
+        if ran.code != 0 or found is None:
+            raise not_submitted(ran.stderr.strip() or ran.stdout.strip())
+        self._job = found[1]
+        self._output.write((ran.stdout + ran.stderr).encode())
+        return Started(far_id=self._job, ssh=self._ssh)
+
+    async def _see_copy(self) -> None:
+        """The copy that stands in place of a script lies on this machine, whose folders the other one may not have."""
+        copy = next(iter(self._command[script_index(self._command) :]), "")
+        if self._ssh and "EAGLERAY_SCRIPT" in self._environ:
+            ran = await self._in_folder(["test", "-r", copy])
+            if ran.code not in (0, _NO_FOLDER):
+                raise copy_not_there(copy, self._ssh)
+
+    async def _in_folder(self, words: Sequence[str], stdin: str = "") -> Ran:
+        argv = [*_IN_FOLDER, self._cwd, *words]
+        return await self._commands.run(self._ssh, argv, stdin, SUBMIT_S)
+
+    async def _exported_by_script(self) -> str:
+        """What the script itself says about `--export`, which a word on the command line would override."""
+        script = self._command[script_index(self._command) :][:1]
+        ran = await self._in_folder(["sed", "-n", _EXPORT, "--", *script]) if script else None
+        said = ran.stdout.split() if ran is not None and ran.code == 0 else []
+        return said[-1] if said else "ALL"
+
+    async def ended(self) -> Ending:
+        """A login node or a SLURM that does not answer for a while is asked again."""
+        copying = tasks.lasting(self._files.run, "output of the job")
+        try:
+            ending = await self._until_over()
+            if ending.code is not None:
+                await self._files.finish(GIVE_UP_S)
+            return ending
+        finally:
+            copying.cancel()
+            await asyncio.gather(copying, return_exceptions=True)
+
+    async def _until_over(self) -> Ending:
+        """Asks at once after a hint, quickly after a change, else as rarely as a site wants it."""
+        loop = asyncio.get_running_loop()
+        heard, failures, forgotten = loop.time(), 0, 0
+        while True:
+            self._hint.clear()
+            try:
+                said = await self._news(loop.time())
+                if said and jobs.state_of([said["JobState"]]) == "over":
+                    return _ending(said)
+                heard, failures, forgotten = loop.time(), 0, 0
+            except EaglerayError as error:
+                failures += 1
+                forgotten += _FORGOTTEN in error.message
+                if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
+                    return Ending(None, far_lost(error.message))
+            delay_s = JOB_STATE.delay_s(loop.time() - self._changed_at)
+            await is_set_within(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
+
+    async def _news(self, now: float) -> dict[str, str] | None:
+        """What `scontrol` says of the job where the shared queue shows a change of it; None where it doesn't.
+
+        A job that the queue doesn't list, such as the first one of an array, is only asked for by `scontrol`.
+        """
+        seen = None
+        if self._is_listed:
+            max_age_s = JOB_STATE.interval_s(now - self._changed_at)
+            seen = (await self._queue.get(self._ssh, max_age_s)).job(self._job)
+        known = _told(seen) if seen else None
+        if known is not None and known == self._known:
+            return None
+        said = await self._show()
+        self._see(said)
+        word = said["JobState"]
+        self._is_listed = seen is not None or word == "PENDING"
+        if (known or word) != self._known:
+            self._known, self._changed_at = known or word, now
+        return said
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        ran = await self._commands.run(self._ssh, ["scancel", self._job], "", SUBMIT_S)
+        if ran.code != 0:
+            raise slurm_failed("scancel", ran.stderr)
+        self._ask_soon()
+
+    def workers_ended(self) -> None:
+        self._ask_soon()
+
+    def _ask_soon(self) -> None:
+        """Asks SLURM now, and quickly for a minute."""
+        self._changed_at = asyncio.get_running_loop().time()
+        self._hint.set()
+
+    async def _show(self) -> dict[str, str]:
+        """What SLURM knows of the job; raises once it knows nothing any more."""
+        show = ["env", "LC_ALL=C", "scontrol", "-o", "show", "job", self._job]
+        ran = await self._commands.run(self._ssh, show, "", SUBMIT_S)
+        said = fields(ran.stdout) if ran.code == 0 else {}
+        if "JobState" not in said:
+            raise slurm_failed("scontrol", ran.stderr)
+        return said
+
+    def _see(self, said: Mapping[str, str]) -> None:
+        """Errors have a file of their own where the script or the user says so."""
+        for path in (said.get("StdOut"), said.get("StdErr")):
+            if path:
+                self._files.add(path)
+        restarts = said.get("Restarts", "")
+        if self._restarts not in ("", restarts):
+            self._output.write(_AGAIN)
+            self._files.job_restarted()
+        self._restarts = restarts
+
+    async def _on_anew(self) -> None:
+        """Writes the note about a restart before the output after it, however late the poll would notice the restart."""
+        with contextlib.suppress(EaglerayError):
+            self._see(await self._show())
+        self._ask_soon()
+
+
+def _told(job: SlurmJob) -> object:
+    """What makes `scontrol` worth asking if it changes; the time at which SLURM expects a job to start does often."""
+    return (job.word, job.started if job.state == "running" else 0.0)
+
+
+def fields(text: str) -> dict[str, str]:
+    """The words `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
+    found = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
+    return dict(found)
+
+
+def _ending(said: Mapping[str, str]) -> Ending:
+    word = said.get("JobState", "")
+    code, _, number = said.get("ExitCode", "").partition(":")
+    if word == "COMPLETED":
+        return Ending(0)
+    ended = int(code) if code.isdigit() else 1
+    if number.isdigit() and int(number):
+        ended = 128 + int(number)
+    return Ending(ended or 1, f"SLURM says {printable(word, 40)}.")

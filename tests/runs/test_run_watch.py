@@ -1,0 +1,219 @@
+"""Watching over a run, with a table and an adapter that are faked: who is handed over, and what is said at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from attrs import define, evolve, field
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.adapter_gateway import Seen
+from eagleray.features.runs.home_cluster import Home
+from eagleray.features.runs.model import Breakpoint, Line, RunPlan, RunState, SeenLine, SeenWorker
+from eagleray.features.runs.proxy_addresses import GateAt
+from eagleray.features.runs.records import Record, Records
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.ray.values import WorkerRow
+from eagleray.supervisor.launchers.launcher import Ending
+from eagleray.supervisor.nsight_refusal import Refusal, refusal
+from eagleray.supervisor.run_watch import Watching
+
+PLAN = RunPlan(
+    "program", ("python", "x.py"), "/w", "x.py", breakpoints=(Breakpoint("/w/lib.py", (Line(3),)),)
+)
+ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)
+WORKER = SeenWorker("w1", 7, "worker", "policy", "stopped", ("/w/lib.py",))
+THROUGH = RouteSpec(ssh="login")
+
+
+@define
+class FakeAdapter:
+    """Knows a run once it is registered; `refuses` are the ports behind which no gate of the run is."""
+
+    refuses: dict[int, str] = field(factory=dict)
+    registered: list[str] = field(factory=list)
+    handed: list[tuple[int, RouteSpec]] = field(factory=list)
+    known: bool = False
+    said: Seen = field(factory=Seen)
+    looked: asyncio.Event = field(factory=asyncio.Event)
+    ended: bool = False
+
+    async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None:
+        self.known = True
+        self.registered.append(home.cluster if home else "")
+
+    async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None:
+        self.handed.append((gate.port, routes[0]))
+        if code := self.refuses.get(gate.port):
+            raise EaglerayError(code, "no")
+
+    async def seen(self, run: str) -> Seen | None:
+        self.looked.set()
+        return self.said if self.known else None
+
+    async def end(self, run: str) -> None:
+        self.ended = True
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+    def on_output(self, run: str, listener: Callable[[str], None]) -> Callable[[], None]:
+        return lambda: None
+
+
+@define(eq=False)
+class FakeTable:
+    """A dashboard, and the cluster that has it."""
+
+    rows: list[WorkerRow] = field(factory=list)
+    found: Home | None = None
+
+    async def all_workers(self) -> list[WorkerRow]:
+        return self.rows
+
+    async def look(self, state: RunState) -> Home | None:
+        return self.found
+
+    def appears(self) -> None:
+        self.found = Home("http://c:8265", "session", self)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    return Records(tmp_path).create(PLAN, RunState("running", 10.0))
+
+
+def watching(record: Record, table: FakeTable, adapter: FakeAdapter) -> Watching:
+    through = lambda cluster, host: [THROUGH]  # noqa: E731
+    return Watching(record, PLAN, table, adapter, through, lambda text: None)
+
+
+@asynccontextmanager
+async def looking(
+    watching: Watching, adapter: FakeAdapter
+) -> AsyncIterator[Callable[[int], object]]:
+    """While it looks; what is given waits for a number of looks from now on."""
+    task = asyncio.create_task(watching.run())
+
+    async def looks(count: int) -> None:
+        for _ in range(count):
+            adapter.looked.clear()
+            await asyncio.wait_for(adapter.looked.wait(), 30)
+
+    try:
+        yield looks
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await watching.close()
+
+
+async def test_each_gate_is_handed_over_once_by_the_way_to_its_node(record: Record) -> None:
+    adapter, table = FakeAdapter(), FakeTable()
+    (record.folder / "gate-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
+    (record.folder / "gate-8.json").write_text("half of a")
+    async with looking(watching(record, table, adapter), adapter) as looks:
+        await looks(2)
+        table.rows = [ROW, evolve(ROW, worker_id="w2", debug_port=0)]
+        table.appears()
+        await looks(3)
+    assert adapter.handed == [(5, DIRECT), (4000, THROUGH)]
+    assert adapter.registered == ["", "http://c:8265"]
+    assert adapter.ended
+
+
+async def test_strangers_are_tried_once_and_the_unreachable_ever_more_rarely(
+    record: Record,
+) -> None:
+    refuses = {4000: "not-a-gate", 4001: "gate-refused", 4002: "port-refused"}
+    adapter, table = FakeAdapter(refuses), FakeTable()
+    table.rows = [evolve(ROW, worker_id=str(port), debug_port=port) for port in refuses]
+    table.appears()
+    async with looking(watching(record, table, adapter), adapter) as looks:
+        await looks(9)
+    tried = [port for port, _ in adapter.handed]
+    assert [tried.count(port) for port in refuses] == [1, 1, 3]
+
+
+async def test_run_of_another_version_says_so(record: Record) -> None:
+    adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
+    table.appears()
+    one = watching(record, table, adapter)
+    async with looking(one, adapter) as looks:
+        await looks(5)
+    assert [port for port, _ in adapter.handed] == [4000]
+    assert one.update(record.state()).note == "no"
+
+
+async def test_a_new_adapter_is_told_everything_again(record: Record) -> None:
+    adapter, table = FakeAdapter(), FakeTable([ROW])
+    table.appears()
+    async with looking(watching(record, table, adapter), adapter) as looks:
+        await looks(2)
+        adapter.known = False
+        await looks(3)
+    assert [port for port, _ in adapter.handed] == [4000, 4000]
+    assert len(adapter.registered) == 2
+
+
+NOTES = [
+    ((), "pending", "No Ray cluster of the program was found"),
+    ((evolve(WORKER, state="free"),), "pending", "No process of the run imported /w/lib.py."),
+    ((evolve(WORKER, state="free"),), "verified", "before anything stopped"),
+    ((WORKER,), "verified", ""),
+]
+
+
+@pytest.mark.parametrize(("workers", "line", "note"), NOTES)
+async def test_why_nothing_stopped(
+    record: Record, workers: tuple[SeenWorker, ...], line: str, note: str
+) -> None:
+    lines = (SeenLine("/w/lib.py", 3, line),)
+    adapter = FakeAdapter(known=True, said=Seen(workers, lines))
+    one = watching(record, FakeTable(), adapter)
+    await one.last_look()
+    said = one.note(Ending(0))
+    assert note in said
+    assert bool(note) == bool(said)
+
+
+BY_NSIGHT = [
+    ("nsight-bad-option", "on node 192.0.2.2", "Illegal --osrt-threshold argument: 0. Mend"),
+    ("nsight-missing", "on node 192.0.2.2", "there is no nsys on Ray's path there. Mend"),
+    ("nsight-unknown", "on node 192.0.2.2", "Unsupported nsight config: weird. Mend"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "where", "why"), BY_NSIGHT)
+async def test_what_rays_own_nsys_says_is_said_in_words(
+    record: Record, recorded: str, where: str, why: str
+) -> None:
+    """As Ray 2.60 prints it: behind a page of tracebacks, as Python writes bytes, with help behind it."""
+    said = (Path(__file__).parent / "recorded" / f"{recorded}.txt").read_bytes()
+    record.output.write_bytes(b"step 1\n" * 100_000 + said)
+    one = watching(record, FakeTable(), FakeAdapter(known=True))
+    note = one.note(Ending(1))
+    assert where in note and f": {why}" in note and "\\n" not in note and "usage" not in note
+    assert "nsys" not in one.note(Ending(0))
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        (b"an error of the program's own about nsight profile", None),
+        (b"b'cut off \\nusage: nsys", "cut off"),
+        (b"b''", "nsys does not say why"),
+        (b"b'\\x1b[1mred\\xff'", " [1mred\ufffd".strip()),
+        (b"not installed \xff\x1b[1m here", "not installed \ufffd [1m here"),
+    ],
+)
+def test_what_else_may_stand_there(tmp_path: Path, printed: bytes, why: str | None) -> None:
+    output = tmp_path / "output.log"
+    assert refusal(output) is None
+    mark = b"nsight profile failed to run with the following error message:\n "
+    output.write_bytes((b"" if why is None else mark) + printed)
+    assert refusal(output) == (None if why is None else Refusal("", why))

@@ -1,0 +1,286 @@
+"""A keeper of a run that is profiled: the reports come before the end of the program, unless there is no time."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from eagleray.common import tasks
+from eagleray.common.retry import Backoff
+from eagleray.features.runs.model import Profiled, ProfilePlan, RunPlan, RunState
+from eagleray.features.runs.output import Output
+from eagleray.features.runs.records import Record, Records
+from eagleray.supervisor import supervisor as keepers
+from eagleray.supervisor.launchers.launcher import Ending, Started
+from eagleray.supervisor.supervisor import Keeper
+
+PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keepers, "LOOK_S", 0.01)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    return Records(tmp_path).create(PLAN, RunState("starting", 1.0))
+
+
+class World:
+    """The program, what watches it and what gathers its reports; `story` is what happened, in order."""
+
+    def __init__(self) -> None:
+        self.story: list[str] = []
+        self.over = asyncio.Event()
+        self.may_finish = asyncio.Event()
+        self.may_rest = asyncio.Event()
+        self.seen = Profiled("/here")
+
+    # The starter.
+
+    async def start(self) -> Started:
+        return Started()
+
+    def workers_ended(self) -> None:
+        """Nothing depends on it here."""
+
+    async def ended(self) -> Ending:
+        await self.over.wait()
+        self.story.append("ended")
+        return Ending(0)
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        self.story.append("stop")
+        self.over.set()
+
+    # What is watched, and the reports.
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def last_look(self) -> None: ...
+
+    def update(self, state: RunState) -> RunState:
+        return state
+
+    def note(self, ending: Ending) -> str:
+        return ""
+
+    async def close(self) -> None:
+        self.story.append("close")
+
+    async def finish(self) -> None:
+        self.story.append("finish")
+        await self.may_finish.wait()
+        self.story.append("finished")
+
+    async def rest(self) -> None:
+        self.story.append("rest")
+        await self.may_rest.wait()
+        self.seen = Profiled("/here", "gathered", expected=1, gathered=1)
+        self.story.append("rested")
+
+
+async def kept(record: Record, world: World) -> tuple[Keeper, asyncio.Task[None]]:
+    async def make() -> World:
+        return world
+
+    output = Output(record.output)
+    keeper = Keeper(record, output, make, world, reports=world)
+    running = asyncio.create_task(keeper.run())
+    running.add_done_callback(lambda _: output.close())
+    while record.state().phase != "running" or record.state().profile is None:
+        await asyncio.sleep(0.01)
+    return keeper, running
+
+
+async def test_the_reports_come_before_the_program_is_ended(record: Record) -> None:
+    world = World()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "finish" not in world.story:
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "stopping" and "stop" not in world.story
+    world.may_finish.set()
+    world.may_rest.set()
+    await running
+    assert world.story[:6] == ["finish", "finished", "stop", "ended", "rest", "rested"]
+    state = record.state()
+    assert (state.is_over, state.profile) == (
+        True,
+        Profiled("/here", "gathered", expected=1, gathered=1),
+    )
+
+
+async def test_who_asks_twice_has_no_time_for_reports(record: Record) -> None:
+    world = World()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "finish" not in world.story:
+        await asyncio.sleep(0.01)
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "stop", "ended"]
+    assert "finished" not in world.story and "rested" not in world.story
+
+
+async def test_a_program_that_ends_by_itself_has_its_reports_gathered(record: Record) -> None:
+    world = World()
+    _, running = await kept(record, world)
+    world.over.set()
+    while "rest" not in world.story:
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "running" and not running.done()
+    world.may_rest.set()
+    await running
+    assert world.story[:3] == ["ended", "rest", "rested"]
+    assert (record.state().phase, record.state().code) == ("ended", 0)
+
+
+class Broken(World):
+    """Our own code fails wherever it can."""
+
+    async def run(self) -> None:
+        self.story.append("run")
+        raise RuntimeError("running")
+
+    async def finish(self) -> None:
+        self.story.append("finish")
+        raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
+
+    async def rest(self) -> None:
+        raise RuntimeError("the rest")
+
+
+async def test_unexpected_failure_does_not_end_the_program_without_its_reports(
+    record: Record,
+) -> None:
+    world = Broken()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while record.state().note != keepers.KEEPS_RUNNING and not running.done():
+        await asyncio.sleep(0.01)
+    state = record.state()
+    assert (state.phase, "stop" in world.story) == ("running", False)
+    assert state.profile is not None and state.profile.phase == "failed"
+    assert "UnicodeEncodeError" in state.profile.sentence
+    keeper.stop()
+    await running
+    assert record.state().is_over and "stop" in world.story
+    profile = record.state().profile
+    assert profile is not None and profile.phase == "failed"
+
+
+async def test_tasks_of_the_supervisor_are_restarted(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
+    world = Broken()
+    _, running = await kept(record, world)
+    # It is what watches the processes, too.
+    while world.story.count("run") < 6 and not running.done():
+        await asyncio.sleep(0.01)
+    world.over.set()
+    await running
+    assert record.state().phase == "ended"
+
+
+async def test_stop_that_fails_is_shown_and_can_be_repeated(record: Record) -> None:
+    class Stubborn(World):
+        async def stop(self, hurry: asyncio.Event) -> None:
+            if "stop" not in self.story:
+                self.story.append("stop")
+                raise TypeError("a fault of ours")
+            await super().stop(hurry)
+
+    world = Stubborn()
+    world.may_finish.set()
+    world.may_rest.set()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while "couldn't stop the program" not in record.state().note and not running.done():
+        await asyncio.sleep(0.01)
+    assert record.state().phase == "running" and "TypeError" in record.state().note
+    keeper.stop()
+    await running
+    assert record.state().phase == "stopped"
+
+
+async def test_failing_poll_does_not_end_the_supervision(record: Record) -> None:
+    class Blind(World):
+        is_blind = False
+
+        def update(self, state: RunState) -> RunState:
+            if self.is_blind:
+                self.story.append("blind")
+                raise KeyError("a fault of ours")
+            return state
+
+    world = Blind()
+    world.may_rest.set()
+    _, running = await kept(record, world)
+    world.is_blind = True
+    while world.story.count("blind") < 3 and not running.done():
+        await asyncio.sleep(0.01)
+    world.over.set()
+    await running
+    assert (record.state().phase, record.state().code) == ("ended", 0)
+
+
+async def test_end_is_waited_for_again_after_an_unexpected_error(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "RESTART", Backoff(0.0, 0.0))
+
+    class Lost(World):
+        async def ended(self) -> Ending:
+            if "lost" not in self.story:
+                self.story.append("lost")
+                raise OSError("a fault of ours")
+            return await super().ended()
+
+    world = Lost()
+    world.may_rest.set()
+    _, running = await kept(record, world)
+    world.over.set()
+    await running
+    assert "lost" in world.story and record.state().phase == "ended"
+
+
+class FullDisk(World):
+    """Nothing can be gathered until `room` is made."""
+
+    room = False
+
+    async def finish(self) -> None:
+        self.story.append("finish")
+        self.seen = Profiled("/here", "gathered" if self.room else "failed")
+
+
+async def test_a_program_whose_reports_cannot_be_gathered_goes_on(record: Record) -> None:
+    world = FullDisk()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while record.state().note != keepers.KEEPS_RUNNING:
+        await asyncio.sleep(0.01)
+    assert (record.state().phase, world.story) == ("running", ["finish"])
+    world.room = True
+    world.may_rest.set()
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "finish", "stop"]
+    assert (record.state().phase, record.state().note) == ("stopped", "")
+
+
+async def test_it_ends_at_the_second_time_in_any_case(record: Record) -> None:
+    world = FullDisk()
+    world.may_rest.set()
+    keeper, running = await kept(record, world)
+    keeper.stop()
+    while record.state().note != keepers.KEEPS_RUNNING:
+        await asyncio.sleep(0.01)
+    keeper.stop()
+    await running
+    assert world.story[:3] == ["finish", "finish", "stop"]
