@@ -1,4 +1,4 @@
-"""The parts that the panel's handlers and the command line share, built once per process."""
+"""The composition root: builds every core object of sidecar, command line and run supervisor, once per process."""
 
 from __future__ import annotations
 
@@ -99,12 +99,8 @@ def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
 
 
 @frozen
-class Parts:
-    """Every core object.  A feature's `register(server, parts)` takes from here what it needs.
-
-    What one feature needs of another is given to its constructor by `build`, so that features do not
-    import one another.
-    """
+class App:
+    """Every core object; `build_app` gives each what it needs of the others."""
 
     settings: Settings
     adapters: Adapters
@@ -142,8 +138,8 @@ class Parts:
         await self.adapters.close()
 
 
-def build(settings: Settings, clock: Clock | None = None) -> Parts:
-    """All parts, not yet asking anything, for one event loop.  It makes folders and reads files, so call it off that loop."""
+def build_app(settings: Settings, clock: Clock | None = None) -> App:
+    """Builds the objects for one event loop; nothing is queried yet. It creates folders and reads files: call it off that loop."""
     clock = clock or SystemClock()
     # Before anything is started, which would inherit what it holds.
     access = stored_access.take_variable(os.environ)
@@ -209,7 +205,7 @@ def build(settings: Settings, clock: Clock | None = None) -> Parts:
     async def dashboard(cluster: str) -> Dashboard:
         return watch.dashboard(await clusters.named(cluster))
 
-    return Parts(
+    return App(
         settings=settings,
         adapters=adapters,
         commands=commands,

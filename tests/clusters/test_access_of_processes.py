@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.app import Parts, Settings, build
+from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters.stored_access import VARIABLE
 
 from tests.runs.terminal import Terminal
@@ -17,8 +17,8 @@ CLUSTER = "https://proxy.example:443/ray"
 ACCESS = json.dumps({"https://proxy.example/ray": {"token": "t0ken", "headers": {"X-Key": "k"}}})
 
 
-def parts() -> Parts:
-    return build(Settings.read({"discovery": "off"}, {}))
+def parts() -> App:
+    return build_app(Settings.read({"discovery": "off"}, {}))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from eagleray.app import Parts
+from eagleray.app import App
 from eagleray.common.errors import EaglerayError
 from eagleray.features.workers import handlers
 from eagleray.features.workers.paused_workers import PausedWorkers
@@ -34,7 +34,7 @@ class Editor:
         self.reports: list[tuple[str, int | None]] = []
         self.told: list[tuple[str, Any]] = []
         parts = SimpleNamespace(watch=self.watch, workers=self.workers)
-        handlers.register(self.requests, cast("Parts", parts))
+        handlers.register(self.requests, cast("App", parts))
 
     async def ask(self, method: str, **params: Any) -> Any:
         answer = await self.requests.call(f"eagleray/workers/{method}", params, self._report)

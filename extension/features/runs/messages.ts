@@ -3,8 +3,6 @@ import { notification, request, type Nothing } from "../../common/wire";
 
 export const LIST = request<Nothing, Runs>("eagleray/runs/list");
 export const CHANGED = notification<Runs>("eagleray/runs/changed");
-export const PREPARE = request<Prepare, Proposal>("eagleray/runs/prepare");
-export const COMPOSE = request<Prepare, Composition>("eagleray/runs/compose");
 export const START = request<Start, RunRef>("eagleray/runs/start");
 export const STOP = request<Stop, Nothing>("eagleray/runs/stop");
 export const RESTART = request<Restart, RunRef>("eagleray/runs/restart");
@@ -14,65 +12,6 @@ export const COMMAND = request<RunRef, Command>("eagleray/runs/command");
 export const BREAKPOINTS = request<SetBreakpoints, Nothing>("eagleray/runs/breakpoints");
 export const PAUSE = request<Pause, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
-export const PRESETS = request<PresetsOf, Presets>("eagleray/runs/presets");
-export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/runs/savePreset");
-export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/runs/deletePreset");
-
-/** The exact command of a run, with its secrets: for the clipboard, never for a view. */
-export interface Command {
-  readonly text: string;
-}
-
-/** From a piece's `next` on; a negative `offset` asks for the end of what is there. */
-export interface OutputFrom {
-  readonly id: string;
-  readonly offset?: number;
-}
-
-/** `text` is safe for a terminal; `skipped` bytes before it were left out. */
-export interface OutputPiece {
-  readonly text: string;
-  readonly next: number;
-  readonly skipped: number;
-  readonly is_over: boolean;
-}
-
-/** The interpreters of the user's own clusters on this machine. */
-export interface Pythons {
-  readonly paths: readonly string[];
-}
-
-/** A request of a preset and its outcome, as text. */
-export interface Change {
-  readonly asked: string;
-  readonly outcome: "unknown version" | "no framework" | "not changed" | "no such option" | "set, effect not verified" | "will apply" | "already so";
-  readonly where: string;
-  readonly why: string;
-  readonly setting: string;
-}
-
-/** Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed. */
-export interface PresetQuestion {
-  readonly id: string;
-  readonly text: string;
-  readonly detail: string;
-  readonly choices: readonly string[];
-  readonly value: string;
-}
-
-/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
-export interface PresetRow {
-  readonly name: string;
-  readonly title: string;
-  readonly framework: string;
-  readonly own: boolean;
-  readonly text: string;
-}
-
-/** The composed value of each key that a preset sets, as text. */
-export interface Composition {
-  readonly values: Readonly<Record<string, string>>;
-}
 
 /** A breakpoint on a line; `condition`, `hit` (count) and `log` (point) are "" for none. */
 export interface Line {
@@ -182,61 +121,6 @@ export interface Runs {
   readonly runs: readonly Run[];
 }
 
-/** What the person chose besides the program; `answers` are those to `Proposal.questions`, by id. */
-export interface Options {
-  readonly breakpoints?: readonly Breakpoint[];
-  readonly workers?: readonly string[];
-  readonly ranks?: readonly number[] | null;
-  readonly post_mortem?: boolean;
-  readonly children?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly overrides?: readonly string[];
-  readonly answers?: Readonly<Record<string, string>>;
-  readonly profile?: Profile | null;
-}
-
-/**
- * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
- * with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none.
- */
-export interface Prepare {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job";
-  readonly cluster?: string;
-  readonly preset?: string;
-  readonly python?: string;
-  readonly workspace?: string;
-  readonly options?: Options;
-}
-
-/** Something that the person should know before the start, with what to do about it. */
-export interface Problem {
-  readonly code: string;
-  readonly message: string;
-  readonly next_step: string;
-}
-
-/**
- * `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
- * `text`: the lines that `eagleray run --dry-run` prints above the difference.
- */
-export interface Proposal {
-  readonly plan: Plan;
-  readonly title: string;
-  readonly before: string;
-  readonly after: string;
-  readonly changes: readonly Change[];
-  readonly questions: readonly PresetQuestion[];
-  readonly framework: string;
-  readonly framework_version: string;
-  readonly text: readonly string[];
-  readonly presets: readonly PresetRow[];
-  readonly problems: readonly Problem[];
-  readonly confirm: string;
-}
-
 /** `confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray. */
 export interface Start {
   readonly plan: Plan;
@@ -276,25 +160,26 @@ export interface Pause {
   readonly worker_id: string;
 }
 
-/** A workspace, by the folder of its window, "" for none. */
-export interface PresetsOf {
-  readonly workspace: string;
-}
-
-/** The presets of a workspace, its own ones last. */
-export interface Presets {
-  readonly presets: readonly PresetRow[];
-}
-
-/** A preset of the person, as JSON; it replaces one of that name. */
-export interface SavePreset {
-  readonly workspace: string;
-  readonly name: string;
+/** The exact command of a run, with its secrets: for the clipboard, never for a view. */
+export interface Command {
   readonly text: string;
 }
 
-/** A preset of the person by its name. */
-export interface PresetRef {
-  readonly workspace: string;
-  readonly name: string;
+/** From a piece's `next` on; a negative `offset` asks for the end of what is there. */
+export interface OutputFrom {
+  readonly id: string;
+  readonly offset?: number;
+}
+
+/** `text` is safe for a terminal; `skipped` bytes before it were left out. */
+export interface OutputPiece {
+  readonly text: string;
+  readonly next: number;
+  readonly skipped: number;
+  readonly is_over: boolean;
+}
+
+/** The interpreters of the user's own clusters on this machine. */
+export interface Pythons {
+  readonly paths: readonly string[];
 }

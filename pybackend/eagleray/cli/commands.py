@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.app import Parts, Settings, build
+from eagleray.app import App, Settings, build_app
 from eagleray.cli import pdb, printing, profile_command, report_command, run_commands
 from eagleray.cli.asking import Asking
 from eagleray.common.errors import EaglerayError, printable
@@ -36,7 +36,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 async def _run(asked: argparse.Namespace) -> int:
-    parts = build(Settings.read({}, dict(os.environ)))
+    parts = build_app(Settings.read({}, dict(os.environ)))
     # Ended before the parts: a question that is open then is of no use any more.
     asking = Asking(parts.adapters)
     parts.reaching.follow_routes()
@@ -47,7 +47,7 @@ async def _run(asked: argparse.Namespace) -> int:
         await parts.close()
 
 
-async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
+async def clusters(parts: App, asked: argparse.Namespace) -> int:
     if asked.cluster:
         wanted = await parts.clusters.look_at(asked.cluster, say)
         await parts.jobs.look_at_clusters()
@@ -68,7 +68,7 @@ async def clusters(parts: Parts, asked: argparse.Namespace) -> int:
     return 1 if is_failed else 0
 
 
-async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
+async def slurm(parts: App, asked: argparse.Namespace) -> int:
     hosts = asked.host or await parts.jobs.known_hosts()
     if not hosts:
         raise no_slurm("")
@@ -86,7 +86,7 @@ async def slurm(parts: Parts, asked: argparse.Namespace) -> int:
     return 1 if failing else 0
 
 
-async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
+async def tunnel(parts: App, asked: argparse.Namespace) -> int:
     cluster = await parts.clusters.named(asked.cluster_id, say)
     host, port = asked.to or parts.ways.dashboard_at(cluster)
     opened = await parts.ways.open(cluster, host, port, asked.port, shared=asked.shared)
@@ -102,7 +102,7 @@ async def tunnel(parts: Parts, asked: argparse.Namespace) -> int:
     raise tunnel_ended(opened.socket)
 
 
-async def paused(parts: Parts, asked: argparse.Namespace) -> int:
+async def paused(parts: App, asked: argparse.Namespace) -> int:
     ids = await _cluster_ids(parts, asked)
     groups = await parts.workers.refresh(ids, locate_s=LOCATE_S)
     waiting = [worker for worker in everyone(groups) if printing.is_listed(worker)]
@@ -115,7 +115,7 @@ async def paused(parts: Parts, asked: argparse.Namespace) -> int:
     return 0
 
 
-async def attach(parts: Parts, asked: argparse.Namespace) -> int:
+async def attach(parts: App, asked: argparse.Namespace) -> int:
     target = await _find(parts, await _cluster_ids(parts, asked), asked.worker)
     attachment = await parts.debugging.attaching.attach(
         target.cluster, target.worker_id, _folders(asked), lambda _: None
@@ -130,7 +130,7 @@ async def attach(parts: Parts, asked: argparse.Namespace) -> int:
     return 0
 
 
-async def continue_(parts: Parts, asked: argparse.Namespace) -> int:
+async def continue_(parts: App, asked: argparse.Namespace) -> int:
     ids = await _cluster_ids(parts, asked)
     targets = await _chosen(parts, ids, asked)
     failures: list[tuple[str, EaglerayError]] = []
@@ -141,7 +141,7 @@ async def continue_(parts: Parts, asked: argparse.Namespace) -> int:
     return _outcome(asked, "continued", len(targets), failures)
 
 
-async def release(parts: Parts, asked: argparse.Namespace) -> int:
+async def release(parts: App, asked: argparse.Namespace) -> int:
     """Asks the adapters alone, so that held workers can be let go when no dashboard answers."""
     held = [state for state in await parts.adapters.workers() if state.state != "gone"]
     if asked.cluster:
@@ -157,7 +157,7 @@ async def release(parts: Parts, asked: argparse.Namespace) -> int:
     return _outcome(asked, "released", len(chosen), failures)
 
 
-async def logs(parts: Parts, asked: argparse.Namespace) -> int:
+async def logs(parts: App, asked: argparse.Namespace) -> int:
     from eagleray.features.workers.live_workers import ask_live_workers
     from eagleray.features.workers.logs import Logs, Stream
 
@@ -183,7 +183,7 @@ async def logs(parts: Parts, asked: argparse.Namespace) -> int:
     raise no_such_worker(asked.worker)
 
 
-async def pdb_(parts: Parts, asked: argparse.Namespace) -> int:
+async def pdb_(parts: App, asked: argparse.Namespace) -> int:
     if asked.at:
         return await pdb.talk(parts, read_target(asked.at))
     return await pdb.run(parts, await _cluster_ids(parts, asked), asked)
@@ -228,7 +228,7 @@ def _folders(asked: argparse.Namespace) -> list[str]:
     return [str(Path(folder).absolute()) for folder in asked.folder or ["."]]
 
 
-async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:
+async def _cluster_ids(parts: App, asked: argparse.Namespace) -> list[str]:
     """The cluster that was named, or all that are known and answer; raises if there is none."""
     if asked.cluster:
         return [await parts.clusters.named(asked.cluster, say)]
@@ -243,7 +243,7 @@ async def _cluster_ids(parts: Parts, asked: argparse.Namespace) -> list[str]:
     raise next((one.error for one in seen if one.error is not None), no_clusters())
 
 
-async def _find(parts: Parts, ids: Sequence[str], worker: str) -> Paused:
+async def _find(parts: App, ids: Sequence[str], worker: str) -> Paused:
     await parts.workers.refresh(ids)
     found = []
     for cluster in ids:
@@ -259,7 +259,7 @@ async def _find(parts: Parts, ids: Sequence[str], worker: str) -> Paused:
     return found[0]
 
 
-async def _chosen(parts: Parts, ids: Sequence[str], asked: argparse.Namespace) -> list[Paused]:
+async def _chosen(parts: App, ids: Sequence[str], asked: argparse.Namespace) -> list[Paused]:
     if asked.all:
         waiting = everyone(await parts.workers.refresh(ids))
         return [worker for worker in waiting if worker.state not in ("running", "gone")]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from eagleray.app import Parts
+from eagleray.app import App
 from eagleray.cli import printing
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
 from eagleray.common.errors import EaglerayError, printable
@@ -24,14 +24,14 @@ from eagleray.tools.self_command import own_command
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 
 
-async def run(parts: Parts, ids: Sequence[str], asked: argparse.Namespace) -> int:
+async def run(parts: App, ids: Sequence[str], asked: argparse.Namespace) -> int:
     """Lists the sessions of these clusters, or talks to the one that was named."""
     if not asked.session:
         return await _list(parts, ids, as_json=asked.json)
     return await talk(parts, parts.pdb.target(await _named(parts, ids, asked.session)))
 
 
-async def talk(parts: Parts, target: Target) -> int:
+async def talk(parts: App, target: Target) -> int:
     """A terminal for each task into which `remote` leads, one after the other."""
     while True:
         code = await _terminal(await parts.pdb.address(target), target)
@@ -49,7 +49,7 @@ async def talk(parts: Parts, target: Target) -> int:
         target = parts.pdb.target(following)
 
 
-async def _list(parts: Parts, ids: Sequence[str], *, as_json: bool) -> int:
+async def _list(parts: App, ids: Sequence[str], *, as_json: bool) -> int:
     waiting = in_order(await asyncio.gather(*(parts.pdb.waiting(cluster) for cluster in ids)))
     if as_json:
         printing.print_json([printing.plain(wire_session(one)) for one in waiting])
@@ -66,7 +66,7 @@ def _row(session: PdbSession) -> list[str]:
     return [session.id, session.name, session.place, shown_node(session.node), session.error]
 
 
-async def _named(parts: Parts, ids: Sequence[str], text: str) -> PdbSession:
+async def _named(parts: App, ids: Sequence[str], text: str) -> PdbSession:
     found: list[PdbSession] = []
     for cluster in ids:
         with contextlib.suppress(EaglerayError) if len(ids) > 1 else contextlib.nullcontext():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from eagleray.app import Parts
+from eagleray.app import App
 from eagleray.cli import run_commands
 from eagleray.cli.profile_progress import Progress, summary
 from eagleray.common.errors import EaglerayError, printable
@@ -14,7 +14,7 @@ from eagleray.features.runs.model import Profiled, ProfilePlan, When
 from eagleray.features.runs.profile_plan import check_seconds, checked
 
 
-async def profile(parts: Parts, asked: argparse.Namespace) -> int:
+async def profile(parts: App, asked: argparse.Namespace) -> int:
     if asked.record:
         if asked.seconds:
             check_seconds(asked.seconds)
@@ -57,7 +57,7 @@ def _when(asked: argparse.Namespace) -> When:
     return "on-demand" if asked.on_demand else "always"
 
 
-async def _gather(parts: Parts, run: str) -> int:
+async def _gather(parts: App, run: str) -> int:
     progress = Progress()
 
     def tell(seen: Profiled) -> None:
@@ -69,7 +69,7 @@ async def _gather(parts: Parts, run: str) -> int:
     return 0 if seen.gathered >= seen.expected else 1
 
 
-async def _preview(parts: Parts, cluster: str, patterns: tuple[str, ...]) -> None:
+async def _preview(parts: App, cluster: str, patterns: tuple[str, ...]) -> None:
     """Which classes of the cluster and of earlier runs fit; a program that is new need not have any."""
     cluster = "" if cluster.startswith("ssh://") else cluster
     try:

@@ -6,17 +6,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from eagleray.app import Parts
+from eagleray.app import App
 from eagleray.cli import printing
 from eagleray.common.errors import printable
-from eagleray.features.profiling.handlers import wire_report, wire_table
 from eagleray.features.reports import texts
+from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.reports import Report
 from eagleray.features.reports.summary import Say
 from eagleray.features.reports.tables import Name, Table
 
 
-async def report(parts: Parts, asked: argparse.Namespace) -> int:
+async def report(parts: App, asked: argparse.Namespace) -> int:
     read = await parts.reports.read(asked.file, _teller())
     if asked.csv == "gpus":
         print(

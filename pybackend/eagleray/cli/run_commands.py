@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.app import Parts
+from eagleray.app import App
 from eagleray.cli import printing
 from eagleray.cli.asking import has_terminal, read_line
 from eagleray.cli.composed_run import print_composed
@@ -40,7 +40,7 @@ from eagleray.supervisor.supervisor import KEEPS_RUNNING
 INTERRUPTED = 130
 
 
-async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | None = None) -> int:
+async def run(parts: App, asked: argparse.Namespace, profile: ProfilePlan | None = None) -> int:
     """Starts the program and follows it; the exit code is that of the program.
 
     With a `profile` its workers stop nowhere.
@@ -78,7 +78,7 @@ async def run(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | No
     return await _follow(parts, parts.runs.find(run_id))
 
 
-async def runs(parts: Parts, asked: argparse.Namespace) -> int:
+async def runs(parts: App, asked: argparse.Namespace) -> int:
     if asked.action == "list":
         return _list(parts, asked)
     if asked.action == "follow":
@@ -101,7 +101,7 @@ async def runs(parts: Parts, asked: argparse.Namespace) -> int:
     return await _follow(parts, parts.runs.find(again))
 
 
-async def _plan(parts: Parts, asked: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
+async def _plan(parts: App, asked: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
     cwd = Path.cwd()
     plan = await parts.preparing.plan(
         Asked(
@@ -128,7 +128,7 @@ def _stops(asked: argparse.Namespace, cwd: Path) -> dict[str, Any]:
     }
 
 
-def _list(parts: Parts, asked: argparse.Namespace) -> int:
+def _list(parts: App, asked: argparse.Namespace) -> int:
     listed = parts.runs.listed()
     if asked.json:
         printing.print_json([printing.plain(wire_run(one)) for one in listed])
@@ -157,7 +157,7 @@ def _phase(one: Listed) -> str:
     return f"{count} at a breakpoint"
 
 
-async def _follow(parts: Parts, record: Record) -> int:
+async def _follow(parts: App, record: Record) -> int:
     """Says all that the run prints until it is over; Ctrl-C asks it to stop, once more makes haste."""
     following = _Following(parts, record)
     write = _writer()
@@ -200,7 +200,7 @@ def exit_code(one: Listed) -> int:
 class _Following:
     """One look at a run from a terminal."""
 
-    def __init__(self, parts: Parts, record: Record) -> None:
+    def __init__(self, parts: App, record: Record) -> None:
         self._parts = parts
         self._record = record
         self._signature = record.signature()

@@ -1,23 +1,43 @@
-"""The features of the sidecar: a list, no logic."""
+"""Registers the requests of every feature."""
 
 from __future__ import annotations
 
-from eagleray.app import Settings, build
+from eagleray.app import App, Settings, build_app
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.pdb import handlers as pdb
+from eagleray.features.presets import handlers as presets
 from eagleray.features.profiling import handlers as profiling
+from eagleray.features.reports import handlers as reports
 from eagleray.features.runs import handlers as runs
 from eagleray.features.source_mapping import handlers as source_mapping
 from eagleray.features.workers import handlers as workers
-from eagleray.wire.requests import Requests
+from eagleray.wire.requests import RequestServer
 
 
-def registered(settings: Settings) -> Requests:
-    """A registry that answers for every feature."""
-    parts = build(settings)
-    requests = Requests()
-    for feature in (clusters, workers, debugging, source_mapping, runs, pdb, profiling):
-        feature.register(requests, parts)
-    requests.at_end(parts.close)
-    return requests
+def build_server(settings: Settings) -> RequestServer:
+    """A server that answers the requests of every feature."""
+    app = build_app(settings)
+    server = RequestServer()
+    register(server, app)
+    server.on_stop(app.close)
+    return server
+
+
+def register(server: RequestServer, app: App) -> None:
+    """Registers the requests of every feature with the objects that answer them."""
+    trusted = app.settings.trusted
+    clusters.register(server, app.clusters, app.jobs, app.reaching, app.terminals, app.adapters)
+    workers.register(server, app.workers, app.watch)
+    source_mapping.register(server, app.source_mapping)
+    debugging.register(server, app.debugging, app.adapters)
+    pdb.register(server, app.pdb, app.settings.ssh.program)
+    runs.register(server, app.runs, app.preparing, app.cluster_pythons)
+    presets.register(server, app.preparing, app.debug_runs, trusted=trusted)
+    # In a workspace that isn't trusted, nsys reads a report only after the user agrees.
+    profiling.register(server, app.profiling, app.runs, app.ahead.told if trusted else _ignore)
+    reports.register(server, app.reports)
+
+
+def _ignore(_: object) -> None:
+    """Prepares no report before it is opened."""

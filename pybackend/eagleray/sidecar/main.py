@@ -25,11 +25,11 @@ def _build(options: dict[str, Any]) -> Any:
     from eagleray.app import Settings
     from eagleray.common.atomic_file import remove_unfinished
     from eagleray.common.paths import home
-    from eagleray.sidecar.features import registered
+    from eagleray.sidecar.features import build_server
 
     for folder in (home(), home() / "presets"):
         remove_unfinished(folder)
-    return registered(Settings.read(options, dict(os.environ)))
+    return build_server(Settings.read(options, dict(os.environ)))
 
 
 def _start_log(level: str) -> None:

@@ -23,13 +23,13 @@ from eagleray import __version__
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
-from eagleray.wire.requests import BadParams, Requests, UnknownMethod
+from eagleray.wire.requests import BadParams, RequestServer, UnknownMethod
 
 # The code of an error of the catalogue; `data` holds {code, message, next_step}.
 CATALOGUE_ERROR = -32000
 
 # Makes the registry once the editor's initializationOptions are known.
-Build = Callable[[dict[str, Any]], Requests]
+Build = Callable[[dict[str, Any]], RequestServer]
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Sidecar(LanguageServer):
             protocol_cls=AnsweringProtocol,
         )
         self._build = build
-        self._requests = Requests()
+        self._requests = RequestServer()
         # pygls writes attributes onto a handler, which a bound method does not take.
 
         async def initialize(params: types.InitializeParams) -> None:

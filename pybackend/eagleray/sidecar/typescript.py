@@ -1,45 +1,43 @@
-"""Printing of the wire types as TypeScript: one `messages.ts` per `messages.py`, never written by hand."""
+"""Prints the requests and records of each feature as TypeScript: one `messages.ts` per `messages.py`."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import attrs
-from attrs import frozen
 
-FEATURES = ("clusters", "workers", "debugging", "source_mapping", "runs", "pdb", "profiling")
+from eagleray.wire.requests import LongRequest, Notification, Request
 
-# METHOD = "eagleray/…"  # Params (a remark) -> Result, or: notification to the editor: Value
-_METHOD = re.compile(r'^([A-Z][A-Z_]*) = \(?\s*"(eagleray/[^"]+)" *# (.+)$', re.MULTILINE)
-_REQUEST = re.compile(r"^(\{\}|\w+)(?: \([^)]*\))? -> (\{\}|\w+)")
-_NOTIFICATION = re.compile(r"^notification to the editor: (\w+)")
+FEATURES = (
+    "clusters",
+    "workers",
+    "source_mapping",
+    "debugging",
+    "pdb",
+    "runs",
+    "presets",
+    "profiling",
+    "reports",
+)
+
+Declared = Request[Any, Any] | LongRequest[Any, Any] | Notification[Any]
 
 _PRIMITIVES: dict[Any, str] = {
     str: "string",
     int: "number",
     float: "number",
     bool: "boolean",
-    type(None): "null",
+    NoneType: "null",
     Any: "unknown",
 }
-
-
-@frozen
-class Method:
-    """One line of a `messages.py` that names a method; `params` is "" for a notification."""
-
-    constant: str
-    name: str
-    params: str
-    value: str
 
 
 def stale(root: Path) -> list[Path]:
@@ -48,7 +46,7 @@ def stale(root: Path) -> list[Path]:
 
 
 def write(root: Path) -> list[Path]:
-    """Prints every file anew; the answer names those that changed."""
+    """Prints every file; returns those that changed."""
     changed = []
     for path, text in _files(root):
         if not path.exists() or path.read_text("utf-8") != text:
@@ -59,67 +57,98 @@ def write(root: Path) -> list[Path]:
 
 
 def _files(root: Path) -> Iterator[tuple[Path, str]]:
-    for feature in FEATURES:
-        module = importlib.import_module(f"eagleray.features.{feature}.messages")
-        yield root / "extension" / "features" / feature / "messages.ts", printed(module)
+    modules = {
+        feature: importlib.import_module(f"eagleray.features.{feature}.messages")
+        for feature in FEATURES
+    }
+    declared = [value for module in modules.values() for value in requests_of(module).values()]
+    received = _records(map(_received, declared))
+    for feature, module in modules.items():
+        yield root / "extension" / "features" / feature / "messages.ts", printed(module, received)
 
 
-def printed(module: types.ModuleType) -> str:
-    """The text of `messages.ts` for one module of wire types."""
-    source = inspect.getsource(module)
-    methods = list(methods_of(source))
-    # A feature with many of them has more than one file for them.
-    package = module.__name__.rpartition(".")[0]
-    classes = {
+def requests_of(module: types.ModuleType) -> dict[str, Declared]:
+    """The requests and notifications that a module declares, by the names of the constants."""
+    return {
         name: value
         for name, value in vars(module).items()
-        if attrs.has(value) and value.__module__.rpartition(".")[0] == package
+        if isinstance(value, Request | LongRequest | Notification)
     }
-    named = {value for value in vars(module).values() if str(value).startswith("eagleray/")}
-    assert named == {method.name for method in methods}, "a method's line cannot be read"
-    for method in methods:
-        for name in (method.params, method.value):
-            assert name in classes or name in ("", "{}"), f"{method.constant}: no type {name}"
-    only_params = _reachable(classes, {m.params for m in methods}) - _reachable(
-        classes, {m.value for m in methods}
-    )
+
+
+def printed(module: types.ModuleType, received: Sequence[type[Any]]) -> str:
+    """The text of `messages.ts` for one `messages` module: its requests, and the records that they contain.
+
+    The editor may leave out fields with a default, except in the records that it also receives (`received`).
+    """
+    declared = requests_of(module)
+    used = [record for value in declared.values() for record in _types(value)]
+    records = _records(used)
+    by_name = {record.__name__: record for record in records}
+    for record in records:
+        assert by_name[record.__name__] is record, f"two records are named {record.__name__}"
+    feature = _feature(module.__name__)
+    own = sorted((r for r in records if _feature(r.__module__) in (feature, None)), key=_position)
+    named = {*used, *(inner for record in own for inner in _fields(record))}
     path = f"pybackend/{module.__name__.replace('.', '/')}.py"
     parts = [
-        f"// Printed from {path} by `npm run messages`; do not edit.\n{_imports(methods)}\n",
-        *(_method(method) for method in methods),
-        *(f"\n{_interface(cls, name in only_params)}" for name, cls in classes.items()),
+        f"// Printed from {path} by `npm run messages`; do not edit.",
+        _imports(declared, [record for record in records if record in named and record not in own]),
+        "",
+        *(_declaration(name, value) for name, value in declared.items()),
+        *(f"\n{_interface(record, record not in received)}" for record in own),
     ]
     return "\n".join(parts) + "\n"
 
 
-def methods_of(source: str) -> Iterator[Method]:
-    """The methods that a module names, with the types that stand in the comment behind each."""
-    for constant, name, comment in _METHOD.findall(source):
-        if found := _NOTIFICATION.match(comment):
-            yield Method(constant, name, "", found[1])
-        elif found := _REQUEST.match(comment):
-            yield Method(constant, name, found[1], found[2])
-        else:
-            raise ValueError(f"{constant}: the comment names no types: {comment}")
+def _types(declared: Declared) -> list[type[Any]]:
+    if isinstance(declared, Notification):
+        return [declared.params]
+    return [declared.params, declared.result]
 
 
-def _imports(methods: list[Method]) -> str:
-    names = sorted({"request" if m.params else "notification" for m in methods})
-    if any("{}" in (m.params, m.value) for m in methods):
+def _is_notification(declared: Declared) -> bool:
+    return isinstance(declared, Notification)
+
+
+def _received(declared: Declared) -> type[Any]:
+    """What the editor receives."""
+    return declared.params if isinstance(declared, Notification) else declared.result
+
+
+def _feature(module: str) -> str | None:
+    """The feature of a module, None for one of the layers below."""
+    names = module.split(".")
+    return names[2] if names[1] == "features" else None
+
+
+def _position(record: type[Any]) -> tuple[str, int]:
+    return record.__module__, inspect.getsourcelines(record)[1]
+
+
+def _imports(declared: dict[str, Declared], foreign: list[type[Any]]) -> str:
+    names = sorted(
+        {"notification" if _is_notification(v) else "request" for v in declared.values()}
+    )
+    if any(NoneType in _types(value) for value in declared.values()):
         names.append("type Nothing")
-    return f'import {{ {", ".join(names)} }} from "../../common/wire";'
+    lines = [f'import {{ {", ".join(names)} }} from "../../common/wire";']
+    for feature in sorted({str(_feature(record.__module__)) for record in foreign}):
+        of_feature = sorted(r.__name__ for r in foreign if _feature(r.__module__) == feature)
+        lines.append(f'import type {{ {", ".join(of_feature)} }} from "../{feature}/messages";')
+    return "\n".join(lines)
 
 
-def _method(method: Method) -> str:
-    value = _wire_name(method.value)
-    if not method.params:
-        return f'export const {method.constant} = notification<{value}>("{method.name}");'
-    params = _wire_name(method.params)
-    return f'export const {method.constant} = request<{params}, {value}>("{method.name}");'
+def _declaration(constant: str, declared: Declared) -> str:
+    params = _wire_name(declared.params)
+    if isinstance(declared, Notification):
+        return f'export const {constant} = notification<{params}>("{declared.method}");'
+    result = _wire_name(declared.result)
+    return f'export const {constant} = request<{params}, {result}>("{declared.method}");'
 
 
-def _wire_name(name: str) -> str:
-    return "Nothing" if name == "{}" else name
+def _wire_name(record: type[Any]) -> str:
+    return "Nothing" if record is NoneType else record.__name__
 
 
 def _interface(cls: type[Any], is_only_params: bool) -> str:
@@ -148,7 +177,7 @@ def _type(hint: Any) -> str:
         return " | ".join(f'"{value}"' for value in args)
     if origin in (Union, types.UnionType):
         return " | ".join(_type(arg) for arg in args)
-    if origin is list:
+    if origin is list or origin is tuple:
         inner = _type(args[0])
         return f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
     if origin is dict:
@@ -157,28 +186,32 @@ def _type(hint: Any) -> str:
     return str(hint.__name__)
 
 
-def _reachable(classes: dict[str, type[Any]], names: set[str]) -> set[str]:
-    """The classes of the module that occur in those named, however deep."""
-    seen: set[str] = set()
-    todo = [name for name in names if name in classes]
+def _records(roots: Iterable[type[Any]]) -> list[type[Any]]:
+    """The records among `roots` and all records that they contain."""
+    found: list[type[Any]] = []
+    todo = [root for root in roots if root is not NoneType]
     while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            hints = get_type_hints(classes[name]).values()
-            todo += [inner for hint in hints for inner in _named(hint) if inner in classes]
-    return seen
+        record = todo.pop(0)
+        if record not in found:
+            found.append(record)
+            todo += _fields(record)
+    return found
 
 
-def _named(hint: Any) -> Iterator[str]:
+def _fields(record: type[Any]) -> list[type[Any]]:
+    """The records that the fields of a record contain."""
+    return [inner for hint in get_type_hints(record).values() for inner in _inner(hint)]
+
+
+def _inner(hint: Any) -> Iterator[type[Any]]:
     if attrs.has(hint):
-        yield hint.__name__
+        yield hint
     for arg in get_args(hint):
-        yield from _named(arg)
+        yield from _inner(arg)
 
 
 def main(arguments: list[str]) -> int:
-    """`print-messages [--check]`: prints, or says what is stale and how to refresh it."""
+    """`print-messages [--check]`: prints the files, or names the stale ones and how to refresh them."""
     root = Path(__file__).resolve().parents[3]
     if "--check" in arguments:
         for path in (found := stale(root)):

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from eagleray.app import Parts, Settings, build
+from eagleray.app import App, Settings, build_app
 from eagleray.common.bounded_log import logging_to
 from eagleray.common.paths import host_name, runs
 from eagleray.features.profiling.gathers import output_folder
@@ -50,7 +50,7 @@ def _keep_alone(record: Record, access: dict[str, Any]) -> int:
 
 
 async def _keep(record: Record, access: dict[str, Any]) -> None:
-    parts = build(Settings.read({"discovery": "off"}, dict(os.environ)))
+    parts = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
@@ -87,7 +87,7 @@ def _kept_again(state: RunState) -> RunState:
     return evolve(state, phase="running", note="") if state.phase == "unwatched" else state
 
 
-def _home(parts: Parts, record: Record) -> HomeCluster:
+def _home(parts: App, record: Record) -> HomeCluster:
     """The cluster of the run, which may have to be looked for."""
     plan = record.plan()
     return HomeCluster(
@@ -100,7 +100,7 @@ def _home(parts: Parts, record: Record) -> HomeCluster:
     )
 
 
-def _reports(parts: Parts, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
+def _reports(parts: App, record: Record, plan: RunPlan, home: HomeCluster) -> Unmatched | None:
     if plan.profile is None:
         return None
     here = output_folder(record.id, plan.profile.output, plan.cwd)

@@ -1,7 +1,7 @@
-"""The registry of what the sidecar answers: method, type of its params, handler.
+"""The requests between editor and sidecar, declared as typed constants, and the server that answers them.
 
-It knows no transport: `server.py` feeds it from JSON-RPC, tests call `call` directly.  Handlers see
-only structured wire types, and raise only errors of the catalogue.
+The server knows no transport: `sidecar/server.py` feeds it from JSON-RPC, tests call `call` directly. Handlers get
+structured records and raise only errors of the catalogue.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from types import NoneType
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import cattrs
 from attrs import frozen
@@ -19,19 +20,45 @@ from eagleray.common.errors import EaglerayError, internal
 from eagleray.wire.structure import Wire
 
 P = TypeVar("P")
-Handler = Callable[[P], Awaitable[object]]
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
 
-class TellProgress(Protocol):
-    """How a handler of long work says how far it is; `percentage` from 0 to 100 if it is known."""
+@frozen
+class Request(Generic[P, R]):
+    """A request of the editor; `NoneType` stands for no params and for no result, both {} on the wire."""
+
+    method: str
+    params: type[P]
+    result: type[R]
+
+
+@frozen
+class LongRequest(Generic[P, R]):
+    """A request whose handler reports progress ($/progress)."""
+
+    method: str
+    params: type[P]
+    result: type[R]
+
+
+@frozen
+class Notification(Generic[P]):
+    """A notification to the editor."""
+
+    method: str
+    params: type[P]
+
+
+class ReportProgress(Protocol):
+    """Shows the progress of a long request; `percentage` is from 0 to 100, None if it isn't known."""
 
     def __call__(self, message: str, percentage: int | None = None) -> None: ...
 
 
 class BadParams(Exception):
-    """The params of a request do not have the type of the method."""
+    """The params of a request do not have the type of its declaration."""
 
 
 class UnknownMethod(Exception):
@@ -39,74 +66,76 @@ class UnknownMethod(Exception):
 
 
 @frozen
-class Answer:
-    """What is done with one method.  `params_type` is None when the method takes no params."""
-
-    params_type: type[Any] | None
+class _Registered:
+    params: type[Any]
     handler: Callable[..., Awaitable[object]]
-    reports: bool
+    reports_progress: bool
 
 
-class Requests:
-    """All methods of the sidecar.
+class RequestServer:
+    """All requests that the sidecar answers.
 
-    A feature's `register(server, parts)` fills it once, before anything is answered; afterwards
-    all handlers run on the one event loop.  A handler may be cancelled at any `await`.
+    A feature's `register(server, ...)` fills it once, before anything is answered. Afterwards all handlers run on
+    the one event loop. A handler may be cancelled at any `await`.
     """
 
     def __init__(self) -> None:
         self._wire = Wire()
-        self._answers: dict[str, Answer] = {}
+        self._registered: dict[str, _Registered] = {}
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._ends: list[Callable[[], Awaitable[None]]] = []
+        self._on_stop: list[Callable[[], Awaitable[None]]] = []
         self._send: Callable[[str, object], None] | None = None
 
-    def answer(self, method: str, params_type: type[P], handler: Handler[P]) -> None:
-        """`await handler(params)` answers `method`; its result is a wire type, or None for {}."""
-        self._add(method, Answer(params_type, handler, reports=False))
+    @overload
+    def on_request(
+        self, request: Request[None, R], handler: Callable[[], Awaitable[R]]
+    ) -> None: ...
 
-    def answer_plain(self, method: str, handler: Callable[[], Awaitable[object]]) -> None:
-        """`await handler()` answers `method`, which takes no params."""
-        self._add(method, Answer(None, handler, reports=False))
+    @overload
+    def on_request(self, request: Request[P, R], handler: Callable[[P], Awaitable[R]]) -> None: ...
 
-    def answer_reporting(
+    @overload
+    def on_request(
         self,
-        method: str,
-        params_type: type[P],
-        handler: Callable[[P, TellProgress], Awaitable[object]],
-    ) -> None:
-        """As `answer`, for long work: `await handler(params, report)`; reports go out as $/progress."""
-        self._add(method, Answer(params_type, handler, reports=True))
+        request: LongRequest[P, R],
+        handler: Callable[[P, ReportProgress], Awaitable[R]],
+    ) -> None: ...
+
+    def on_request(self, request: Any, handler: Callable[..., Awaitable[object]]) -> None:
+        """Answers `request` with the result of `handler`, which gets the params, if there are any."""
+        assert request.method not in self._registered, f"{request.method} is answered twice"
+        is_long = isinstance(request, LongRequest)
+        self._registered[request.method] = _Registered(request.params, handler, is_long)
 
     def in_background(self, name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """`run()` is started when the editor is there, and cancelled when it leaves."""
+        """Starts `run()` when the editor is connected and cancels it when the editor leaves."""
         self._background.append((name, run))
 
-    def at_end(self, close: Callable[[], Awaitable[None]]) -> None:
-        """`close()` is awaited when the editor left and nothing runs in the background any more."""
-        self._ends.append(close)
+    def on_stop(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Awaits `close()` once the editor has left and the background tasks have ended."""
+        self._on_stop.append(close)
 
-    def notify(self, method: str, value: object) -> None:
-        """Sends `value` (a wire type) to the editor; silently nothing while none is connected."""
+    def notify(self, notification: Notification[P], params: P) -> None:
+        """Sends a notification to the editor; does nothing while no editor is connected."""
         if self._send is not None:
-            self._send(method, self._wire.plain(value))
+            self._send(notification.method, self._wire.plain(params))
 
     def methods(self) -> list[str]:
-        """All methods that are answered."""
-        return list(self._answers)
+        """The methods of all requests that are answered."""
+        return list(self._registered)
 
-    async def call(self, method: str, params: object, report: TellProgress) -> object:
-        """The answer to one request, as plain JSON values.
+    async def call(self, method: str, params: object, report: ReportProgress) -> object:
+        """Returns the answer to one request as plain JSON values.
 
-        Raises `UnknownMethod`, `BadParams`, an error of the catalogue, or is cancelled.
+        Raises `UnknownMethod`, `BadParams` or an error of the catalogue.
         """
-        if method not in self._answers:
+        if method not in self._registered:
             raise UnknownMethod(method)
-        answer = self._answers[method]
-        arguments = self._arguments(answer, params, report)
+        registered = self._registered[method]
+        arguments = self._arguments(registered, params, report)
         try:
-            result = await answer.handler(*arguments)
+            result = await registered.handler(*arguments)
         except EaglerayError as error:
             if error.detail:
                 log.info("%s: %s: %s", method, error.code, error.detail)
@@ -117,28 +146,27 @@ class Requests:
         return {} if result is None else self._wire.plain(result)
 
     def start(self, send: Callable[[str, object], None]) -> None:
-        """The editor is there: notifications go out through `send`, what runs in the background starts."""
+        """Starts the background tasks; notifications go out through `send`."""
         self._send = send
         for name, run in self._background:
             self._tasks.append(tasks.lasting(run, name))
 
     async def stop(self) -> None:
-        """The editor left: ends what runs in the background."""
+        """Ends the background tasks and closes what features opened."""
         self._send = None
         running, self._tasks = self._tasks, []
         await tasks.end(running)
-        for close in self._ends:
+        for close in self._on_stop:
             await close()
 
-    def _arguments(self, answer: Answer, params: object, report: TellProgress) -> tuple[Any, ...]:
-        if answer.params_type is None:
-            return ()
+    def _arguments(
+        self, registered: _Registered, params: object, report: ReportProgress
+    ) -> tuple[Any, ...]:
+        progress = (report,) if registered.reports_progress else ()
+        if registered.params is NoneType:
+            return progress
         try:
-            structured = self._wire.structured(params, answer.params_type)
+            structured = self._wire.structured(params, registered.params)
         except (cattrs.BaseValidationError, ValueError, TypeError) as error:
             raise BadParams("; ".join(cattrs.transform_error(error))) from error
-        return (structured, report) if answer.reports else (structured,)
-
-    def _add(self, method: str, answer: Answer) -> None:
-        assert method not in self._answers, f"{method} is answered twice"
-        self._answers[method] = answer
+        return (structured, *progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.choices import Choices, choices, sentence
@@ -17,38 +17,40 @@ from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob
 from eagleray.features.clusters.terminals import Terminals
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
+    from eagleray.adapter_client.adapters import Adapters
     from eagleray.protocol.control import Question
-    from eagleray.wire.requests import Requests, TellProgress
+    from eagleray.wire.requests import ReportProgress, RequestServer
 
 
-class Answers(Protocol):
-    """Who takes what the person typed: `Adapters`."""
-
-    async def answer(self, question_id: int, text: str | None) -> None: ...
-
-
-def register(server: Requests, parts: Parts) -> None:
-    handlers = Handlers(parts.clusters, parts.jobs, parts.reaching, parts.terminals, parts.adapters)
-    server.answer_plain(wire.LIST, handlers.list)
-    server.answer_reporting(wire.ADD, wire.AddCluster, handlers.add)
-    server.answer(wire.REMOVE, wire.ClusterRef, handlers.remove)
-    server.answer(wire.SET_ACCESS, wire.Access, handlers.set_access)
-    server.answer_plain(wire.REFRESH, handlers.refresh)
-    server.answer(wire.ID_OF, wire.ClusterRef, handlers.id_of)
-    server.answer_plain(wire.CHOICES, handlers.choices)
-    server.answer_reporting(wire.LOOK_AT, wire.HostRef, handlers.look_at)
-    server.answer(wire.FORGET_HOST, wire.HostRef, handlers.forget_host)
-    server.answer(wire.RECONNECT, wire.ClusterRef, handlers.reconnect)
-    server.answer(wire.TERMINAL, wire.TerminalRef, handlers.terminal)
-    server.answer(wire.ANSWER, wire.Answer, handlers.answer)
-    parts.clusters.on_change(lambda: server.notify(wire.CHANGED, handlers.all()))
-    server.in_background("clusters", parts.clusters.run)
-    server.in_background("jobs", parts.jobs.run)
+def register(
+    server: RequestServer,
+    clusters: Clusters,
+    jobs: Jobs,
+    reaching: Reaching,
+    terminals: Terminals,
+    adapters: Adapters,
+) -> None:
+    """Answers the requests of this feature."""
+    handlers = Handlers(clusters, jobs, reaching, terminals, adapters)
+    server.on_request(wire.LIST, handlers.list)
+    server.on_request(wire.ADD, handlers.add)
+    server.on_request(wire.REMOVE, handlers.remove)
+    server.on_request(wire.SET_ACCESS, handlers.set_access)
+    server.on_request(wire.REFRESH, handlers.refresh)
+    server.on_request(wire.ID_OF, handlers.id_of)
+    server.on_request(wire.CHOICES, handlers.choices)
+    server.on_request(wire.LOOK_AT, handlers.look_at)
+    server.on_request(wire.FORGET_HOST, handlers.forget_host)
+    server.on_request(wire.RECONNECT, handlers.reconnect)
+    server.on_request(wire.TERMINAL, handlers.terminal)
+    server.on_request(wire.ANSWER, handlers.answer)
+    clusters.on_change(lambda: server.notify(wire.CHANGED, handlers.all()))
+    server.in_background("clusters", clusters.run)
+    server.in_background("jobs", jobs.run)
 
     async def follow() -> None:
-        parts.reaching.follow_routes()
-        parts.adapters.asks(
+        reaching.follow_routes()
+        adapters.asks(
             lambda question: server.notify(wire.QUESTION, _question(question)),
             lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(str(over))),
         )
@@ -65,13 +67,13 @@ class Handlers:
         jobs: Jobs,
         reaching: Reaching,
         terminals: Terminals,
-        answers: Answers,
+        adapters: Adapters,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
         self._reaching = reaching
         self._terminals = terminals
-        self._answers = answers
+        self._adapters = adapters
 
     def all(self) -> wire.Clusters:
         known = self._clusters.known()
@@ -91,7 +93,7 @@ class Handlers:
         await self._jobs.look_everywhere()
         return self.all()
 
-    async def add(self, asked: wire.AddCluster, report: TellProgress) -> wire.Cluster:
+    async def add(self, asked: wire.AddCluster, report: ReportProgress) -> wire.Cluster:
         given = (asked.address, asked.token, asked.headers, asked.ca_file)
         return wire_cluster(await self._clusters.add(*given, say=report))
 
@@ -108,7 +110,7 @@ class Handlers:
     async def choices(self) -> wire.Choices:
         return self._choices(await choices(self._jobs))
 
-    async def look_at(self, asked: wire.HostRef, report: TellProgress) -> wire.Clusters:
+    async def look_at(self, asked: wire.HostRef, report: ReportProgress) -> wire.Clusters:
         report(f"Asking {asked.host} for jobs")
         await self._jobs.add_host(asked.host)
         return self.all()
@@ -126,7 +128,7 @@ class Handlers:
 
     async def answer(self, said: wire.Answer) -> None:
         if said.id.isdecimal():
-            await self._answers.answer(int(said.id), said.text)
+            await self._adapters.answer(int(said.id), said.text)
 
     def _offered(self, known: AllKnown) -> Iterable[SeenJob]:
         """Running jobs that hold a live Ray and are no clusters yet."""

@@ -1,26 +1,13 @@
-"""Wire types of the feature `clusters`, the single source of `extension/features/clusters/messages.ts`."""
+"""The requests of the feature `clusters` and their records, printed as `extension/features/clusters/messages.ts`."""
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Literal
 
 from attrs import field, frozen
 
-LIST = "eagleray/clusters/list"  # {} -> Clusters
-ADD = "eagleray/clusters/add"  # AddCluster (reporting; waits while a job is pending) -> Cluster
-REMOVE = "eagleray/clusters/remove"  # ClusterRef -> {}
-SET_ACCESS = "eagleray/clusters/setAccess"  # Access -> Cluster
-REFRESH = "eagleray/clusters/refresh"  # {} -> Clusters
-ID_OF = "eagleray/clusters/idOf"  # ClusterRef (as a person wrote it) -> ClusterRef
-CHANGED = "eagleray/clusters/changed"  # notification to the editor: Clusters
-CHOICES = "eagleray/clusters/choices"  # {} -> Choices
-LOOK_AT = "eagleray/clusters/lookAt"  # HostRef (reporting) -> Clusters
-FORGET_HOST = "eagleray/clusters/forgetHost"  # HostRef -> Clusters
-RECONNECT = "eagleray/clusters/reconnect"  # ClusterRef -> {}
-TERMINAL = "eagleray/clusters/terminal"  # TerminalRef -> Terminal
-QUESTION = "eagleray/clusters/question"  # notification to the editor: Question
-QUESTION_OVER = "eagleray/clusters/questionOver"  # notification to the editor: QuestionRef
-ANSWER = "eagleray/clusters/answer"  # Answer -> {}
+from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
@@ -215,3 +202,20 @@ class Answer:
 
     id: str
     text: str | None = field(repr=False)
+
+
+LIST = Request("eagleray/clusters/list", NoneType, Clusters)
+ADD = LongRequest("eagleray/clusters/add", AddCluster, Cluster)
+REMOVE = Request("eagleray/clusters/remove", ClusterRef, NoneType)
+SET_ACCESS = Request("eagleray/clusters/setAccess", Access, Cluster)
+REFRESH = Request("eagleray/clusters/refresh", NoneType, Clusters)
+ID_OF = Request("eagleray/clusters/idOf", ClusterRef, ClusterRef)
+CHANGED = Notification("eagleray/clusters/changed", Clusters)
+CHOICES = Request("eagleray/clusters/choices", NoneType, Choices)
+LOOK_AT = LongRequest("eagleray/clusters/lookAt", HostRef, Clusters)
+FORGET_HOST = Request("eagleray/clusters/forgetHost", HostRef, Clusters)
+RECONNECT = Request("eagleray/clusters/reconnect", ClusterRef, NoneType)
+TERMINAL = Request("eagleray/clusters/terminal", TerminalRef, Terminal)
+QUESTION = Notification("eagleray/clusters/question", Question)
+QUESTION_OVER = Notification("eagleray/clusters/questionOver", QuestionRef)
+ANSWER = Request("eagleray/clusters/answer", Answer, NoneType)

@@ -11,16 +11,16 @@ from eagleray.features.debugging.reminding import Held
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
-    from eagleray.wire.requests import Requests, TellProgress
+    from eagleray.adapter_client.adapters import Adapters
+    from eagleray.features.debugging.debugging import Debugging
+    from eagleray.wire.requests import ReportProgress, RequestServer
 
 
-def register(server: Requests, parts: Parts) -> None:
-    """Answers the methods of `messages`, and lets the reminder and the ignored breakpoints run."""
-    debugging = parts.debugging
+def register(server: RequestServer, debugging: Debugging, adapters: Adapters) -> None:
+    """Answers the requests of this feature, and runs the reminder and the ignored breakpoints."""
     actions = debugging.actions
 
-    async def attach(asked: messages.Attach, report: TellProgress) -> messages.Attached:
+    async def attach(asked: messages.Attach, report: ReportProgress) -> messages.Attached:
         return attached(
             await debugging.attaching.attach(
                 asked.cluster,
@@ -51,13 +51,13 @@ def register(server: Requests, parts: Parts) -> None:
     async def forget(asked: messages.IgnoredBreakpoint) -> None:
         await debugging.ignoring.forget(asked.cluster, asked.path, asked.line)
 
-    server.answer_reporting(messages.ATTACH, messages.Attach, attach)
-    server.answer(messages.CONTINUE, messages.Workers, continue_)
-    server.answer(messages.CONTINUE_OTHERS, messages.Workers, continue_others)
-    server.answer(messages.RELEASE, messages.Workers, release)
-    server.answer(messages.IGNORE, messages.Workers, ignore)
-    server.answer_plain(messages.IGNORED, ignored)
-    server.answer(messages.FORGET_IGNORED, messages.IgnoredBreakpoint, forget)
+    server.on_request(messages.ATTACH, attach)
+    server.on_request(messages.CONTINUE, continue_)
+    server.on_request(messages.CONTINUE_OTHERS, continue_others)
+    server.on_request(messages.RELEASE, release)
+    server.on_request(messages.IGNORE, ignore)
+    server.on_request(messages.IGNORED, ignored)
+    server.on_request(messages.FORGET_IGNORED, forget)
 
     def say(held: Held) -> None:
         said = messages.HeldLong(held.cluster, held.worker_id, held.name, held.minutes)
@@ -69,7 +69,7 @@ def register(server: Requests, parts: Parts) -> None:
         def update(states: list[WorkerState]) -> None:
             reminder.update(states)
 
-        end = parts.adapters.listen(update)
+        end = adapters.listen(update)
         try:
             await reminder.run()
         finally:

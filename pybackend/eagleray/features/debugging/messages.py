@@ -1,17 +1,12 @@
-"""Wire types of the feature `debugging`, the single source of `extension/features/debugging/messages.ts`."""
+"""The requests of the feature `debugging` and their records, printed as `extension/features/debugging/messages.ts`."""
 
 from __future__ import annotations
 
+from types import NoneType
+
 from attrs import frozen
 
-ATTACH = "eagleray/debugging/attach"  # Attach -> Attached, with $/progress and cancellation
-CONTINUE = "eagleray/debugging/continue"  # Workers -> Outcome
-CONTINUE_OTHERS = "eagleray/debugging/continueOthers"  # Workers (those to leave stopped) -> Outcome
-RELEASE = "eagleray/debugging/release"  # Workers -> Outcome
-IGNORE = "eagleray/debugging/ignore"  # Workers -> Outcome
-IGNORED = "eagleray/debugging/ignored"  # {} -> IgnoredBreakpoints
-FORGET_IGNORED = "eagleray/debugging/forgetIgnored"  # IgnoredBreakpoint -> {}
-HELD_LONG = "eagleray/debugging/heldLong"  # notification to the editor: HeldLong
+from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
@@ -92,3 +87,13 @@ class HeldLong:
     worker_id: str
     name: str
     minutes: int
+
+
+ATTACH = LongRequest("eagleray/debugging/attach", Attach, Attached)
+CONTINUE = Request("eagleray/debugging/continue", Workers, Outcome)
+CONTINUE_OTHERS = Request("eagleray/debugging/continueOthers", Workers, Outcome)
+RELEASE = Request("eagleray/debugging/release", Workers, Outcome)
+IGNORE = Request("eagleray/debugging/ignore", Workers, Outcome)
+IGNORED = Request("eagleray/debugging/ignored", NoneType, IgnoredBreakpoints)
+FORGET_IGNORED = Request("eagleray/debugging/forgetIgnored", IgnoredBreakpoint, NoneType)
+HELD_LONG = Notification("eagleray/debugging/heldLong", HeldLong)

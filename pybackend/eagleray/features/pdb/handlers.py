@@ -10,8 +10,7 @@ from eagleray.features.pdb.sessions import PdbSession
 from eagleray.tools.self_command import own_command
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
-    from eagleray.wire.requests import Requests
+    from eagleray.wire.requests import RequestServer
 
 NONE = (
     "No worker waits in Ray's own pdb. It does so at a breakpoint() with RAY_DEBUG=legacy,"
@@ -19,10 +18,11 @@ NONE = (
 )
 
 
-def register(server: Requests, parts: Parts) -> None:
-    handlers = Handlers(parts.pdb, parts.settings.ssh.program)
-    server.answer(wire.LIST, wire.PdbOf, handlers.list)
-    server.answer(wire.TERMINAL, wire.PdbRef, handlers.terminal)
+def register(server: RequestServer, pdb: Pdb, ssh: str) -> None:
+    """Answers the requests of this feature; `ssh` is the ssh program of the editor's settings."""
+    handlers = Handlers(pdb, ssh)
+    server.on_request(wire.LIST, handlers.list)
+    server.on_request(wire.TERMINAL, handlers.terminal)
 
 
 class Handlers:

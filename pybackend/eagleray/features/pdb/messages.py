@@ -1,11 +1,10 @@
-"""Wire types of the feature `pdb`, the single source of `extension/features/pdb/messages.ts`."""
+"""The requests of the feature `pdb` and their records, printed as `extension/features/pdb/messages.ts`."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-LIST = "eagleray/pdb/list"  # PdbOf -> PdbSessions
-TERMINAL = "eagleray/pdb/terminal"  # PdbRef -> Terminal
+from eagleray.wire.requests import Request
 
 
 @frozen
@@ -56,3 +55,7 @@ class Terminal:
     title: str
     argv: list[str]
     env: dict[str, str]
+
+
+LIST = Request("eagleray/pdb/list", PdbOf, PdbSessions)
+TERMINAL = Request("eagleray/pdb/terminal", PdbRef, Terminal)

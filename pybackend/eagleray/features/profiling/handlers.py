@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.waiting import after_changes
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
-from eagleray.features.reports import texts
-from eagleray.features.reports.device import Gpu
-from eagleray.features.reports.reports import Report, Reports
-from eagleray.features.reports.tables import Table
 from eagleray.features.runs.model import Profiled, ProfiledWorker
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
-    from eagleray.wire.requests import Requests, TellProgress
-
-# So many rows of each table come with the summary; the others are asked for.
-FIRST_ROWS = 100
+    from eagleray.features.runs.runs import Runs
+    from eagleray.wire.requests import ReportProgress, RequestServer
 
 WorkerState = Literal["profiled", "recording", "writing", "gathered", "missing"]
 
 
-def register(server: Requests, parts: Parts) -> None:
-    """Answers all methods of this feature."""
-    reports = ReportHandlers(parts.reports)
-    server.answer_reporting(messages.REPORT, messages.ReportOf, reports.report)
-    server.answer_reporting(messages.TABLE, messages.TableOf, reports.table)
-    server.answer_reporting(messages.REPORT_TEXT, messages.ReportOf, reports.report_text)
-    server.answer_reporting(messages.TABLE_TEXT, messages.TableTextOf, reports.table_text)
-    handlers = RunHandlers(parts.profiling)
-    server.answer_plain(messages.LIST, handlers.list)
-    server.answer(messages.RECORD, messages.Record, handlers.record)
-    server.answer(messages.STOP, messages.Recording, handlers.stop)
-    server.answer_reporting(messages.GATHER, messages.Gather, handlers.gather)
-    server.answer(messages.WORKERS, messages.WorkersOf, handlers.workers)
+def register(
+    server: RequestServer,
+    profiling: Profiling,
+    runs: Runs,
+    on_reports: Callable[[Sequence[str]], None],
+) -> None:
+    """Answers the requests of this feature; `on_reports` gets the paths of the reports that have been gathered."""
+    handlers = RunHandlers(profiling)
+    server.on_request(messages.LIST, handlers.list)
+    server.on_request(messages.RECORD, handlers.record)
+    server.on_request(messages.STOP, handlers.stop)
+    server.on_request(messages.GATHER, handlers.gather)
+    server.on_request(messages.WORKERS, handlers.workers)
     told = [messages.ProfiledRuns([])]
     changed = asyncio.Event()
-    parts.runs.on_change(changed.set)
+    runs.on_change(changed.set)
 
     async def publish() -> None:
-        listed = await off_loop(parts.profiling.listed)
-        if parts.settings.trusted:
-            # They are of the user's own runs: nothing else is ever listed.
-            parts.ahead.told([file for one in listed if one.seen for file in one.seen.files])
+        listed = await off_loop(profiling.listed)
+        on_reports([file for one in listed if one.seen for file in one.seen.files])
         now = wire_runs(listed)
         if now != told[0]:
             told[0] = now
@@ -72,7 +62,7 @@ class RunHandlers:
     async def stop(self, asked: messages.Recording) -> messages.Asked:
         return messages.Asked(await self._profiling.stop(asked.run, asked.workers))
 
-    async def gather(self, asked: messages.Gather, report: TellProgress) -> messages.Gathered:
+    async def gather(self, asked: messages.Gather, report: ReportProgress) -> messages.Gathered:
         def tell(seen: Profiled) -> None:
             report(progress_text(seen), percentage(seen))
 
@@ -84,90 +74,6 @@ class RunHandlers:
         return messages.Preview(
             [messages.Seen(one.name, one.running, one.matched_by) for one in found]
         )
-
-
-class ReportHandlers:
-    """One method per request about reports."""
-
-    def __init__(self, reports: Reports) -> None:
-        self._reports = reports
-
-    async def report(self, asked: messages.ReportOf, report: TellProgress) -> messages.Report:
-        return wire_report(await self._reports.read(asked.path, report))
-
-    async def table(self, asked: messages.TableOf, report: TellProgress) -> messages.Table:
-        found = await self._reports.table(
-            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
-        )
-        return wire_table(found, asked.limit)
-
-    async def report_text(
-        self, asked: messages.ReportOf, report: TellProgress
-    ) -> messages.ReportText:
-        read = await self._reports.read(asked.path, report)
-        tables = [one.first(FIRST_ROWS) for one in read.summary.tables]
-        return messages.ReportText(texts.markdown(read, tables))
-
-    async def table_text(
-        self, asked: messages.TableTextOf, report: TellProgress
-    ) -> messages.TableText:
-        found = await self._reports.table(
-            asked.path, asked.table, asked.sort, asked.descending, asked.search, report
-        )
-        text = await off_loop(partial(texts.table_text, found, asked.format))
-        return messages.TableText(found.shape.title, text, len(found.rows), found.total)
-
-
-def wire_report(one: Report) -> messages.Report:
-    about = one.summary.about
-    return messages.Report(
-        path=str(one.path),
-        name=one.path.name,
-        database=str(one.database),
-        size=one.size,
-        host=about.host,
-        started_utc=about.started_utc,
-        duration_ns=about.duration,
-        nsys_version=about.nsys_version,
-        schema_version=about.schema_version,
-        trace=about.trace,
-        gpus=[_gpu(gpu) for gpu in one.summary.gpus],
-        tables=[wire_table(table, FIRST_ROWS) for table in one.summary.tables],
-        warnings=[
-            messages.ReportWarning(warning.code, warning.message, warning.next_step)
-            for warning in one.summary.warnings
-        ],
-    )
-
-
-def wire_table(table: Table, limit: int) -> messages.Table:
-    shape = table.shape
-    return messages.Table(
-        id=table.name,
-        title=shape.title,
-        columns=[messages.Column(one.id, one.title, one.kind) for one in shape.columns],
-        rows=[list(row) for row in table.first(limit).rows],
-        total=table.total,
-        sorted_by=table.sorted_by,
-        descending=table.descending,
-        note=table.note,
-    )
-
-
-def _gpu(gpu: Gpu) -> messages.Gpu:
-    return messages.Gpu(
-        id=gpu.id,
-        name=gpu.name,
-        kernels=gpu.kernels,
-        begin_ns=gpu.begin,
-        end_ns=gpu.end,
-        busy_ns=gpu.busy,
-        idle_ns=gpu.idle,
-        busy_share=gpu.busy_share,
-        nccl_ns=gpu.nccl,
-        nccl_alone_ns=gpu.nccl_alone,
-        curve=list(gpu.curve),
-    )
 
 
 def progress_text(seen: Profiled) -> str:

@@ -1,35 +1,14 @@
-"""Wire types of the feature `runs`, the single source of `extension/features/runs/messages.ts`."""
+"""The requests of the feature `runs` and their records, printed as `extension/features/runs/messages.ts`."""
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Literal
 
 from attrs import field, frozen
 
 from eagleray.features.runs.model import Kind, Phase
-from eagleray.features.runs.output_messages import Command as Command
-from eagleray.features.runs.output_messages import OutputFrom as OutputFrom
-from eagleray.features.runs.output_messages import OutputPiece as OutputPiece
-from eagleray.features.runs.output_messages import Pythons as Pythons
-from eagleray.features.runs.preset_messages import Change, PresetQuestion, PresetRow
-from eagleray.features.runs.preset_messages import Composition as Composition
-
-LIST = "eagleray/runs/list"  # {} -> Runs
-CHANGED = "eagleray/runs/changed"  # notification to the editor: Runs
-PREPARE = "eagleray/runs/prepare"  # Prepare -> Proposal
-COMPOSE = "eagleray/runs/compose"  # Prepare -> Composition
-START = "eagleray/runs/start"  # Start -> RunRef
-STOP = "eagleray/runs/stop"  # Stop -> {}
-RESTART = "eagleray/runs/restart"  # Restart -> RunRef
-PYTHONS = "eagleray/runs/pythons"  # {} -> Pythons
-FORGET = "eagleray/runs/forget"  # RunRef -> {}
-COMMAND = "eagleray/runs/command"  # RunRef -> Command
-BREAKPOINTS = "eagleray/runs/breakpoints"  # SetBreakpoints -> {}
-PAUSE = "eagleray/runs/pause"  # Pause -> {}
-OUTPUT = "eagleray/runs/output"  # OutputFrom -> OutputPiece
-PRESETS = "eagleray/runs/presets"  # PresetsOf -> Presets
-SAVE_PRESET = "eagleray/runs/savePreset"  # SavePreset -> Presets
-DELETE_PRESET = "eagleray/runs/deletePreset"  # PresetRef -> Presets
+from eagleray.wire.requests import Notification, Request
 
 
 @frozen
@@ -155,65 +134,6 @@ class Runs:
 
 
 @frozen
-class Options:
-    """What the person chose besides the program; `answers` are those to `Proposal.questions`, by id."""
-
-    breakpoints: list[Breakpoint] = field(factory=list)
-    workers: list[str] = field(factory=list)
-    ranks: list[int] | None = None
-    post_mortem: bool = False
-    children: bool = False
-    env: dict[str, str] = field(factory=dict)
-    overrides: list[str] = field(factory=list)
-    answers: dict[str, str] = field(factory=dict)
-    profile: Profile | None = None
-
-
-@frozen
-class Prepare:
-    """`path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
-    with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none."""
-
-    path: str
-    args: list[str]
-    cwd: str
-    kind: Literal["", Kind] = ""
-    cluster: str = ""
-    preset: str = ""
-    python: str = ""
-    workspace: str = ""
-    options: Options = field(factory=Options)
-
-
-@frozen
-class Problem:
-    """Something that the person should know before the start, with what to do about it."""
-
-    code: str
-    message: str
-    next_step: str
-
-
-@frozen
-class Proposal:
-    """`before`, `after`: the command without and with the preset; `confirm`: asked before the start;
-    `text`: the lines that `eagleray run --dry-run` prints above the difference."""
-
-    plan: Plan
-    title: str
-    before: str
-    after: str
-    changes: list[Change]
-    questions: list[PresetQuestion]
-    framework: str
-    framework_version: str
-    text: list[str]
-    presets: list[PresetRow]
-    problems: list[Problem]
-    confirm: str
-
-
-@frozen
 class Start:
     """`confirmed`: yes to `Proposal.confirm`; `anyway`: also with a Python that has no Ray."""
 
@@ -265,31 +185,45 @@ class Pause:
 
 
 @frozen
-class PresetsOf:
-    """A workspace, by the folder of its window, "" for none."""
+class Command:
+    """The exact command of a run, with its secrets: for the clipboard, never for a view."""
 
-    workspace: str
-
-
-@frozen
-class Presets:
-    """The presets of a workspace, its own ones last."""
-
-    presets: list[PresetRow]
-
-
-@frozen
-class SavePreset:
-    """A preset of the person, as JSON; it replaces one of that name."""
-
-    workspace: str
-    name: str
     text: str
 
 
 @frozen
-class PresetRef:
-    """A preset of the person by its name."""
+class OutputFrom:
+    """From a piece's `next` on; a negative `offset` asks for the end of what is there."""
 
-    workspace: str
-    name: str
+    id: str
+    offset: int = -1
+
+
+@frozen
+class OutputPiece:
+    """`text` is safe for a terminal; `skipped` bytes before it were left out."""
+
+    text: str
+    next: int
+    skipped: int
+    is_over: bool
+
+
+@frozen
+class Pythons:
+    """The interpreters of the user's own clusters on this machine."""
+
+    paths: list[str]
+
+
+LIST = Request("eagleray/runs/list", NoneType, Runs)
+CHANGED = Notification("eagleray/runs/changed", Runs)
+START = Request("eagleray/runs/start", Start, RunRef)
+STOP = Request("eagleray/runs/stop", Stop, NoneType)
+RESTART = Request("eagleray/runs/restart", Restart, RunRef)
+PYTHONS = Request("eagleray/runs/pythons", NoneType, Pythons)
+FORGET = Request("eagleray/runs/forget", RunRef, NoneType)
+COMMAND = Request("eagleray/runs/command", RunRef, Command)
+BREAKPOINTS = Request("eagleray/runs/breakpoints", SetBreakpoints, NoneType)
+PAUSE = Request("eagleray/runs/pause", Pause, NoneType)
+OUTPUT = Request("eagleray/runs/output", OutputFrom, OutputPiece)

@@ -9,18 +9,18 @@ from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.protocol import control
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
-    from eagleray.wire.requests import Requests
+    from eagleray.wire.requests import RequestServer
 
 
-def register(server: Requests, parts: Parts) -> None:
-    handlers = Handlers(parts.source_mapping)
-    server.answer(wire.RESOLVE, wire.Resolve, handlers.resolve)
-    server.answer(wire.SET_FOLDER, wire.SetFolder, handlers.set_folder)
-    server.answer(wire.MAPPINGS, wire.ClusterOf, handlers.mappings)
-    server.answer(wire.CONFIGURE, wire.Configure, handlers.configure)
-    server.answer(wire.COMPARE, wire.WorkerFile, handlers.compare)
-    server.answer(wire.WORKER_FILE, wire.WorkerFile, handlers.worker_file)
+def register(server: RequestServer, mapping: SourceMapping) -> None:
+    """Answers the requests of this feature."""
+    handlers = Handlers(mapping)
+    server.on_request(wire.RESOLVE, handlers.resolve)
+    server.on_request(wire.SET_FOLDER, handlers.set_folder)
+    server.on_request(wire.MAPPINGS, handlers.mappings)
+    server.on_request(wire.CONFIGURE, handlers.configure)
+    server.on_request(wire.COMPARE, handlers.compare)
+    server.on_request(wire.WORKER_FILE, handlers.worker_file)
 
 
 class Handlers:

@@ -1,17 +1,13 @@
-"""Wire types of the feature `source_mapping`, the single source of `extension/features/source_mapping/messages.ts`."""
+"""The requests of the feature `source_mapping` and their records, printed as `extension/features/source_mapping/messages.ts`."""
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Literal
 
 from attrs import frozen
 
-RESOLVE = "eagleray/sourceMapping/resolve"  # Resolve -> Resolution
-SET_FOLDER = "eagleray/sourceMapping/setFolder"  # SetFolder -> Mappings
-MAPPINGS = "eagleray/sourceMapping/mappings"  # ClusterOf -> Mappings
-CONFIGURE = "eagleray/sourceMapping/configure"  # Configure -> {}
-COMPARE = "eagleray/sourceMapping/compare"  # WorkerFile -> Comparison
-WORKER_FILE = "eagleray/sourceMapping/workerFile"  # WorkerFile -> FileText
+from eagleray.wire.requests import Request
 
 
 @frozen
@@ -105,3 +101,11 @@ class FileText:
 
     text: str
     truncated: bool
+
+
+RESOLVE = Request("eagleray/sourceMapping/resolve", Resolve, Resolution)
+SET_FOLDER = Request("eagleray/sourceMapping/setFolder", SetFolder, Mappings)
+MAPPINGS = Request("eagleray/sourceMapping/mappings", ClusterOf, Mappings)
+CONFIGURE = Request("eagleray/sourceMapping/configure", Configure, NoneType)
+COMPARE = Request("eagleray/sourceMapping/compare", WorkerFile, Comparison)
+WORKER_FILE = Request("eagleray/sourceMapping/workerFile", WorkerFile, FileText)

@@ -17,9 +17,9 @@ from eagleray.features.workers.logs import Logs
 from eagleray.features.workers.rows import Paused, PausedGroup, everyone
 
 if TYPE_CHECKING:
-    from eagleray.app import Parts
+    from eagleray.features.clusters.cluster_watch import ClusterWatch
     from eagleray.features.workers.paused_workers import PausedWorkers
-    from eagleray.wire.requests import Requests, TellProgress
+    from eagleray.wire.requests import ReportProgress, RequestServer
 
 log = logging.getLogger(__name__)
 
@@ -30,28 +30,28 @@ GAP_S = 0.2
 GAP_PER_ROW_S = 0.001
 
 
-def register(server: Requests, parts: Parts) -> None:
-    """Answers all methods of this feature."""
-    panel = Panel(server, parts)
-    server.answer(messages.WATCH, messages.Watch, panel.watch)
-    server.answer_plain(messages.REFRESH, panel.refresh)
-    server.answer(messages.ALL, messages.AllWorkersOf, panel.all_workers)
-    server.answer(messages.OPEN_LOG, messages.OpenLog, panel.open_log)
-    server.answer(messages.FOLLOW_LOG, messages.FollowLog, panel.follow_log)
-    server.answer(messages.STOP_FOLLOWING, messages.StopFollowing, panel.stop_following)
-    server.answer_reporting(messages.SEARCH_LOGS, messages.SearchLogs, panel.search_logs)
-    server.in_background("paused workers", parts.workers.run)
+def register(server: RequestServer, workers: PausedWorkers, watch: ClusterWatch) -> None:
+    """Answers the requests of this feature."""
+    panel = Panel(server, workers, watch)
+    server.on_request(messages.WATCH, panel.watch)
+    server.on_request(messages.REFRESH, panel.refresh)
+    server.on_request(messages.ALL, panel.all_workers)
+    server.on_request(messages.OPEN_LOG, panel.open_log)
+    server.on_request(messages.FOLLOW_LOG, panel.follow_log)
+    server.on_request(messages.STOP_FOLLOWING, panel.stop_following)
+    server.on_request(messages.SEARCH_LOGS, panel.search_logs)
+    server.in_background("paused workers", workers.run)
     server.in_background("rows of paused workers", panel.publish)
 
 
 class Panel:
     """The handlers; owns the followers of logs, which end with `publish`."""
 
-    def __init__(self, server: Requests, parts: Parts) -> None:
+    def __init__(self, server: RequestServer, workers: PausedWorkers, watch: ClusterWatch) -> None:
         self._server = server
-        self._workers: PausedWorkers = parts.workers
-        self._cluster_watch = parts.watch
-        self._logs = Logs(parts.watch.dashboard)
+        self._workers = workers
+        self._cluster_watch = watch
+        self._logs = Logs(watch.dashboard)
         self._followers: dict[str, asyncio.Task[None]] = {}
 
     async def watch(self, params: messages.Watch) -> None:
@@ -136,7 +136,7 @@ class Panel:
         self._server.notify(messages.LOG_TEXT, part)
 
     async def search_logs(
-        self, params: messages.SearchLogs, report: TellProgress
+        self, params: messages.SearchLogs, report: ReportProgress
     ) -> messages.LogMatches:
         matching = matcher(params.pattern, params.regex, params.match_case)
         live = await ask_live_workers(self._cluster_watch.dashboard(params.cluster))

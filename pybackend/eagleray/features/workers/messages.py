@@ -1,24 +1,13 @@
-"""Wire types of the feature `workers`, the single source of `extension/features/workers/messages.ts`."""
+"""The requests of the feature `workers` and their records, printed as `extension/features/workers/messages.ts`."""
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Literal
 
 from attrs import frozen
 
-WATCH = "eagleray/workers/watch"  # Watch -> {}
-REFRESH = "eagleray/workers/refresh"  # {} -> Snapshot
-ALL = "eagleray/workers/all"  # AllWorkersOf -> AllWorkers
-SEARCH_LOGS = (
-    "eagleray/workers/searchLogs"  # SearchLogs -> LogMatches, with $/progress and cancellation
-)
-OPEN_LOG = "eagleray/workers/openLog"  # OpenLog -> LogText
-FOLLOW_LOG = (
-    "eagleray/workers/followLog"  # FollowLog -> {}; text comes as LOG_TEXT until STOP_FOLLOWING
-)
-STOP_FOLLOWING = "eagleray/workers/stopFollowing"  # StopFollowing -> {}
-CHANGED = "eagleray/workers/changed"  # notification to the editor: Snapshot
-LOG_TEXT = "eagleray/workers/logText"  # notification to the editor: LogText
+from eagleray.wire.requests import LongRequest, Notification, Request
 
 
 @frozen
@@ -194,3 +183,14 @@ class LogMatches:
     truncated: bool
     unread: list[str]
     lines: int
+
+
+WATCH = Request("eagleray/workers/watch", Watch, NoneType)
+REFRESH = Request("eagleray/workers/refresh", NoneType, Snapshot)
+ALL = Request("eagleray/workers/all", AllWorkersOf, AllWorkers)
+SEARCH_LOGS = LongRequest("eagleray/workers/searchLogs", SearchLogs, LogMatches)
+OPEN_LOG = Request("eagleray/workers/openLog", OpenLog, LogText)
+FOLLOW_LOG = Request("eagleray/workers/followLog", FollowLog, NoneType)
+STOP_FOLLOWING = Request("eagleray/workers/stopFollowing", StopFollowing, NoneType)
+CHANGED = Notification("eagleray/workers/changed", Snapshot)
+LOG_TEXT = Notification("eagleray/workers/logText", LogText)

@@ -1,0 +1,119 @@
+// Printed from pybackend/eagleray/features/presets/messages.py by `npm run messages`; do not edit.
+import { request } from "../../common/wire";
+import type { Breakpoint, Plan, Profile } from "../runs/messages";
+
+export const PREPARE = request<Prepare, Proposal>("eagleray/presets/prepare");
+export const COMPOSE = request<Prepare, Composition>("eagleray/presets/compose");
+export const LIST = request<PresetsOf, Presets>("eagleray/presets/list");
+export const SAVE = request<SavePreset, Presets>("eagleray/presets/save");
+export const DELETE = request<PresetRef, Presets>("eagleray/presets/delete");
+
+/** What the person chose besides the program; `answers` are those to `Proposal.questions`, by id. */
+export interface Options {
+  readonly breakpoints?: readonly Breakpoint[];
+  readonly workers?: readonly string[];
+  readonly ranks?: readonly number[] | null;
+  readonly post_mortem?: boolean;
+  readonly children?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly overrides?: readonly string[];
+  readonly answers?: Readonly<Record<string, string>>;
+  readonly profile?: Profile | null;
+}
+
+/**
+ * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
+ * with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none.
+ */
+export interface Prepare {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job";
+  readonly cluster?: string;
+  readonly preset?: string;
+  readonly python?: string;
+  readonly workspace?: string;
+  readonly options?: Options;
+}
+
+/** Something that the person should know before the start, with what to do about it. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly next_step: string;
+}
+
+/** A request of a preset and its outcome, as text. */
+export interface Change {
+  readonly asked: string;
+  readonly outcome: "unknown version" | "no framework" | "not changed" | "no such option" | "set, effect not verified" | "will apply" | "already so";
+  readonly where: string;
+  readonly why: string;
+  readonly setting: string;
+}
+
+/** Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed. */
+export interface PresetQuestion {
+  readonly id: string;
+  readonly text: string;
+  readonly detail: string;
+  readonly choices: readonly string[];
+  readonly value: string;
+}
+
+/** A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON. */
+export interface PresetRow {
+  readonly name: string;
+  readonly title: string;
+  readonly framework: string;
+  readonly own: boolean;
+  readonly text: string;
+}
+
+/**
+ * `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+ * `text`: the lines that `eagleray run --dry-run` prints above the difference.
+ */
+export interface Proposal {
+  readonly plan: Plan;
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
+  readonly changes: readonly Change[];
+  readonly questions: readonly PresetQuestion[];
+  readonly framework: string;
+  readonly framework_version: string;
+  readonly text: readonly string[];
+  readonly presets: readonly PresetRow[];
+  readonly problems: readonly Problem[];
+  readonly confirm: string;
+}
+
+/** The composed value of each key that a preset sets, as text. */
+export interface Composition {
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** A workspace, by the folder of its window, "" for none. */
+export interface PresetsOf {
+  readonly workspace: string;
+}
+
+/** The presets of a workspace, its own ones last. */
+export interface Presets {
+  readonly presets: readonly PresetRow[];
+}
+
+/** A preset of the person, as JSON; it replaces one of that name. */
+export interface SavePreset {
+  readonly workspace: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A preset of the person by its name. */
+export interface PresetRef {
+  readonly workspace: string;
+  readonly name: string;
+}

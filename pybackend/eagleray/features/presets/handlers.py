@@ -1,0 +1,127 @@
+"""Answers the editor's requests about proposals of debug runs and about presets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eagleray.common.off_loop import InOrder, off_loop
+from eagleray.features.presets import messages
+from eagleray.features.presets.composing import error_of, shown_values
+from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.errors import untrusted_workspace
+from eagleray.features.presets.messages import Change, PresetQuestion, PresetRow
+from eagleray.features.presets.model import Change as ProposedChange
+from eagleray.features.presets.model import Proposal, Question
+from eagleray.features.presets.text import lines_of, setting_of
+from eagleray.features.runs.handlers import breakpoints_of, profile_of, wire_plan
+from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.plan_text import confirm_text, title
+from eagleray.features.runs.preparing import Asked, Preparing
+
+if TYPE_CHECKING:
+    from eagleray.wire.requests import RequestServer
+
+
+def register(
+    server: RequestServer, preparing: Preparing, debug_runs: DebugRuns, *, trusted: bool
+) -> None:
+    """Answers the requests of this feature; `trusted`: the user trusts the workspace."""
+    handlers = Handlers(preparing, debug_runs, trusted=trusted)
+    server.on_request(messages.PREPARE, handlers.prepare)
+    server.on_request(messages.COMPOSE, handlers.compose)
+    server.on_request(messages.LIST, handlers.list_presets)
+    server.on_request(messages.SAVE, handlers.save)
+    server.on_request(messages.DELETE, handlers.delete)
+
+
+class Handlers:
+    """One method per request."""
+
+    def __init__(
+        self, preparing: Preparing, debug_runs: DebugRuns, *, trusted: bool = False
+    ) -> None:
+        self._preparing = preparing
+        self._debug_runs = debug_runs
+        self._trusted = trusted
+        self._preset_files = InOrder()
+
+    async def prepare(self, asked: messages.Prepare) -> messages.Proposal:
+        plan, made = await self._proposed(asked)
+        problems = await self._preparing.problems(made.plan)
+        return messages.Proposal(
+            plan=wire_plan(made.plan),
+            title=made.title or title(plan),
+            before=made.before,
+            after=made.after,
+            changes=[wire_change(one) for one in made.changes],
+            questions=[wire_question(one) for one in made.questions],
+            framework=made.framework,
+            framework_version=made.framework_version,
+            text=lines_of(made, details=True),
+            presets=await self._rows(asked.workspace),
+            problems=[messages.Problem(one.code, one.message, one.next_step) for one in problems],
+            confirm=confirm_text(made.plan),
+        )
+
+    async def compose(self, asked: messages.Prepare) -> messages.Composition:
+        """Runs the program's imports."""
+        if not self._trusted:
+            raise untrusted_workspace()
+        plan, made = await self._proposed(asked)
+        composed = await self._debug_runs.composed(plan, made.plan)
+        if error := error_of(composed):
+            raise error
+        return messages.Composition(shown_values(composed))
+
+    async def _proposed(self, asked: messages.Prepare) -> tuple[RunPlan, Proposal]:
+        """The plan without the preset, and the proposal for it."""
+        plan = await self._preparing.plan(_asked(asked))
+        answers, python = asked.options.answers, asked.python
+        propose = partial(self._debug_runs.proposal, plan, asked.preset, answers, python)
+        return plan, await off_loop(propose)
+
+    async def list_presets(self, asked: messages.PresetsOf) -> messages.Presets:
+        return messages.Presets(await self._rows(asked.workspace))
+
+    async def save(self, asked: messages.SavePreset) -> messages.Presets:
+        save = partial(self._debug_runs.save, asked.workspace, asked.name, asked.text)
+        await self._preset_files.run(save)
+        return messages.Presets(await self._rows(asked.workspace))
+
+    async def delete(self, asked: messages.PresetRef) -> messages.Presets:
+        await self._preset_files.run(partial(self._debug_runs.delete, asked.workspace, asked.name))
+        return messages.Presets(await self._rows(asked.workspace))
+
+    async def _rows(self, workspace: str) -> list[PresetRow]:
+        rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
+        return [PresetRow(**vars(one)) for one in rows]
+
+
+def wire_change(one: ProposedChange) -> Change:
+    return Change(one.asked, one.outcome, one.where, one.why, setting_of(one))
+
+
+def wire_question(one: Question) -> PresetQuestion:
+    return PresetQuestion(**{**vars(one), "choices": list(one.choices)})
+
+
+def _asked(asked: messages.Prepare) -> Asked:
+    options = asked.options
+    return Asked(
+        path=asked.path,
+        args=asked.args,
+        cwd=asked.cwd,
+        kind=asked.kind or None,
+        cluster=asked.cluster,
+        python=asked.python,
+        workspace=asked.workspace,
+        breakpoints=breakpoints_of(options.breakpoints),
+        workers=tuple(options.workers),
+        ranks=None if options.ranks is None else tuple(options.ranks),
+        post_mortem=options.post_mortem,
+        children=options.children,
+        env=options.env,
+        overrides=tuple(options.overrides),
+        profile=profile_of(options.profile),
+    )

@@ -1,0 +1,149 @@
+"""The requests of the feature `presets` and their records, printed as `extension/features/presets/messages.ts`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from attrs import field, frozen
+
+from eagleray.features.presets.model import Outcome
+from eagleray.features.runs.messages import Breakpoint, Plan, Profile
+from eagleray.features.runs.model import Kind
+from eagleray.wire.requests import Request
+
+
+@frozen
+class Options:
+    """What the person chose besides the program; `answers` are those to `Proposal.questions`, by id."""
+
+    breakpoints: list[Breakpoint] = field(factory=list)
+    workers: list[str] = field(factory=list)
+    ranks: list[int] | None = None
+    post_mortem: bool = False
+    children: bool = False
+    env: dict[str, str] = field(factory=dict)
+    overrides: list[str] = field(factory=list)
+    answers: dict[str, str] = field(factory=dict)
+    profile: Profile | None = None
+
+
+@frozen
+class Prepare:
+    """`path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
+    with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none."""
+
+    path: str
+    args: list[str]
+    cwd: str
+    kind: Literal["", Kind] = ""
+    cluster: str = ""
+    preset: str = ""
+    python: str = ""
+    workspace: str = ""
+    options: Options = field(factory=Options)
+
+
+@frozen
+class Problem:
+    """Something that the person should know before the start, with what to do about it."""
+
+    code: str
+    message: str
+    next_step: str
+
+
+@frozen
+class Change:
+    """A request of a preset and its outcome, as text."""
+
+    asked: str
+    outcome: Outcome
+    where: str
+    why: str
+    setting: str
+
+
+@frozen
+class PresetQuestion:
+    """Free text without `choices`, a tick with "on" and "off"; `value` is what is proposed."""
+
+    id: str
+    text: str
+    detail: str
+    choices: list[str]
+    value: str
+
+
+@frozen
+class PresetRow:
+    """A preset: one of ours for a framework, or `own`: the person's; `text` is its JSON."""
+
+    name: str
+    title: str
+    framework: str
+    own: bool
+    text: str
+
+
+@frozen
+class Proposal:
+    """`before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+    `text`: the lines that `eagleray run --dry-run` prints above the difference."""
+
+    plan: Plan
+    title: str
+    before: str
+    after: str
+    changes: list[Change]
+    questions: list[PresetQuestion]
+    framework: str
+    framework_version: str
+    text: list[str]
+    presets: list[PresetRow]
+    problems: list[Problem]
+    confirm: str
+
+
+@frozen
+class Composition:
+    """The composed value of each key that a preset sets, as text."""
+
+    values: dict[str, str]
+
+
+@frozen
+class PresetsOf:
+    """A workspace, by the folder of its window, "" for none."""
+
+    workspace: str
+
+
+@frozen
+class Presets:
+    """The presets of a workspace, its own ones last."""
+
+    presets: list[PresetRow]
+
+
+@frozen
+class SavePreset:
+    """A preset of the person, as JSON; it replaces one of that name."""
+
+    workspace: str
+    name: str
+    text: str
+
+
+@frozen
+class PresetRef:
+    """A preset of the person by its name."""
+
+    workspace: str
+    name: str
+
+
+PREPARE = Request("eagleray/presets/prepare", Prepare, Proposal)
+COMPOSE = Request("eagleray/presets/compose", Prepare, Composition)
+LIST = Request("eagleray/presets/list", PresetsOf, Presets)
+SAVE = Request("eagleray/presets/save", SavePreset, Presets)
+DELETE = Request("eagleray/presets/delete", PresetRef, Presets)
