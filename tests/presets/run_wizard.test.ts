@@ -3,18 +3,16 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { CHANGED, LIST, START } from "../../extension/features/runs/messages";
 import {
-  CHANGED,
   COMPOSE,
   DELETE_PRESET,
-  LIST,
   PREPARE,
-  PRESETS,
+  LIST_PRESETS,
   SAVE_PRESET,
-  START,
   type Prepare,
   type SavePreset,
-} from "../../extension/features/runs/messages";
+} from "../../extension/features/presets/messages";
 import { reviewTexts } from "../../extension/features/presets/review_model";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach, registerRuns } from "../fakes/registered";
@@ -29,7 +27,7 @@ registeredForEach(registerRuns, (made) => {
   sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(LIST, () => ({ runs: [] }));
-  sidecar.on(PRESETS, () => ({ presets: shortened().presets }));
+  sidecar.on(LIST_PRESETS, () => ({ presets: shortened().presets }));
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(`${FOLDER}/train.py`), languageId: "python" };
 });
@@ -317,7 +315,7 @@ test("presets are shown as JSON, and one’s own are deleted", async () => {
   const [preset] = shortened().presets;
   assert.ok(preset);
   const own = { ...preset, name: "mine", title: "mine", own: true };
-  fake.sidecar.on(PRESETS, () => ({ presets: [preset, own] }));
+  fake.sidecar.on(LIST_PRESETS, () => ({ presets: [preset, own] }));
   let running = editor.run("eagleray.presets");
   await choose("verl, shortened");
   await running;

@@ -15,7 +15,7 @@ import pytest
 from tests.presets.checkouts import checkout
 from tests.sidecar.stdio_client import StdioClient, sidecar
 
-COMPOSE = "eagleray/runs/compose"
+COMPOSE = "eagleray/presets/compose"
 PROGRAM = """\
 import argparse
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
+from eagleray.features.presets import messages as wire
 from eagleray.features.presets.debug_runs import DebugRuns
+from eagleray.features.presets.handlers import Handlers
 from eagleray.features.presets.user_presets import OwnPresets
-from eagleray.features.runs import messages as wire
-from eagleray.features.runs.handlers import Handlers, plan_of
+from eagleray.features.runs.handlers import plan_of
 from eagleray.features.runs.preparing import Preparing
-from eagleray.features.runs.records import Records
-from eagleray.features.runs.runs import Runs
 
 from tests.presets.checkouts import NOW, SCRIPTS, checkout, with_script
 
@@ -26,8 +25,7 @@ async def nothing(asked: str) -> str:
 @pytest.fixture
 def handlers(tmp_path: Path) -> Handlers:
     presets = DebugRuns(OwnPresets(tmp_path / "home" / "presets"), lambda: NOW)
-    runs = Runs(Records(tmp_path / "home" / "runs"), None)
-    return Handlers(runs, Preparing(nothing, nothing, nothing), presets, list)
+    return Handlers(Preparing(nothing, nothing, nothing), presets)
 
 
 @pytest.fixture
@@ -72,12 +70,12 @@ async def test_without_a_preset_nothing_changes(handlers: Handlers, folder: Path
 
 async def test_presets_are_saved_and_deleted(handlers: Handlers, folder: Path) -> None:
     text = json.dumps({"format": 1, "name": "short", "answers": {"steps": "1"}})
-    saved = await handlers.save_preset(wire.SavePreset("/w", "", text))
+    saved = await handlers.save(wire.SavePreset("/w", "", text))
     assert [(one.name, one.own) for one in saved.presets][-1] == ("short", True)
-    assert (await handlers.presets(wire.PresetsOf("/w"))) == saved
+    assert (await handlers.list_presets(wire.PresetsOf("/w"))) == saved
     said = await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
     assert said.plan.overrides[0] == "++trainer.total_training_steps=1"
-    left = await handlers.delete_preset(wire.PresetRef("/w", "short"))
+    left = await handlers.delete(wire.PresetRef("/w", "short"))
     assert not [one for one in left.presets if one.own]
     with pytest.raises(EaglerayError, match="There is no preset"):
         await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { DELETE_PRESET, LIST, PRESETS, SAVE_PRESET } from "../../extension/features/runs/messages";
+import { LIST } from "../../extension/features/runs/messages";
+import {
+  DELETE_PRESET,
+  LIST_PRESETS,
+  SAVE_PRESET,
+} from "../../extension/features/presets/messages";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
@@ -14,7 +19,7 @@ let fake: FakeParts;
 registeredForEach(registerRuns, (made) => {
   fake = made;
   fake.sidecar.on(LIST, () => ({ runs: [] }));
-  fake.sidecar.on(PRESETS, () => ({ presets: [MINE] }));
+  fake.sidecar.on(LIST_PRESETS, () => ({ presets: [MINE] }));
   fake.sidecar.on(DELETE_PRESET, () => ({}));
   fake.sidecar.on(SAVE_PRESET, () => ({}));
 });

@@ -1,11 +1,6 @@
 // Reports and profiled runs as the sidecar sends them, for tests.
-import type {
-  Gpu,
-  ProfiledRun,
-  ProfiledWorker,
-  Report,
-  Table,
-} from "../../extension/features/profiling/messages";
+import type { ProfiledRun, ProfiledWorker } from "../../extension/features/profiling/messages";
+import type { Gpu, Report, Table } from "../../extension/features/reports/messages";
 
 export function table(changes: Partial<Table> = {}): Table {
   return {

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.app import Settings
-from eagleray.features.profiling import messages
-from eagleray.features.profiling.handlers import FIRST_ROWS, ReportHandlers
+from eagleray.features.reports import messages
+from eagleray.features.reports.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.reports.reports import Reports
-from eagleray.sidecar.features import registered
+from eagleray.sidecar.features import build_server
 from eagleray.wire.structure import Wire
 
 from tests.cli.test_commands import eagleray
@@ -145,14 +145,14 @@ async def test_a_cancelled_request_ends_nsys(
     monkeypatch.setenv("EAGLERAY_NSYS", str(fake_nsys.install(tmp_path / "tool", "hangs")))
     report = tmp_path / "r.nsys-rep"
     report.write_bytes(b"a report")
-    requests = registered(Settings(discovery="off", slurm="off"))
+    requests = build_server(Settings(discovery="off", slurm="off"))
     begun = asyncio.Event()
 
     def say(_: str, percentage: int | None = None) -> None:
         if percentage == 100:
             begun.set()
 
-    call = asyncio.create_task(requests.call(messages.REPORT, {"path": str(report)}, say))
+    call = asyncio.create_task(requests.call(messages.REPORT.method, {"path": str(report)}, say))
     await begun.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

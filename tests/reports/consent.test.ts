@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { register } from "../../extension/features/reports";
-import { REPORT } from "../../extension/features/profiling/messages";
+import { REPORT } from "../../extension/features/reports/messages";
 import type { ToPage } from "../../extension/features/reports/page_messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";

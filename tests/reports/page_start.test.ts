@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { EaglerayError, sidecarLost, sidecarSilent } from "../../extension/common/errors";
 import { register } from "../../extension/features/reports";
-import { REPORT } from "../../extension/features/profiling/messages";
+import { REPORT } from "../../extension/features/reports/messages";
 import type { ToPage } from "../../extension/features/reports/page_messages";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";

@@ -10,14 +10,16 @@ import {
   GATHER,
   LIST,
   RECORD,
+  STOP,
+  type ProfiledRun,
+} from "../../extension/features/profiling/messages";
+import {
   REPORT,
   REPORT_TEXT,
-  STOP,
   TABLE,
   TABLE_TEXT,
-  type ProfiledRun,
   type Report,
-} from "../../extension/features/profiling/messages";
+} from "../../extension/features/reports/messages";
 import type { Look, ToPage } from "../../extension/features/reports/page_messages";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";

@@ -8,14 +8,13 @@ import {
   COMMAND,
   FORGET,
   LIST,
-  PREPARE,
   RESTART,
   START,
   STOP,
-  type Prepare,
   type Run,
   type Start,
 } from "../../extension/features/runs/messages";
+import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { WORKERS } from "../../extension/features/profiling/messages";
-import { PREPARE, PRESETS, START, type Prepare } from "../../extension/features/runs/messages";
+import { START } from "../../extension/features/runs/messages";
+import { PREPARE, LIST_PRESETS, type Prepare } from "../../extension/features/presets/messages";
 import {
   nsysProblem,
   secondsOf,
@@ -34,7 +35,7 @@ beforeEach(() => {
   fake = fakeParts();
   registered = registerRuns(fake.parts);
   fake.sidecar.on(PREPARE, () => proposal());
-  fake.sidecar.on(PRESETS, () => ({ presets: [] }));
+  fake.sidecar.on(LIST_PRESETS, () => ({ presets: [] }));
   fake.sidecar.on(START, () => ({ id: "1" }));
   editor.settings["eagleray.runs.showOutput"] = false;
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];

@@ -6,13 +6,13 @@ import { EaglerayError } from "../../extension/common/errors";
 import {
   CHANGED,
   LIST,
-  PREPARE,
   PYTHONS,
   RESTART,
   START,
   type Restart,
   type Start,
 } from "../../extension/features/runs/messages";
+import { PREPARE } from "../../extension/features/presets/messages";
 import type { FakeParts } from "../fakes/parts";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";

@@ -1,11 +1,6 @@
 // Runs and proposals as the sidecar sends them, for tests.
-import type {
-  Plan,
-  Proposal,
-  Run,
-  RunLine,
-  RunWorker,
-} from "../../extension/features/runs/messages";
+import type { Plan, Run, RunLine, RunWorker } from "../../extension/features/runs/messages";
+import type { Proposal } from "../../extension/features/presets/messages";
 
 export const FOLDER = "/w/project";
 

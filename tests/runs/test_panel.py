@@ -28,7 +28,7 @@ async def panel(own_home: Path) -> AsyncIterator[StdioClient]:
 
 async def prepared(panel: StdioClient, folder: Path, *args: str, **more: Any) -> dict[str, Any]:
     asked = {"path": str(PLAIN), "args": list(args), "cwd": str(folder), "python": sys.executable}
-    said: dict[str, Any] = await panel.result(f"{RUNS}/prepare", {**asked, **more})
+    said: dict[str, Any] = await panel.result("eagleray/presets/prepare", {**asked, **more})
     return said
 
 
@@ -112,7 +112,7 @@ async def test_nothing_is_given_to_slurm_without_a_yes(panel: StdioClient, tmp_p
     script = tmp_path / "ray.sub"
     script.write_text("#!/bin/bash\n#SBATCH --nodes=2\n")
     asked = {"path": "ray.sub", "args": ["a b"], "cwd": str(tmp_path), "preset": "none"}
-    proposal = await panel.result(f"{RUNS}/prepare", asked)
+    proposal = await panel.result("eagleray/presets/prepare", asked)
     assert proposal["confirm"] == f"In {tmp_path}: sbatch ray.sub 'a b'"
     refused = await panel.ask(f"{RUNS}/start", {"plan": proposal["plan"]})
     assert refused["error"]["data"]["code"] == "needs-consent"
@@ -120,11 +120,11 @@ async def test_nothing_is_given_to_slurm_without_a_yes(panel: StdioClient, tmp_p
 
 
 REFUSED = [
-    ("prepare", {"path": "no.py", "args": [], "cwd": "/"}, "no-program"),
-    ("prepare", {"path": "", "args": [], "cwd": "/"}, "nothing-to-run"),
-    ("prepare", {"path": "", "args": ["ls"], "cwd": "/no/such"}, "no-program"),
-    ("stop", {"id": "abc"}, "unknown-run"),
-    ("restart", {"id": ""}, "unknown-run"),
+    ("presets/prepare", {"path": "no.py", "args": [], "cwd": "/"}, "no-program"),
+    ("presets/prepare", {"path": "", "args": [], "cwd": "/"}, "nothing-to-run"),
+    ("presets/prepare", {"path": "", "args": ["ls"], "cwd": "/no/such"}, "no-program"),
+    ("runs/stop", {"id": "abc"}, "unknown-run"),
+    ("runs/restart", {"id": ""}, "unknown-run"),
 ]
 
 
@@ -132,7 +132,7 @@ REFUSED = [
 async def test_what_is_refused(
     panel: StdioClient, method: str, params: dict[str, Any], code: str
 ) -> None:
-    answer = await panel.ask(f"{RUNS}/{method}", params)
+    answer = await panel.ask(f"eagleray/{method}", params)
     assert answer["error"]["data"]["code"] == code
 
 

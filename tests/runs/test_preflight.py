@@ -135,7 +135,7 @@ async def test_the_editor_is_refused_as_well(own_home: Path, folder: Path) -> No
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
         asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": "/no/such/python"}
-        proposal = await panel.result("eagleray/runs/prepare", asked)
+        proposal = await panel.result("eagleray/presets/prepare", asked)
         refused = await panel.ask("eagleray/runs/start", {"plan": proposal["plan"]})
         assert refused["error"]["data"]["code"] == "program-not-found"
         assert (await panel.result("eagleray/runs/list"))["runs"] == []

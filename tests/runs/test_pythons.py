@@ -51,7 +51,9 @@ async def test_a_window_that_is_gone_ends_no_run(own_home: Path, tmp_path: Path)
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
         asked = {"path": str(PLAIN), "args": ["wait"], "cwd": str(tmp_path)}
-        proposal = await panel.result("eagleray/runs/prepare", {**asked, "python": sys.executable})
+        proposal = await panel.result(
+            "eagleray/presets/prepare", {**asked, "python": sys.executable}
+        )
         started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
         panel.process.kill()
         await panel.process.wait()

@@ -103,7 +103,7 @@ async def test_in_the_editor_nothing_starts_until_the_user_decides(
     asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        made = (await panel.result("eagleray/runs/prepare", asked))["plan"]
+        made = (await panel.result("eagleray/presets/prepare", asked))["plan"]
         refused = await panel.ask("eagleray/runs/start", {"plan": made})
         assert refused["error"]["data"]["code"] == "no-ray"
         assert (await panel.result("eagleray/runs/list"))["runs"] == []
@@ -123,7 +123,7 @@ async def test_missing_program_is_reported_before_missing_ray(
     asked = {"path": "train.py", "args": [], "cwd": str(folder), "python": str(python)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        made = (await panel.result("eagleray/runs/prepare", asked))["plan"]
+        made = (await panel.result("eagleray/presets/prepare", asked))["plan"]
         (folder / "train.py").unlink()
         refused = await panel.ask("eagleray/runs/start", {"plan": made})
     assert refused["error"]["data"]["code"] == "no-program"

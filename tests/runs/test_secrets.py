@@ -75,7 +75,7 @@ async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
         prepare = {**asked, "options": {"env": ENV}}
-        proposal = await panel.result("eagleray/runs/prepare", prepare)
+        proposal = await panel.result("eagleray/presets/prepare", prepare)
         made = proposal.pop("plan")
         run = (await panel.result("eagleray/runs/start", {"plan": made}))["id"]
         rows = await panel.result("eagleray/runs/list")

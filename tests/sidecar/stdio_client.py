@@ -11,9 +11,18 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from eagleray.wire.requests import LongRequest, Notification, Request
+
 ROOT = Path(__file__).parents[2]
 START = ROOT / "pybackend" / "eagleray_start.py"
 LIMIT_S = 60.0
+
+
+Method = str | Request[Any, Any] | LongRequest[Any, Any] | Notification[Any]
+
+
+def method_name(method: Method) -> str:
+    return method if isinstance(method, str) else method.method
 
 
 class StdioClient:
@@ -33,20 +42,22 @@ class StdioClient:
         self.notify("initialized", {})
         return answer
 
-    async def ask(self, method: str, params: Any = None) -> dict[str, Any]:
+    async def ask(self, method: Method, params: Any = None) -> dict[str, Any]:
         """The whole answer: with `result` or `error`."""
         _, answer = self.begin(method, params)
         return await asyncio.wait_for(answer, LIMIT_S)
 
-    async def result(self, method: str, params: Any = None) -> Any:
+    async def result(self, method: Method, params: Any = None) -> Any:
         answer = await self.ask(method, {} if params is None else params)
         assert "error" not in answer, answer
         return answer["result"]
 
-    def begin(self, method: str, params: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
+    def begin(self, method: Method, params: Any) -> tuple[int, asyncio.Future[dict[str, Any]]]:
         self._last_id += 1
         answer = self._answers[self._last_id] = asyncio.get_running_loop().create_future()
-        self.send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+        self.send(
+            {"jsonrpc": "2.0", "id": self._last_id, "method": method_name(method), "params": params}
+        )
         return self._last_id, answer
 
     def notify(self, method: str, params: Any) -> None:
@@ -63,11 +74,15 @@ class StdioClient:
         """The answer to a request that is sent with `send`."""
         return self._answers.setdefault(request_id, asyncio.get_running_loop().create_future())
 
-    async def heard(self, method: str, fits: Any = lambda value: True) -> Any:
+    async def heard(self, method: Method, fits: Any = lambda value: True) -> Any:
         """The params of the first notification of that method that fits, waited for if need be."""
 
         def found() -> list[Any]:
-            return [value for name, value in self.notifications if name == method and fits(value)]
+            return [
+                value
+                for name, value in self.notifications
+                if name == method_name(method) and fits(value)
+            ]
 
         async with self._heard:
             await asyncio.wait_for(self._heard.wait_for(found), LIMIT_S)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import os
 import sys
@@ -21,20 +20,23 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
 from eagleray.features.pdb import messages as pdb
+from eagleray.features.presets import messages as presets
 from eagleray.features.profiling import messages as profiling
+from eagleray.features.reports import messages as reports
 from eagleray.features.runs import messages as runs
 from eagleray.features.source_mapping import messages as source_mapping
 from eagleray.features.workers import messages as workers
 from eagleray.protocol.control import AttachParams
-from eagleray.sidecar.features import registered
+from eagleray.sidecar.features import build_server
 from eagleray.sidecar.server import Sidecar
-from eagleray.sidecar.typescript import FEATURES, methods_of
-from eagleray.wire.requests import Requests
+from eagleray.sidecar.typescript import FEATURES, requests_of
+from eagleray.wire.requests import Notification, RequestServer
 from lsprotocol import types
 
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.dashboard import FakeDashboard
 from tests.sidecar.file_calls import FileCalls, recorded
+from tests.sidecar.stdio_client import Method, method_name
 
 PRESET = {"format": 1, "name": "mine", "framework": "", "answers": {}, "words": [], "env": {}}
 LINE = {"line": 1, "condition": "", "hit": "", "log": ""}
@@ -43,13 +45,14 @@ LINE = {"line": 1, "condition": "", "hit": "", "log": ""}
 class Panel:
     """A window: asks, and remembers which methods it has asked."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: RequestServer) -> None:
         self.asked: set[str] = set()
         self.told: list[tuple[str, Any]] = []
         self._requests = requests
 
-    async def ask(self, method: str, **params: Any) -> Any:
+    async def ask(self, request: Method, **params: Any) -> Any:
         """The result, None for an error of the catalogue."""
+        method = method_name(request)
         self.asked.add(method)
         try:
             return await self._requests.call(method, params, lambda *said: None)
@@ -82,7 +85,7 @@ async def panel(
 ) -> AsyncIterator[Panel]:
     dashboard.token = "right"
     # As the server does.
-    requests = await off_loop(lambda: registered(Settings()))
+    requests = await off_loop(lambda: build_server(Settings()))
     window = Panel(requests)
     requests.start(lambda method, value: window.told.append((method, value)))
     yield window
@@ -92,10 +95,10 @@ async def panel(
 def all_requests() -> set[str]:
     modules = [importlib.import_module(f"eagleray.features.{name}.messages") for name in FEATURES]
     return {
-        one.name
+        request.method
         for module in modules
-        for one in methods_of(inspect.getsource(module))
-        if one.params
+        for request in requests_of(module).values()
+        if not isinstance(request, Notification)
     }
 
 
@@ -158,10 +161,10 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
     workspace = str(folder)
     # The program would wait at a line of its own for an adapter that attaches.
     lines = [{"path": str(folder / "never_imported.py"), "lines": [LINE]}]
-    await panel.ask(runs.PRESETS, workspace=workspace)
-    await panel.ask(runs.SAVE_PRESET, workspace=workspace, name="", text=json.dumps(PRESET))
+    await panel.ask(presets.LIST_PRESETS, workspace=workspace)
+    await panel.ask(presets.SAVE_PRESET, workspace=workspace, name="", text=json.dumps(PRESET))
     proposal = await panel.ask(
-        runs.PREPARE,
+        presets.PREPARE,
         path="train.py",
         args=[],
         cwd=workspace,
@@ -170,12 +173,17 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
         options={"breakpoints": lines},
     )
     await panel.ask(
-        runs.PREPARE, path="", args=["sbatch", "job.sh"], cwd=workspace, workspace=workspace
+        presets.PREPARE, path="", args=["sbatch", "job.sh"], cwd=workspace, workspace=workspace
     )
     await panel.ask(
-        runs.COMPOSE, path="train.py", args=[], cwd=workspace, workspace=workspace, preset="debug"
+        presets.COMPOSE,
+        path="train.py",
+        args=[],
+        cwd=workspace,
+        workspace=workspace,
+        preset="debug",
     )
-    await panel.ask(runs.DELETE_PRESET, workspace=workspace, name="mine")
+    await panel.ask(presets.DELETE_PRESET, workspace=workspace, name="mine")
     run = await panel.ask(runs.START, plan=proposal["plan"], anyway=True)
     await panel.ask(runs.LIST)
     await panel.ask(runs.PYTHONS)
@@ -199,10 +207,10 @@ async def ask_about_runs(panel: Panel, folder: Path) -> None:
 
 async def ask_about_reports(panel: Panel, cluster: str, folder: Path) -> None:
     of_table = {"path": str(folder / "none.nsys-rep"), "table": "kernels"}
-    await panel.ask(profiling.REPORT, path=of_table["path"])
-    await panel.ask(profiling.TABLE, **of_table)
-    await panel.ask(profiling.REPORT_TEXT, path=of_table["path"])
-    await panel.ask(profiling.TABLE_TEXT, **of_table, format="csv")
+    await panel.ask(reports.REPORT, path=of_table["path"])
+    await panel.ask(reports.TABLE, **of_table)
+    await panel.ask(reports.REPORT_TEXT, path=of_table["path"])
+    await panel.ask(reports.TABLE_TEXT, **of_table, format="csv")
     await panel.ask(profiling.WORKERS, cluster=cluster, patterns=["*"])
 
 
@@ -224,9 +232,9 @@ async def test_no_request_makes_a_file_call_in_the_event_loop(
 async def test_parts_are_built_off_the_event_loop() -> None:
     threads = []
 
-    def build(options: dict[str, Any]) -> Requests:
+    def build(options: dict[str, Any]) -> RequestServer:
         threads.append(threading.current_thread())
-        return Requests()
+        return RequestServer()
 
     params = types.InitializeParams(capabilities=types.ClientCapabilities())
     await Sidecar(build)._on_initialize(params)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import pytest
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.debugging import messages as debugging
 from eagleray.features.workers import messages as workers
-from eagleray.sidecar.typescript import FEATURES, Method, methods_of
+from eagleray.sidecar.typescript import FEATURES, requests_of
+from eagleray.wire.requests import Notification
 
 from tests.fakes.adapter import FakeAdapter, state
 from tests.fakes.dashboard import FakeDashboard
@@ -27,9 +28,10 @@ async def panel(dashboard: FakeDashboard) -> AsyncIterator[StdioClient]:
         yield client
 
 
-def all_methods() -> list[Method]:
+def all_requests() -> list[Any]:
     modules = [importlib.import_module(f"eagleray.features.{name}.messages") for name in FEATURES]
-    return [method for module in modules for method in methods_of(inspect.getsource(module))]
+    declared = [value for module in modules for value in requests_of(module).values()]
+    return [value for value in declared if not isinstance(value, Notification)]
 
 
 async def rows(panel: StdioClient, count: int = 3) -> list[dict[str, Any]]:
@@ -40,11 +42,10 @@ async def rows(panel: StdioClient, count: int = 3) -> list[dict[str, Any]]:
 
 async def test_every_method_is_answered(panel: StdioClient) -> None:
     """With params that are wrong for most: what counts is that an answer comes, and which kind."""
-    for method in all_methods():
-        if method.params:
-            answer = await panel.ask(method.name, {})
-            code = answer.get("error", {}).get("code")
-            assert code == (None if method.params == "{}" else -32602), (method.name, answer)
+    for request in all_requests():
+        answer = await panel.ask(request, {})
+        code = answer.get("error", {}).get("code")
+        assert code == (None if request.params is NoneType else -32602), (request.method, answer)
 
 
 async def test_clusters_and_paused_workers_come_by_themselves(

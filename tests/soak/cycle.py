@@ -101,7 +101,7 @@ async def start(site: Site, what: str) -> str:
     lines = [{"path": str(PROGRAM), "lines": [{"line": line_of(PROGRAM, "step")}]}]
     asked = {"path": str(PROGRAM), "args": [what], "cwd": str(site.folder)}
     more = {"python": sys.executable, "preset": "none", "options": {"breakpoints": lines}}
-    proposal = await site.window.result(f"{RUNS}/prepare", asked | more)
+    proposal = await site.window.result("eagleray/presets/prepare", asked | more)
     started: Json = await site.window.result(f"{RUNS}/start", {"plan": proposal["plan"]})
     return str(started["id"])
 

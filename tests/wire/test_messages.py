@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import types
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal
 
 import attrs
 import pytest
 from eagleray.features.clusters import messages as clusters
 from eagleray.sidecar import typescript
-from eagleray.sidecar.typescript import methods_of, printed, stale, write
+from eagleray.sidecar.typescript import printed, stale, write
+from eagleray.wire.requests import Notification, Request
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,43 +33,6 @@ def test_a_stale_file_is_found_and_mended(tmp_path: Path) -> None:
 def test_every_feature_has_its_messages_printed() -> None:
     written = sorted(p.parent.name for p in ROOT.glob("pybackend/eagleray/features/*/messages.py"))
     assert written == sorted(typescript.FEATURES)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ('ADD = "eagleray/c/add"  # AddCluster -> Cluster', ("AddCluster", "Cluster")),
-        ('LIST = "eagleray/c/list"  # {} -> Clusters', ("{}", "Clusters")),
-        ('A = "eagleray/c/a"  # P (a remark) -> R, with $/progress', ("P", "R")),
-        ('F = "eagleray/c/f"  # P -> {}; text comes as T until then', ("P", "{}")),
-        ('L = (\n    "eagleray/c/l"  # P -> R, of a long line\n)', ("P", "R")),
-        ('C = "eagleray/c/c"  # notification to the editor: V', ("", "V")),
-    ],
-)
-def test_the_comment_behind_a_method_names_its_types(line: str, expected: tuple[str, str]) -> None:
-    (method,) = methods_of(line)
-    assert (method.params, method.value) == expected
-
-
-def test_a_method_without_types_is_refused() -> None:
-    with pytest.raises(ValueError, match="ADD"):
-        list(methods_of('ADD = "eagleray/c/add"  # adds a cluster'))
-
-
-def test_a_type_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = 'ADD = "eagleray/c/add"  # Nonsense -> Cluster'
-    monkeypatch.setattr(typescript.inspect, "getsource", lambda _: text)
-    for name in [n for n, v in vars(clusters).items() if str(v).startswith("eagleray/")]:
-        monkeypatch.delattr(clusters, name)
-    monkeypatch.setattr(clusters, "ADD", "eagleray/c/add", raising=False)
-    with pytest.raises(AssertionError, match="Nonsense"):
-        printed(clusters)
-
-
-def test_a_method_whose_line_cannot_be_read_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "MORE", "eagleray/c/more", raising=False)
-    with pytest.raises(AssertionError, match="cannot be read"):
-        printed(clusters)
 
 
 @attrs.frozen
@@ -92,13 +57,32 @@ class Everything:
     given: int = 3
 
 
-def test_how_each_type_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType(Everything.__module__)
-    vars(module).update(DO="eagleray/t/do", Inner=Inner, Everything=Everything)
-    source = 'DO = "eagleray/t/do"  # Everything -> Inner'
-    monkeypatch.setattr(typescript.inspect, "getsource", lambda _: source)
-    text = printed(module).split("\n\n", 1)[1]
-    assert text == EXPECTED
+def module(**declared: Any) -> types.ModuleType:
+    made = types.ModuleType("eagleray.features.workers.messages")
+    vars(made).update(declared)
+    return made
+
+
+def test_how_each_type_is_printed() -> None:
+    text = printed(module(DO=Request("eagleray/t/do", Everything, Inner)), [Inner])
+    assert text.split("\n\n", 1)[1] == EXPECTED
+
+
+def test_fields_that_the_editor_receives_are_never_optional() -> None:
+    text = printed(module(DO=Request("eagleray/t/do", Everything, NoneType)), [Everything])
+    assert "  readonly given: number;\n" in text
+
+
+def test_a_record_of_another_feature_is_imported() -> None:
+    text = printed(module(SHOW=Notification("eagleray/t/show", clusters.Clusters)), [])
+    assert 'import type { Clusters } from "../clusters/messages";' in text
+    assert "interface" not in text
+
+
+def test_two_records_of_one_name_are_refused() -> None:
+    other = attrs.make_class("Inner", ["y"], frozen=True)
+    with pytest.raises(AssertionError, match="two records are named Inner"):
+        printed(module(DO=Request("eagleray/t/do", other, Inner)), [])
 
 
 def test_a_value_that_has_no_wire_form_is_refused() -> None:

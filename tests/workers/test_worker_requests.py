@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from eagleray.app import App
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.workers import handlers
 from eagleray.features.workers.paused_workers import PausedWorkers
-from eagleray.wire.requests import Requests
+from eagleray.wire.requests import RequestServer
 
 from tests.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until
 from tests.workers.rows import CLUSTER, actor_row, task_row, worker_row, worker_state
@@ -30,11 +29,10 @@ class Editor:
         self.watch = FakeWatch(self.dashboard)
         self.adapters = FakeAdapters()
         self.workers = PausedWorkers(self.watch, self.adapters, FakeSpy())
-        self.requests = Requests()
+        self.requests = RequestServer()
         self.reports: list[tuple[str, int | None]] = []
         self.told: list[tuple[str, Any]] = []
-        parts = SimpleNamespace(watch=self.watch, workers=self.workers)
-        handlers.register(self.requests, cast("App", parts))
+        handlers.register(self.requests, self.workers, cast(ClusterWatch, self.watch))
 
     async def ask(self, method: str, **params: Any) -> Any:
         answer = await self.requests.call(f"eagleray/workers/{method}", params, self._report)

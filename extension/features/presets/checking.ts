@@ -1,7 +1,7 @@
 /** Checks the configuration of a debug run before anything is started. */
 
 import { EaglerayError, isCancellation } from "../../common/errors";
-import type { Composition } from "../runs/messages";
+import type { Composition } from "./messages";
 import type { ConfigurationCheck } from "./review_model";
 
 /** The values that `compose` returns, or its error; `previous` if the user cancels. */

@@ -4,9 +4,9 @@ import type { Breakpoint, Plan, Profile } from "../runs/messages";
 
 export const PREPARE = request<Prepare, Proposal>("eagleray/presets/prepare");
 export const COMPOSE = request<Prepare, Composition>("eagleray/presets/compose");
-export const LIST = request<PresetsOf, Presets>("eagleray/presets/list");
-export const SAVE = request<SavePreset, Presets>("eagleray/presets/save");
-export const DELETE = request<PresetRef, Presets>("eagleray/presets/delete");
+export const LIST_PRESETS = request<PresetsOf, Presets>("eagleray/presets/list");
+export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save");
+export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/presets/delete");
 
 /** What the person chose besides the program; `answers` are those to `Proposal.questions`, by id. */
 export interface Options {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
-import type { Proposal } from "../runs/messages";
+import type { Proposal } from "./messages";
 import {
   reviewLines,
   reviewTexts,

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 
 import { count, plain } from "../../common/texts";
 import type { Draft } from "../runs/draft";
-import type { Change, Composition, Proposal } from "../runs/messages";
+import type { Change, Composition, Proposal } from "./messages";
 
 /** Identifies what the user agrees to by a hash, since the draft may hold secrets: the values of changes do not count. */
 export function agreementOf(draft: Draft, { before, changes }: Proposal): string {

@@ -2,7 +2,7 @@
 
 import type { Parts } from "../../parts";
 import { NO_PRESET, type Draft } from "../runs/draft";
-import type { Proposal } from "../runs/messages";
+import type { Proposal } from "./messages";
 import type { Starting } from "../runs/starting";
 import { checkConfiguration } from "./checking";
 import { Form } from "./form/form";

@@ -11,11 +11,11 @@ import { windowName } from "../../window_name";
 import type { Draft } from "../runs/draft";
 import {
   DELETE_PRESET,
-  PRESETS,
+  LIST_PRESETS,
   SAVE_PRESET,
   type PresetRow,
   type Proposal,
-} from "../runs/messages";
+} from "./messages";
 import { presetWords } from "./form/lines";
 
 const SHOW: vscode.QuickInputButton = {
@@ -34,7 +34,7 @@ interface Chosen {
 
 export async function managePresets(parts: Parts): Promise<void> {
   const workspace = windowName();
-  const { presets } = await parts.sidecar.request(PRESETS, { workspace });
+  const { presets } = await parts.sidecar.request(LIST_PRESETS, { workspace });
   const chosen = await pick(presets);
   if (chosen === undefined) {
     return;

@@ -1,6 +1,6 @@
 /** What the editor and the page of a report say to each other. */
 
-import type { Report, Table, TableOf, TableTextOf } from "../profiling/messages";
+import type { Report, Table, TableOf, TableTextOf } from "./messages";
 
 /** Which rows of a table are looked at, and in which order. */
 export type Look = Required<Omit<TableOf, "path">>;

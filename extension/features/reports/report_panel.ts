@@ -9,7 +9,7 @@ import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Progress } from "../../sidecar/sidecar";
-import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "../profiling/messages";
+import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
 import { consented, needsConsent, notOpened } from "./consent";
 import { revealReport } from "./files";
 import { openInNsight } from "./nsight";

@@ -1,6 +1,7 @@
 /** What the person wants to run, before it is prepared; pure. */
 
-import type { Breakpoint, Prepare, Profile } from "./messages";
+import type { Breakpoint, Profile } from "./messages";
+import type { Prepare } from "../presets/messages";
 
 export type Kind = NonNullable<Prepare["kind"]>;
 

@@ -10,17 +10,14 @@ import { setting } from "../../settings";
 import { windowName } from "../../window_name";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
+import { RESTART, START, STOP, type Run } from "./messages";
 import {
   COMPOSE,
   PREPARE,
-  RESTART,
-  START,
-  STOP,
   type Composition,
   type Prepare,
   type Proposal,
-  type Run,
-} from "./messages";
+} from "../presets/messages";
 import type { Output } from "./output";
 import { planWith, withRay } from "./python_question";
 import { whatBefore } from "./restarting";

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from types import NoneType
 from typing import Any
 
 from attrs import frozen
 from eagleray.ray.errors import cluster_unreachable
 from eagleray.sidecar import main
-from eagleray.wire.requests import Requests, TellProgress
+from eagleray.wire.requests import LongRequest, Notification, ReportProgress, Request, RequestServer
 
 
 @frozen
@@ -23,10 +24,15 @@ class Said:
     inner: Inner | None = None
 
 
+WAITING = Notification("eagleray/test/waiting", Said)
+ENDED = Notification("eagleray/test/ended", Said)
+BACKGROUND = Notification("eagleray/test/background", Said)
+
+
 class Loud:
     """Tells the editor what happened to the handlers."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: RequestServer) -> None:
         self.requests = requests
 
     async def echo(self, said: Said) -> Said:
@@ -45,36 +51,36 @@ class Loud:
         print("this is not JSON-RPC", flush=True)
 
     async def waits(self, said: Said) -> None:
-        self.requests.notify("eagleray/test/waiting", said)
+        self.requests.notify(WAITING, said)
         try:
             await asyncio.Event().wait()
         finally:
-            self.requests.notify("eagleray/test/ended", said)
+            self.requests.notify(ENDED, said)
 
-    async def reports(self, said: Said, report: TellProgress) -> None:
+    async def reports(self, said: Said, report: ReportProgress) -> None:
         report("half", 50)
         report("nearly")
 
     async def background(self) -> None:
-        self.requests.notify("eagleray/test/background", Said("started"))
+        self.requests.notify(BACKGROUND, Said("started"))
         raise RuntimeError("the background fails")
 
     async def close(self) -> None:
         sys.stderr.write("closed\n")
 
 
-def build(options: dict[str, Any]) -> Requests:
-    requests = Requests()
+def build(options: dict[str, Any]) -> RequestServer:
+    requests = RequestServer()
     loud = Loud(requests)
-    requests.answer("eagleray/test/echo", Said, loud.echo)
-    requests.answer_plain("eagleray/test/nothing", loud.nothing)
-    requests.answer("eagleray/test/catalogue", Said, loud.catalogue)
-    requests.answer("eagleray/test/fails", Said, loud.fails)
-    requests.answer_plain("eagleray/test/prints", loud.prints)
-    requests.answer("eagleray/test/waits", Said, loud.waits)
-    requests.answer_reporting("eagleray/test/reports", Said, loud.reports)
+    requests.on_request(Request("eagleray/test/echo", Said, Said), loud.echo)
+    requests.on_request(Request("eagleray/test/nothing", NoneType, NoneType), loud.nothing)
+    requests.on_request(Request("eagleray/test/catalogue", Said, NoneType), loud.catalogue)
+    requests.on_request(Request("eagleray/test/fails", Said, NoneType), loud.fails)
+    requests.on_request(Request("eagleray/test/prints", NoneType, NoneType), loud.prints)
+    requests.on_request(Request("eagleray/test/waits", Said, NoneType), loud.waits)
+    requests.on_request(LongRequest("eagleray/test/reports", Said, NoneType), loud.reports)
     requests.in_background("background", loud.background)
-    requests.at_end(loud.close)
+    requests.on_stop(loud.close)
     return requests
 
 

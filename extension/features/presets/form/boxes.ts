@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../../common/texts";
 import { NO_PRESET, type Draft } from "../../runs/draft";
-import type { PresetQuestion } from "../../runs/messages";
+import type { PresetQuestion } from "../messages";
 import {
   answered,
   answerTo,

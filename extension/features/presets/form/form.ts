@@ -6,7 +6,7 @@ import type { Parts } from "../../../parts";
 import { windowName } from "../../../window_name";
 import { WORKERS, type Seen } from "../../profiling/messages";
 import { NO_PRESET, type Draft } from "../../runs/draft";
-import { PRESETS, type PresetRow, type Proposal } from "../../runs/messages";
+import { LIST_PRESETS, type PresetRow, type Proposal } from "../messages";
 import { askChoice } from "./boxes";
 import { formHint, formLines, lacking, type Field, type FormLine } from "./lines";
 import { merged, type Preview } from "./worker_patterns";
@@ -28,7 +28,7 @@ export class Form {
   /** The draft that is to be started; undefined when the person closed the form. */
   async fill(given: Draft): Promise<Draft | undefined> {
     const workspace = windowName();
-    this.presets = (await this.parts.sidecar.request(PRESETS, { workspace })).presets;
+    this.presets = (await this.parts.sidecar.request(LIST_PRESETS, { workspace })).presets;
     let draft = await this.lookedUp(given);
     // What is lacking is chosen first, and then Enter starts.
     let wanted: (line: FormLine) => boolean = isFor(lacking(draft) ?? "start");

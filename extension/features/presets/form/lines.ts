@@ -4,7 +4,8 @@ import { dotted } from "../../../common/row_texts";
 import { plain } from "../../../common/texts";
 import type { Clusters } from "../../clusters/messages";
 import { NO_PRESET, type Draft, type Kind } from "../../runs/draft";
-import type { PresetQuestion, PresetRow, Profile } from "../../runs/messages";
+import type { Profile } from "../../runs/messages";
+import type { PresetQuestion, PresetRow } from "../messages";
 import { WHENS } from "../../runs/profile_options";
 import { textOf } from "./parse_input";
 

@@ -1,6 +1,6 @@
 /** What a report says of its recording and of each GPU, in words. */
 
-import type { Report } from "../../profiling/messages";
+import type { Report } from "../messages";
 import { share, shown, spent } from "./quantities";
 
 type Gpu = Report["gpus"][number];

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import type { Report } from "../../profiling/messages";
+import type { Report } from "../messages";
 import { element } from "./elements";
 import { gpuName, gpuWords } from "./facts";
 import { oneLine } from "./names";

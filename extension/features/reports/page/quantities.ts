@@ -1,6 +1,6 @@
 /** Numbers of a report as a person reads them on its page. */
 
-import type { Column } from "../../profiling/messages";
+import type { Column } from "../messages";
 
 export type Kind = Column["kind"];
 export type Cell = string | number | null;

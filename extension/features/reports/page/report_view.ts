@@ -1,6 +1,6 @@
 /** The summary from top to bottom: what was recorded, warnings, GPUs, tables. */
 
-import type { Report, Table } from "../../profiling/messages";
+import type { Report, Table } from "../messages";
 import type { Look } from "../page_messages";
 import { tell } from "./editor";
 import { button, element } from "./elements";

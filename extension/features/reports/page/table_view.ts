@@ -2,7 +2,7 @@
 
 import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
-import type { Column, Table } from "../../profiling/messages";
+import type { Column, Table } from "../messages";
 import type { Look } from "../page_messages";
 import { keep, kept, tell } from "./editor";
 import { button, element, withCode } from "./elements";

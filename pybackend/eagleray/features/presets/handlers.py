@@ -30,9 +30,9 @@ def register(
     handlers = Handlers(preparing, debug_runs, trusted=trusted)
     server.on_request(messages.PREPARE, handlers.prepare)
     server.on_request(messages.COMPOSE, handlers.compose)
-    server.on_request(messages.LIST, handlers.list_presets)
-    server.on_request(messages.SAVE, handlers.save)
-    server.on_request(messages.DELETE, handlers.delete)
+    server.on_request(messages.LIST_PRESETS, handlers.list_presets)
+    server.on_request(messages.SAVE_PRESET, handlers.save)
+    server.on_request(messages.DELETE_PRESET, handlers.delete)
 
 
 class Handlers:

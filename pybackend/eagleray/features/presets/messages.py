@@ -144,6 +144,6 @@ class PresetRef:
 
 PREPARE = Request("eagleray/presets/prepare", Prepare, Proposal)
 COMPOSE = Request("eagleray/presets/compose", Prepare, Composition)
-LIST = Request("eagleray/presets/list", PresetsOf, Presets)
-SAVE = Request("eagleray/presets/save", SavePreset, Presets)
-DELETE = Request("eagleray/presets/delete", PresetRef, Presets)
+LIST_PRESETS = Request("eagleray/presets/list", PresetsOf, Presets)
+SAVE_PRESET = Request("eagleray/presets/save", SavePreset, Presets)
+DELETE_PRESET = Request("eagleray/presets/delete", PresetRef, Presets)
