@@ -36,7 +36,7 @@ def proxy_frames(data: bytes) -> None:
     """All bytes of DATA arrive in order, however they are cut."""
     whole, cut = frames.Incoming(), frames.Incoming()
     found = whole.feed(data)
-    assert found == [one for piece in pieces(data) for one in cut.split(piece)]
+    assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
     assert whole.received == sum(len(body) for _, _, body in found)
 
 
