@@ -15,9 +15,9 @@ from eagleray.adapter.sessions.registry import Registry
 from eagleray.common.clock import SetClock
 from eagleray.routes.routes import Routes
 
-from tests.adapter.gated import RUN, Gated, StartGated
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, until
 from tests.adapter.no_routes import no_routes
+from tests.adapter.proxied import RUN, ProxiedWorker, StartProxied
 
 
 @pytest.fixture
@@ -82,12 +82,12 @@ def python() -> str:
 
 
 @pytest.fixture
-def gated(request: pytest.FixtureRequest, tmp_path: Path, python: str) -> Iterator[StartGated]:
-    """Starts a worker with a gate; the run of the test's control client ends with it."""
-    started: list[Gated] = []
+def proxied(request: pytest.FixtureRequest, tmp_path: Path, python: str) -> Iterator[StartProxied]:
+    """Starts a worker with a debug proxy; the run of the test's control client ends with it."""
+    started: list[ProxiedWorker] = []
 
-    def start(**options: Any) -> Gated:
-        started.append(Gated(tmp_path, python=python, **options))
+    def start(**options: Any) -> ProxiedWorker:
+        started.append(ProxiedWorker(tmp_path, python=python, **options))
         return started[-1]
 
     yield start

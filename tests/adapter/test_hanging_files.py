@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs import proxy_stream
-from eagleray.adapter.runs.proxy_stream import GateStream
+from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
-from eagleray.injected.debug_proxy.frames import BEAT, Incoming
+from eagleray.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger
@@ -75,8 +75,8 @@ async def test_a_stack_with_files_that_hang_holds_up_nothing(
     workers: Registry, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proxy_stream, "BEAT_S", 0.01)
-    gate: Any = FakeGate()
-    stream = GateStream(gate, Routes(no_routes), "r0", 600.0)
+    proxy: Any = FakeGate()
+    stream = ProxyStream(proxy, Routes(no_routes), "r0", 600.0)
     await stream.open()
     async with FakeDebugger(path=f"{HANGS}train.py") as silent, FakeDebugger() as other:
         stuck = await opened(workers, silent, "w1")
@@ -85,22 +85,22 @@ async def test_a_stack_with_files_that_hang_holds_up_nothing(
         await asyncio.to_thread(hanging.wait)
         frames = (await free.request("stackTrace", threadId=1))["body"]["stackFrames"]
         assert frames[0]["name"] == "train"
-        assert await beat_of(gate)
+        assert await beat_of(proxy)
         # It is given up for missing: the worker's own text is shown.
         frames = (await stuck.response("stackTrace"))["body"]["stackFrames"]
         assert frames[0]["source"]["sourceReference"]
         for editor in (stuck, free):
             editor.writer.close()
     stream.close()
-    for end in gate.ends:
+    for end in proxy.ends:
         end.close()
 
 
-async def beat_of(gate: Any) -> bool:
+async def beat_of(proxy: Any) -> bool:
     """Whether another heartbeat comes over the stream."""
-    [end] = gate.ends
+    [end] = proxy.ends
     end.setblocking(False)
-    loop, incoming = asyncio.get_running_loop(), Incoming()
+    loop, incoming = asyncio.get_running_loop(), IncomingStream()
     while True:
         data = await loop.sock_recv(end, 2**16)
         if any(kind == BEAT for kind, _, _ in incoming.feed(data)):

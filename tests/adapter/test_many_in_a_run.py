@@ -15,8 +15,8 @@ from eagleray.adapter.sessions.dap import Message
 from eagleray.injected.debug_proxy import handle
 from eagleray.injected.debugpy.channel import accepted
 
-from tests.adapter.gated import LINE, PUBLIC, RUN, SOURCE, RunClient
 from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
+from tests.adapter.proxied import LINE, PUBLIC, RUN, SOURCE, RunClient
 
 MANY = 64
 
@@ -33,7 +33,7 @@ class Debuggers:
         self._thread.start()
 
     def channel(self) -> socket.socket:
-        """The gate's end of a channel over which one of them takes its clients."""
+        """The proxy's end of a channel over which one of them takes its clients."""
         ours, theirs = socket.socketpair()
         self._loop.call_soon_threadsafe(self._loop.add_reader, ours, self._accept, ours)
         return theirs
@@ -96,7 +96,7 @@ class Debuggers:
 
 @contextmanager
 def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
-    """A worker that waits at its gate, the port of which is the answer."""
+    """A worker that waits at its debug proxy, the port of which is the answer."""
     who = {
         "worker_id": f"w{number}",
         "kind": "worker",
@@ -109,16 +109,16 @@ def waiting(number: int, debuggers: Debuggers) -> Iterator[int]:
         "state": "free",
         "files": {},
     }
-    made = handle.start(RUN, PUBLIC, 600, "127.0.0.1", who)
+    made = handle.start_proxy(RUN, PUBLIC, 600, "127.0.0.1", who)
 
     def on_line(said: Json) -> None:
         if said.get("op") == "debug":
             with debuggers.channel() as channel:
-                made.say("listening", passing=[channel.fileno()], debugpy="1.8.22")
+                made.send("listening", passing=[channel.fileno()], debugpy="1.8.22")
 
     try:
         made.serve(on_line)
-        made.say("waiting", files={str(SOURCE): str(SOURCE)})
+        made.send("waiting", files={str(SOURCE): str(SOURCE)})
         yield made.port
     finally:
         made.close()

@@ -1,4 +1,4 @@
-"""Recordings asked of the adapter, through a real gate, of whatever stands by with nsys at the worker."""
+"""Recordings asked of the adapter, through a real debug proxy, of whatever stands by with nsys at the worker."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import socket
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.adapter.gated import RUN, RunClient, StartGated
 from tests.adapter.harness import ControlClient, until
+from tests.adapter.proxied import RUN, RunClient, StartProxied
 
 
 def test_a_recording_reaches_nsys_and_its_state_comes_back(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as watcher:
         address = str(Path(folder) / "nsys")
@@ -20,20 +20,20 @@ def test_a_recording_reaches_nsys_and_its_state_comes_back(
         watcher.listen()
         watcher.settimeout(60)
         run = RunClient(control, breakpoints=[])
-        run.take(gated(nsys=address))
-        gate, _ = watcher.accept()
-        gate.settimeout(60)
-        with gate, gate.makefile("rb") as said:
+        run.take(proxied(nsys=address))
+        proxy, _ = watcher.accept()
+        proxy.settimeout(60)
+        with proxy, proxy.makefile("rb") as said:
 
             def heard(op: str) -> dict[str, object]:
                 return next(line for row in said if (line := json.loads(row))["op"] == op)
 
             def tells(state: str) -> None:
                 line = {"event": "profile", "profile": {"state": state, "said": "", "reports": []}}
-                gate.sendall(json.dumps(line).encode() + b"\n")
+                proxy.sendall(json.dumps(line).encode() + b"\n")
                 until(lambda: run.worker()["profile"] == state, f"the state {state}")
 
-            heard("gate")
+            heard("proxy")
             assert control.call("run_recording", run=RUN, op="record")["asked"] == 0
             tells("armed")
             assert control.call("run_recording", run=RUN, op="record", seconds=2)["asked"] == 1

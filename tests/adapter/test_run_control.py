@@ -1,4 +1,4 @@
-"""The control connection to a gate when its link is lost."""
+"""The control connection to a debug proxy when its link is lost."""
 
 from __future__ import annotations
 
@@ -46,16 +46,19 @@ async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
 ) -> None:
     monkeypatch.setattr(proxy_control, "_BACKOFF", Backoff(0.0, 0.0))
     caplog.set_level(logging.INFO)
-    gate, hellos = FakeGate(), asyncio.Queue[Json]()
-    made: Any = gate
+    proxy, hellos = FakeGate(), asyncio.Queue[Json]()
+    made: Any = proxy
     control = RunControl(made, Routes(no_routes), hellos.put_nowait, print, lambda: None)
     await control.connect()
     await hellos.get()
-    gate.failing = 50
-    gate.ends[0].close()
+    proxy.failing = 50
+    proxy.ends[0].close()
     await hellos.get()
-    assert gate.calls == 52
-    said = [record.getMessage() for record in caplog.records if "gate" in record.getMessage()]
-    assert said == ["the gate node-1:4000 is out of reach", "the gate node-1:4000 is back"]
+    assert proxy.calls == 52
+    said = [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()]
+    assert said == [
+        "the debug proxy node-1:4000 is out of reach",
+        "the debug proxy node-1:4000 is back",
+    ]
     control.close()
-    gate.ends[1].close()
+    proxy.ends[1].close()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.adapter.gated import RUN, SECRET, RunClient, StartGated, attached
 from tests.adapter.harness import ControlClient, until
+from tests.adapter.proxied import RUN, SECRET, RunClient, StartProxied, attached
 
 
-def test_a_gate_of_another_run_and_a_stranger_are_refused(
-    control: ControlClient, gated: StartGated
+def test_a_proxy_of_another_run_and_a_stranger_are_refused(
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, secret=64 * "a")
-    program = gated(waits=True, wait_s=0)
+    program = proxied(waits=True, wait_s=0)
     where = {"run": RUN, "host": "127.0.0.1", "port": program.port}
     assert control.error("run_worker", **where)["code"] == "gate-refused"
     assert control.error("run_worker", **{**where, "run": "none"})["code"] == "unregistered-run"
@@ -22,10 +22,10 @@ def test_a_gate_of_another_run_and_a_stranger_are_refused(
 
 
 def test_a_worker_without_a_debugger_says_so_and_goes_on(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
-    program = gated(waits=True, wait_s=0.2, env={"NO_DEBUGPY": "1"})
+    program = proxied(waits=True, wait_s=0.2, env={"NO_DEBUGPY": "1"})
     run.take(program)
     program.wait_output("nobody came")
     problem = until(lambda: run.worker()["problem"], "the reason")
@@ -33,8 +33,8 @@ def test_a_worker_without_a_debugger_says_so_and_goes_on(
     assert run.worker()["state"] == "free"
 
 
-def test_a_worker_that_dies_is_forgotten(control: ControlClient, gated: StartGated) -> None:
-    run, program = attached(control, gated)
+def test_a_worker_that_dies_is_forgotten(control: ControlClient, proxied: StartProxied) -> None:
+    run, program = attached(control, proxied)
     program.tell("work 1")
     run.wait("stopped")
     program.kill()

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.adapter.cut_link import CutLink
-from tests.adapter.gated import (
+from tests.adapter.harness import AdapterProcess, ControlClient, until
+from tests.adapter.proxied import (
     RUN,
     SOURCE,
-    Gated,
+    ProxiedWorker,
     RunClient,
-    StartGated,
+    StartProxied,
     attached,
     line_of,
 )
-from tests.adapter.harness import AdapterProcess, ControlClient, until
 from tests.dap_client import DapClient
 
 
@@ -26,7 +26,7 @@ def test_a_held_stop_outlives_the_adapter_and_is_found_again(
     short_home: Path, tmp_path: Path
 ) -> None:
     first = AdapterProcess(short_home)
-    program = Gated(tmp_path, waits=True)
+    program = ProxiedWorker(tmp_path, waits=True)
     try:
         run = RunClient(first.control)
         run.take(program)
@@ -60,7 +60,7 @@ def test_without_an_adapter_the_worker_runs_on_when_the_time_is_over(
     short_home: Path, tmp_path: Path
 ) -> None:
     adapter = AdapterProcess(short_home)
-    program = Gated(tmp_path, waits=True, hold_s=0.5)
+    program = ProxiedWorker(tmp_path, waits=True, hold_s=0.5)
     try:
         run = RunClient(adapter.control)
         run.take(program)
@@ -80,7 +80,7 @@ def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Pa
     for home in homes:
         home.mkdir()
     adapters = [AdapterProcess(home) for home in homes]
-    program = Gated(tmp_path, waits=True)
+    program = ProxiedWorker(tmp_path, waits=True)
     try:
         old, new = (RunClient(adapter.control) for adapter in adapters)
         old.take(program)
@@ -101,11 +101,11 @@ def test_another_adapter_takes_a_held_worker_over(short_home: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_a_lost_link_loses_nothing(
-    control: ControlClient, gated: StartGated, is_refused: bool
+    control: ControlClient, proxied: StartProxied, is_refused: bool
 ) -> None:
     run = RunClient(control)
     with CutLink() as link:
-        program = gated(waits=True, link=link.port)
+        program = proxied(waits=True, link=link.port)
         link.far_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
@@ -134,11 +134,11 @@ def test_a_lost_link_loses_nothing(
 
 
 def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
     with CutLink() as link:
-        program = gated(waits=True, hold_s=0.5, link=link.port)
+        program = proxied(waits=True, hold_s=0.5, link=link.port)
         link.far_port = program.listening_port
         control.call("run_worker", run=RUN, host="127.0.0.1", port=link.port)
         program.wait_output("attached")
@@ -158,12 +158,12 @@ def test_after_a_long_cut_the_worker_has_run_on_and_is_attached_to_again(
         run.wait("stopped")
 
 
-def test_a_held_worker_runs_on_when_its_gate_dies(
-    control: ControlClient, gated: StartGated
+def test_a_held_worker_runs_on_when_its_proxy_dies(
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("work 1")
     run.wait("stopped")
-    os.kill(program.gate_pid(), signal.SIGKILL)
+    os.kill(program.proxy_pid(), signal.SIGKILL)
     program.wait_output("work 1")
     until(lambda: run.state()["workers"] == [], "the worker is forgotten")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from eagleray.adapter.runs.attaching import RunAttaching
 from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.adapter.runs.proxy import Gate
+from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.run_process import Member
 from eagleray.adapter.runs.worker import said_by_log_point
 from eagleray.adapter.sessions import dap
@@ -23,7 +23,7 @@ from eagleray.protocol.runs import FileLines, Line
 
 
 class Control:
-    """Hears what the gate would be told."""
+    """Hears what the debug proxy would be told."""
 
     def __init__(self, answer: Callable[[str], None] = lambda op: None) -> None:
         self.said: list[str] = []
@@ -40,8 +40,8 @@ def member_of_a_run() -> Member:
     lines = RunLines([FileLines("/a.py", [Line(1)])])
     run: Any = SimpleNamespace(lines=lines, changed=lambda: None)
     nothing: Any = None
-    gate = Gate("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))
-    return Member(run, gate, nothing, nothing, lambda _: None)
+    proxy = ProxyClient("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))
+    return Member(run, proxy, nothing, nothing, lambda _: None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who a gate says its worker is: nothing of it is trusted."""
+"""Who a debug proxy says its worker is: nothing of it is trusted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_is_no_such_value_has_its_default(said: dict[str, Any]) -> None:
     assert (one.files, one.held) == ({}, ())
 
 
-def test_a_gate_cannot_have_us_make_any_number_of_connections() -> None:
+def test_a_proxy_cannot_have_us_make_any_number_of_connections() -> None:
     assert len(who({"held": list(range(100_000))}).held) < 1000
 
 

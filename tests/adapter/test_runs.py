@@ -1,4 +1,4 @@
-"""Runs in the adapter, with real debugpy behind real gates."""
+"""Runs in the adapter, with real debugpy behind real debug proxies."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.gated import (
+from tests.adapter.harness import PYTHONS, ControlClient, until
+from tests.adapter.proxied import (
     LINE,
     RUN,
     SECRET,
     SOURCE,
     RunClient,
-    StartGated,
+    StartProxied,
     attached,
     line_of,
     lines,
 )
-from tests.adapter.harness import PYTHONS, ControlClient, until
 from tests.dap_client import DapClient
 
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_waiting_worker_is_attached_to_stops_and_is_held(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("work 1")
     held = run.wait("stopped")
     assert held["stop"]["path"] == str(SOURCE) and held["stop"]["line"] == LINE
@@ -43,10 +43,10 @@ def test_a_waiting_worker_is_attached_to_stops_and_is_held(
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_lines_changed_while_it_runs_reach_the_worker(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, breakpoints=[])
-    program = gated()
+    program = proxied()
     run.take(program)
     program.wait_output('"breakpoints"')
     assert run.worker()["state"] == "free"
@@ -68,9 +68,11 @@ def test_lines_changed_while_it_runs_reach_the_worker(
     assert run.state()["lines"] == []
 
 
-def test_conditions_hit_counts_and_log_points(control: ControlClient, gated: StartGated) -> None:
+def test_conditions_hit_counts_and_log_points(
+    control: ControlClient, proxied: StartProxied
+) -> None:
     run = RunClient(control, breakpoints=[])
-    program = gated()
+    program = proxied()
     run.take(program)
     run.breakpoints(LINE, log="number {number}")
     run.wait("running")
@@ -98,12 +100,12 @@ def said(control: ControlClient) -> str:
 
 
 def test_lines_that_move_cannot_be_reached_or_are_nobodys(
-    control: ControlClient, gated: StartGated, tmp_path: Path
+    control: ControlClient, proxied: StartProxied, tmp_path: Path
 ) -> None:
     elsewhere, removed = str(tmp_path / "never_imported.py"), str(tmp_path / "removed.py")
     comment, last = line_of("# A comment"), len(SOURCE.read_text().splitlines())
     run = RunClient(control)
-    program = gated(waits=True, files={removed: removed})
+    program = proxied(waits=True, files={removed: removed})
     control.call(
         "run_breakpoints",
         run=RUN,
@@ -129,9 +131,11 @@ def test_lines_that_move_cannot_be_reached_or_are_nobodys(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: StartGated) -> None:
+def test_a_running_worker_is_paused_where_it_is(
+    control: ControlClient, proxied: StartProxied
+) -> None:
     run = RunClient(control, breakpoints=[])
-    program = gated()
+    program = proxied()
     run.take(program)
     program.tell("spin")
     program.wait_output("spinning")
@@ -150,9 +154,9 @@ def test_a_running_worker_is_paused_where_it_is(control: ControlClient, gated: S
 
 
 def test_an_editors_own_lines_win_while_it_is_there(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("work 1")
     held = run.wait("stopped")
     editor = DapClient.unix(held["socket"])
@@ -171,9 +175,9 @@ def test_an_editors_own_lines_win_while_it_is_there(
 
 
 def test_a_released_worker_is_left_alone_until_the_lines_change(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("work 1")
     assert run.wait("stopped")["cluster"] == "http://c:8265"
     control.call("run_register", run=RUN, secret=SECRET, cluster="now", breakpoints=lines(LINE))
@@ -191,11 +195,11 @@ def test_a_released_worker_is_left_alone_until_the_lines_change(
 
 
 def test_mappings_that_are_set_later_keep_those_of_the_run(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    shown = "/home/me/project/gated.py"
+    shown = "/home/me/project/proxied.py"
     run = RunClient(control, breakpoints=[{"path": shown, "lines": [{"line": LINE}]}])
-    program = gated(waits=True, files={shown: str(SOURCE)})
+    program = proxied(waits=True, files={shown: str(SOURCE)})
     run.take(program)
     program.wait_output("attached")
     program.tell("work 1")
@@ -211,8 +215,10 @@ def test_mappings_that_are_set_later_keep_those_of_the_run(
     editor.leave()
 
 
-def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: StartGated) -> None:
-    run, program = attached(control, gated)
+def test_what_the_filter_excludes_is_run_over(
+    control: ControlClient, proxied: StartProxied
+) -> None:
+    run, program = attached(control, proxied)
     program.tell("who no")
     program.tell("work 1")
     program.wait_output("work 1")
@@ -224,9 +230,9 @@ def test_what_the_filter_excludes_is_run_over(control: ControlClient, gated: Sta
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_several_threads_that_stop_together_all_run_on(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("threads 3")
 
     def goes_on() -> bool:
@@ -241,10 +247,10 @@ def test_several_threads_that_stop_together_all_run_on(
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_processes_of_a_worker_are_debugged_when_asked_for(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control, children=True)
-    program = gated(waits=True)
+    program = proxied(waits=True)
     run.take(program)
     program.wait_output("attached")
     program.tell("child 1")
@@ -259,13 +265,13 @@ def test_processes_of_a_worker_are_debugged_when_asked_for(
 
 
 def test_files_imported_late_have_their_lines_before_they_run(
-    control: ControlClient, gated: StartGated, tmp_path: Path
+    control: ControlClient, proxied: StartProxied, tmp_path: Path
 ) -> None:
     late = tmp_path / "late.py"
     late.write_text("VALUE = 1\nprint('late', VALUE, flush=True)\n")
     shown = "/home/me/project/late.py"
     run = RunClient(control, breakpoints=[{"path": shown, "lines": [{"line": 2}]}])
-    program = gated(waits=True)
+    program = proxied(waits=True)
     run.take(program)
     program.wait_output("attached")
     program.tell(f"import {late} {shown}")
@@ -277,11 +283,11 @@ def test_files_imported_late_have_their_lines_before_they_run(
 
 
 def test_many_workers_that_reach_a_line_at_once_all_stop_and_all_run_on(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
     run = RunClient(control)
     names = [f"w{number}" for number in range(16)]
-    programs = [gated(waits=True, worker_id=name) for name in names]
+    programs = [proxied(waits=True, worker_id=name) for name in names]
     for program in programs:
         run.take(program)
     for program in programs:

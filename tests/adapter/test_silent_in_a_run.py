@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adapter.gated import StartGated, attached
 from tests.adapter.harness import ControlClient
+from tests.adapter.proxied import StartProxied, attached
 from tests.dap_client import DapClient, RequestFailed
 
 REQUESTS = "__import__('pydevd').get_global_debugger().reader.process_net_command_json.__self__"
 
 
 def test_a_worker_with_a_silent_debugger_stays_in_the_list(
-    control: ControlClient, gated: StartGated
+    control: ControlClient, proxied: StartProxied
 ) -> None:
-    run, program = attached(control, gated)
+    run, program = attached(control, proxied)
     program.tell("work 1")
     stopped = run.wait("stopped")
     client = DapClient.unix(stopped["socket"])

@@ -31,7 +31,7 @@ def looped() -> float:
     return time.process_time() - begun
 
 
-def of_gates() -> float:
+def of_proxies() -> float:
     """What the processes beside ours have used that belong to the same run."""
     used = 0.0
     package = json.loads(os.environ.get("EAGLERAY_RUN", "{}")).get("package", "no package")
@@ -51,7 +51,7 @@ def main() -> None:
     start = time.perf_counter() - begun
     # One after the other: eight at a time would measure how they share the machine.
     worked = [ray.get(actor.work.remote()) for actor in actors]
-    cpu = time.process_time() + sum(used for _, used in worked) + of_gates()
+    cpu = time.process_time() + sum(used for _, used in worked) + of_proxies()
     print(json.dumps({"start": start, "cpu": cpu, "loop": min(loop for loop, _ in worked)}))
 
 

@@ -16,7 +16,7 @@ from eagleray.adapter_client.adapters import Adapters
 from eagleray.protocol.control import WorkerState
 
 from tests.bench.rows import Row, at_most, least_at_most_times, printed
-from tests.injected.runs import Debugging, GateClient, Run, breakpoints, line_of
+from tests.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 from tests.ray_cluster import RayCluster, start_cluster
 from tests.real_ray.command import Command
 
@@ -182,11 +182,11 @@ def _looped_in_run(python: Path) -> list[float]:
             stderr=subprocess.DEVNULL,
             text=True,
         ) as process:
-            file = run.wait_gate_file()
-            gate = GateClient(file["host"], file["port"])
-            debugging = Debugging(gate, run)
+            file = run.wait_proxy_file()
+            proxy = ProxyTestClient(file["host"], file["port"])
+            debugging = RunDebugging(proxy, run)
             assert process.stdout is not None
             said: list[float] = json.loads(process.stdout.readline())
             debugging.client.close()
-            gate.close()
+            proxy.close()
     return said

@@ -1,4 +1,4 @@
-"""A debug conversation through a gate, as any program may have it: frames around the bytes of debugpy."""
+"""A debug conversation through a debug proxy, as any program may have it: frames around the bytes of debugpy."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ import contextlib
 import socket
 import threading
 
-from eagleray.injected.debug_proxy.frames import BEAT, DATA, END, TAKEN, Incoming, frame
+from eagleray.injected.debug_proxy.frames import BEAT, DATA, END, TAKEN, IncomingStream, frame
 
 _READ = 2**16
 
 
 class DebugStream:
-    """Takes a connection whose gate has answered; `plain` carries the bytes alone.
+    """Takes a connection whose debug proxy has answered; `plain` carries the bytes alone.
 
     Closing `plain` gives the debugger up, which lets the worker run.
     """
 
-    def __init__(self, gate: socket.socket) -> None:
+    def __init__(self, proxy: socket.socket) -> None:
         self.plain, self._inner = socket.socketpair()
-        self._gate = gate
+        self._proxy = proxy
         self._sending = threading.Lock()
-        for carry in (self._from_gate, self._to_gate):
+        for carry in (self._from_proxy, self._to_proxy):
             threading.Thread(target=carry, daemon=True).start()
 
     def cut(self) -> None:
         """Loses the connection without a word."""
         with self._sending, contextlib.suppress(OSError):
-            self._gate.shutdown(socket.SHUT_RDWR)
+            self._proxy.shutdown(socket.SHUT_RDWR)
 
     def _send(self, data: bytes) -> None:
         with self._sending, contextlib.suppress(OSError):
-            self._gate.sendall(data)
+            self._proxy.sendall(data)
 
-    def _from_gate(self) -> None:
-        incoming = Incoming()
+    def _from_proxy(self) -> None:
+        incoming = IncomingStream()
         with contextlib.suppress(OSError):
-            while data := self._gate.recv(_READ):
+            while data := self._proxy.recv(_READ):
                 for kind, _, body in incoming.feed(data):
                     if kind == END:
                         return self._end()
@@ -45,7 +45,7 @@ class DebugStream:
                     self._send(frame(BEAT) if kind == BEAT else frame(TAKEN, incoming.received))
         return self._end()
 
-    def _to_gate(self) -> None:
+    def _to_proxy(self) -> None:
         with contextlib.suppress(OSError):
             while data := self._inner.recv(_READ):
                 self._send(frame(DATA, len(data)) + data)
@@ -53,7 +53,7 @@ class DebugStream:
         self._end()
 
     def _end(self) -> None:
-        for sock in (self._inner, self._gate):
+        for sock in (self._inner, self._proxy):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.injected.runs import Debugging, GateClient, Gates, Run
+from tests.injected.runs import ClusterProxies, ProxyTestClient, Run, RunDebugging
 from tests.ray_cluster import Program, RayCluster
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -15,24 +15,24 @@ SHAPES, LATE, UPLOADED = (PROGRAMS / f"{name}.py" for name in ("shapes", "late",
 
 
 class Started:
-    """A program of the run on the cluster, with its gates."""
+    """A program of the run on the cluster, with its debug proxies."""
 
     def __init__(self, cluster: RayCluster, run: Run, program: Program) -> None:
         self._run = run
-        self._gates = Gates(cluster)
+        self._proxies = ClusterProxies(cluster)
         self.program = program
 
-    def debug(self, name: str) -> Debugging:
-        return Debugging(self._gates.wait(name), self._run)
+    def debug(self, name: str) -> RunDebugging:
+        return RunDebugging(self._proxies.wait(name), self._run)
 
-    def gate_of(self, class_name: str, actor: str) -> GateClient:
-        """The gate of the worker of this class and name, both of which a class may share with others."""
-        gates = [self._gates.wait(class_name)]
-        while gates[-1].latest.get("name", "") != actor:
-            gates.append(self._gates.wait(class_name))
-        for other in gates[:-1]:
+    def proxy_of(self, class_name: str, actor: str) -> ProxyTestClient:
+        """The debug proxy of the worker of this class and name, both of which a class may share with others."""
+        proxies = [self._proxies.wait(class_name)]
+        while proxies[-1].latest.get("name", "") != actor:
+            proxies.append(self._proxies.wait(class_name))
+        for other in proxies[:-1]:
             other.close()
-        return gates[-1]
+        return proxies[-1]
 
     def ends_with(self, *lines: str) -> None:
         assert self.program.wait() == 0, self.program.output()
@@ -42,7 +42,7 @@ class Started:
         ]
 
     def close(self) -> None:
-        self._gates.close()
+        self._proxies.close()
         self.program.end()
 
 

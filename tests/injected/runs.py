@@ -1,4 +1,4 @@
-"""A run as its processes see it: the copied package, the environment, and a hand-made client of their gates."""
+"""A run as its processes see it: the copied package, the environment, and a hand-made client of their debug proxies."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Run:
             self.path.mkdir()
             copied = self.path / PACKAGE
             shutil.copytree(SOURCE, copied, ignore=shutil.ignore_patterns("__pycache__"))
-        self.gates = folder / "run"
-        self.gates.mkdir(exist_ok=True)
+        self.proxies = folder / "run"
+        self.proxies.mkdir(exist_ok=True)
         self.settings: dict[str, Any] = {
             "run": RUN,
             "verifier": KEY.public.hex(),
             "package": PACKAGE,
             "path": str(self.path),
-            "folder": str(self.gates),
+            "folder": str(self.proxies),
             "host": socket.gethostname(),
             "wait_s": 30,
             **settings,
@@ -61,16 +61,16 @@ class Run:
         path = f"{site}:{before}" if before else site
         return {"PYTHONPATH": path, "EAGLERAY_RUN": text, **more}
 
-    def gate_files(self) -> list[dict[str, Any]]:
-        """What drivers say of their gates."""
+    def proxy_files(self) -> list[dict[str, Any]]:
+        """What drivers say of their debug proxies."""
         found = []
-        for file in self.gates.glob("gate-*.json"):
+        for file in self.proxies.glob("proxy-*.json"):
             with contextlib.suppress(OSError, ValueError):
                 found.append(json.loads(file.read_text()))
         return found
 
-    def wait_gate_file(self) -> dict[str, Any]:
-        (file,) = wait_for("the gate of the driver", self.gate_files)
+    def wait_proxy_file(self) -> dict[str, Any]:
+        (file,) = wait_for("the debug proxy of the driver", self.proxy_files)
         return file
 
 
@@ -86,8 +86,8 @@ def line_of(program: Path, name: str) -> int:
     raise LookupError(f"{program} has no line “# stop: {name}”")
 
 
-class GateClient:
-    """The control channel of one gate; `lines` keeps all that came."""
+class ProxyTestClient:
+    """The control channel of one debug proxy; `lines` keeps all that came."""
 
     def __init__(self, host: str, port: int, key: SecretKey = KEY) -> None:
         self._address = host, port
@@ -158,17 +158,17 @@ class GateClient:
                     self._changed.notify_all()
 
 
-class Debugging:
-    """Debugs one process: attaches through its gate and sets the lines of the run in its files."""
+class RunDebugging:
+    """Debugs one process: attaches through its debug proxy and sets the lines of the run in its files."""
 
-    def __init__(self, gate: GateClient, run: Run, waits: bool = True) -> None:
-        self.gate = gate
-        if waits and gate.hello["state"] != "waiting":
-            gate.wait("waiting")
-        gate.say(op="debug")
-        gate.wait("listening")
-        self.client = gate.debug()
-        files = (gate.having("waiting") or [gate.hello])[-1]["files"]
+    def __init__(self, proxy: ProxyTestClient, run: Run, waits: bool = True) -> None:
+        self.proxy = proxy
+        if waits and proxy.hello["state"] != "waiting":
+            proxy.wait("waiting")
+        proxy.say(op="debug")
+        proxy.wait("listening")
+        self.client = proxy.debug()
+        files = (proxy.having("waiting") or [proxy.hello])[-1]["files"]
         lines = self._lines = {
             one["path"]: [line["line"] for line in one["lines"]]
             for one in run.settings["breakpoints"]
@@ -181,14 +181,14 @@ class Debugging:
 
     def follow(self) -> None:
         """Sets the lines of the files that the process has found by now, and lets it go on."""
-        said = self.gate.wait("files")
+        said = self.proxy.wait("files")
         files = said["files"]
         # That for having attached may come late; it is no answer to this question.
-        self.gate.say(op="go", asked=said["wait"] - 1)
+        self.proxy.say(op="go", asked=said["wait"] - 1)
         for path, lines in self._lines.items():
             if path in files:
                 self.client.set_breakpoints(files[path], lines)
-        self.gate.say(op="go", asked=said["wait"])
+        self.proxy.say(op="go", asked=said["wait"])
 
     def stop(self) -> tuple[str, int]:
         """Where it stands next: name of the function and line."""
@@ -202,26 +202,26 @@ class Debugging:
 
 
 @contextlib.contextmanager
-def debugging(host: str, port: int, run: Run) -> Iterator[Debugging]:
-    gate = GateClient(host, port)
+def debugging(host: str, port: int, run: Run) -> Iterator[RunDebugging]:
+    proxy = ProxyTestClient(host, port)
     try:
-        yield Debugging(gate, run)
+        yield RunDebugging(proxy, run)
     finally:
-        gate.close()
+        proxy.close()
 
 
-class Gates:
-    """The gates of a cluster's workers, found where everybody finds them: in Ray's own table."""
+class ClusterProxies:
+    """The debug proxies of a cluster's workers, found where everybody finds them: in Ray's own table."""
 
     def __init__(self, cluster: RayCluster) -> None:
         self._cluster = cluster
-        self._known: dict[str, GateClient] = {}
+        self._known: dict[str, ProxyTestClient] = {}
         self._seen: set[str] = set()
 
-    def wait(self, name: str) -> GateClient:
-        """The gate of the worker whose class, function or name this is; it is handed out once."""
+    def wait(self, name: str) -> ProxyTestClient:
+        """The debug proxy of the worker whose class, function or name this is; it is handed out once."""
 
-        def found() -> GateClient | None:
+        def found() -> ProxyTestClient | None:
             self._look()
             for worker_id, client in self._known.items():
                 hello = client.latest
@@ -229,9 +229,9 @@ class Gates:
                     return self._known.pop(worker_id)
             return None
 
-        gate = wait_for(f"the gate of {name}", found, every_s=0.3)
-        assert gate is not None
-        return gate
+        proxy = wait_for(f"the debug proxy of {name}", found, every_s=0.3)
+        assert proxy is not None
+        return proxy
 
     def close(self) -> None:
         for client in self._known.values():
@@ -243,4 +243,4 @@ class Gates:
             for row in rows:
                 if row["debugger_port"] and row["worker_id"] not in self._seen:
                     self._seen.add(row["worker_id"])
-                    self._known[row["worker_id"]] = GateClient(row["ip"], row["debugger_port"])
+                    self._known[row["worker_id"]] = ProxyTestClient(row["ip"], row["debugger_port"])

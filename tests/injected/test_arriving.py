@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.injected.hooks.import_hook import Arrivals
+from eagleray.injected.hooks.import_hook import ImportHook
 
 NAME = "arrives_here"
 
 
 @pytest.fixture
-def arrivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arrivals]:
+def arrivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ImportHook]:
     monkeypatch.syspath_prepend(tmp_path)
-    found = Arrivals()
+    found = ImportHook()
     found.stems = {NAME}
     found.install()
     yield found
@@ -31,7 +31,7 @@ def arrivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Arriva
 
 
 def test_who_waits_for_a_module_keeps_no_other_thread_from_importing(
-    arrivals: Arrivals, tmp_path: Path
+    arrivals: ImportHook, tmp_path: Path
 ) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")
     (tmp_path / "another_module.py").write_text("")
@@ -43,14 +43,14 @@ def test_who_waits_for_a_module_keeps_no_other_thread_from_importing(
         other.join(30)
         seen.append((file, name, other.is_alive(), _imp.lock_held(), name in sys.modules))
 
-    arrivals.seen = see
+    arrivals.on_import = see
     module = importlib.import_module(NAME)
     assert seen == [(str(tmp_path / f"{NAME}.py"), NAME, False, False, False)]
     assert type(module.__loader__).__module__ == "_frozen_importlib_external"
     assert module.__spec__ is not None and module.__spec__.loader is module.__loader__
 
 
-def test_a_module_that_fails_shows_no_frame_of_ours(arrivals: Arrivals, tmp_path: Path) -> None:
+def test_a_module_that_fails_shows_no_frame_of_ours(arrivals: ImportHook, tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.py").write_text("1 / 0\n")
     with pytest.raises(ZeroDivisionError) as raised:
         importlib.import_module(NAME)
@@ -58,10 +58,10 @@ def test_a_module_that_fails_shows_no_frame_of_ours(arrivals: Arrivals, tmp_path
     assert not [frame for frame in frames if frame.filename.endswith("run/arriving.py")]
 
 
-def test_a_module_is_seen_however_it_is_run(arrivals: Arrivals, tmp_path: Path) -> None:
+def test_a_module_is_seen_however_it_is_run(arrivals: ImportHook, tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")
     seen: list[str] = []
-    arrivals.seen = lambda file, name: seen.append(name)
+    arrivals.on_import = lambda file, name: seen.append(name)
     assert importlib.util.find_spec(NAME) is not None and not seen
     assert runpy.run_module(NAME)["HERE"] == 1
     assert seen == [NAME]
@@ -70,7 +70,7 @@ def test_a_module_is_seen_however_it_is_run(arrivals: Arrivals, tmp_path: Path) 
 
 
 def test_a_module_that_is_only_looked_for_is_extended_later(
-    arrivals: Arrivals, tmp_path: Path
+    arrivals: ImportHook, tmp_path: Path
 ) -> None:
     (tmp_path / f"{NAME}.py").write_text("HERE = 1\n")
     extended: list[types.ModuleType] = []

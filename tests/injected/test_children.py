@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapter.harness import PYTHONS, until
-from tests.injected.runs import Debugging, GateClient, Run, breakpoints, line_of
+from tests.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 
 FAMILY = Path(__file__).parent / "programs" / "family.py"
 
@@ -30,14 +30,14 @@ def test_spawned_child_of_a_debugged_process_stops_and_continues(
         text=True,
     ) as program:
         try:
-            file = run.wait_gate_file()
-            with closing(GateClient(file["host"], file["port"])) as gate:
-                parent = Debugging(gate, run).client
+            file = run.wait_proxy_file()
+            with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
+                parent = RunDebugging(proxy, run).client
                 children = {}
                 # One tracks the resources of the other.
                 for _ in range(2):
                     pid = parent.wait_for("debugpyAttach")["body"]["subProcessId"]
-                    children[pid] = gate.debug(pid)
+                    children[pid] = proxy.debug(pid)
                     children[pid].attach(
                         breakpoints={str(FAMILY): [line]}, subProcessId=pid, justMyCode=False
                     )

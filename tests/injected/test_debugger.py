@@ -10,11 +10,11 @@ from typing import Any
 
 import debugpy
 import pytest
-from eagleray.injected.debugpy.adapter import EarlyAdapter, early_adapter
-from eagleray.injected.debugpy.debugger import NotStarted
+from eagleray.injected.debugpy.adapter import DebugpyAdapter, early_adapter
+from eagleray.injected.debugpy.debugger import DebugpyNotStarted
 
-from tests.adapter.gated import command
 from tests.adapter.harness import PYTHONS, ROOT, until
+from tests.adapter.proxied import command
 
 # Prints what is not as it was before, while debugpy starts and afterwards.
 LISTENING = """
@@ -22,7 +22,7 @@ import subprocess, sys, threading
 from debugpy.server import api
 from debugpy.common import log
 import pydevd
-from eagleray.injected.debugpy.debugger import Debugger
+from eagleray.injected.debugpy.debugger import DebugpyServer
 
 plain = subprocess
 started = subprocess.Popen(["true"])
@@ -44,7 +44,7 @@ def traced(**given):
 
 api._settrace = traced
 before = state()
-Debugger().listen()
+DebugpyServer().listen()
 print(during, [one for one, was in zip(state(), before) if one is not was])
 started.wait()
 """
@@ -58,7 +58,7 @@ ours.FORK_S = float(sys.argv[1])
 controls = sys.modules["controls"] = types.SimpleNamespace(
     begun=threading.Event(), go=threading.Event(), is_fork_waited_for=ours.FORK_S > 1
 )
-debugger = ours.Debugger()
+debugger = ours.DebugpyServer()
 if controls.is_fork_waited_for:
     # The last to be registered is called first: the import goes on when the fork has begun.
     os.register_at_fork(before=controls.go.set)
@@ -66,7 +66,7 @@ if controls.is_fork_waited_for:
 def listen():
     try:
         debugger.listen()
-    except ours.Missing as error:
+    except ours.DebugpyMissing as error:
         return str(error).replace(sys.executable, "this Python")
 
 thread = threading.Thread(target=listen)
@@ -86,11 +86,11 @@ print(code)
 # Attaches and leaves again and again; the last line is what the last client is answered.
 RETURNING = """
 import sys
-from eagleray.injected.debugpy.debugger import Debugger
+from eagleray.injected.debugpy.debugger import DebugpyServer
 from eagleray.injected.debugpy.channel import connected
 from tests.dap_client import DapClient
 
-debugger = Debugger()
+debugger = DebugpyServer()
 debugger.listen()
 channel = debugger.take_channel()
 for _ in range(20):
@@ -106,18 +106,18 @@ print(answer)
 ELSEWHERE = """
 from eagleray.injected import tcp_peer
 from eagleray.injected.debugpy import adapter as debugpy_adapter
-from eagleray.injected.debugpy.debugger import Debugger
+from eagleray.injected.debugpy.debugger import DebugpyServer
 
 tcp_peer.TABLES = {family: "/nowhere" for family in tcp_peer.TABLES}
-debugger = Debugger(children=True)
-address = debugpy_adapter.EarlyAdapter.address
+debugger = DebugpyServer(children=True)
+address = debugpy_adapter.DebugpyAdapter.address
 
 def shown(adapter):
     found = address(adapter)
     print(found[1])
     return found
 
-debugpy_adapter.EarlyAdapter.address = shown
+debugpy_adapter.DebugpyAdapter.address = shown
 debugger.listen()
 print(debugger.is_listening, debugger.children)
 """
@@ -185,7 +185,7 @@ def test_children_are_not_debugged_where_their_connections_cannot_be_checked() -
 
 def test_adapter_that_is_not_used_ends(tmp_path: Path) -> None:
     (tmp_path / "debugpy").symlink_to(Path(debugpy.__file__).parent)
-    adapter = EarlyAdapter(str(tmp_path), children=False)
+    adapter = DebugpyAdapter(str(tmp_path), children=False)
     assert adapter.address()[1] == 0
     assert _running(tmp_path)
     adapter.close()
@@ -193,8 +193,8 @@ def test_adapter_that_is_not_used_ends(tmp_path: Path) -> None:
 
 
 def test_adapter_that_fails_is_an_error(broken: Path) -> None:
-    adapter = EarlyAdapter(str(broken), children=False)
-    with pytest.raises(NotStarted, match="ended at its start"):
+    adapter = DebugpyAdapter(str(broken), children=False)
+    with pytest.raises(DebugpyNotStarted, match="ended at its start"):
         adapter.address()
     adapter.close()
 

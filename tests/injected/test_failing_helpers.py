@@ -17,10 +17,10 @@ import pytest
 from eagleray.injected import starting
 from eagleray.injected.hooks import driver
 from eagleray.injected.hooks.driver import Driver
-from eagleray.injected.hooks.import_hook import Arrivals
-from eagleray.injected.settings import INSIDE, Settings
+from eagleray.injected.hooks.import_hook import ImportHook
+from eagleray.injected.settings import INSIDE, RunSettings
 
-from tests.injected.runs import Debugging, GateClient, Run
+from tests.injected.runs import ProxyTestClient, Run, RunDebugging
 
 PROGRAMS = Path(__file__).parent / "programs"
 PROCESSES: list[subprocess.Popen[str]] = []
@@ -107,13 +107,13 @@ def test_helper_that_has_joined_stops(run: Run) -> None:
 
 
 def stops(run: Run) -> tuple[str, int]:
-    """Where the process with a gate stands; it goes on from there."""
-    file = run.wait_gate_file()
-    gate = GateClient(file["host"], file["port"])
-    debugging = Debugging(gate, run)
+    """Where the process with a debug proxy stands; it goes on from there."""
+    file = run.wait_proxy_file()
+    proxy = ProxyTestClient(file["host"], file["port"])
+    debugging = RunDebugging(proxy, run)
     name, line = debugging.stop()
     debugging.go_on()
-    gate.close()
+    proxy.close()
     return name.partition(" ")[0], line
 
 
@@ -121,7 +121,7 @@ def test_failure_of_a_helper_enters_no_wait(monkeypatch: pytest.MonkeyPatch) -> 
     entered: list[Any] = []
     monkeypatch.setattr(driver, "stop_at_failure", lambda process, error: entered.append(error[1]))
     monkeypatch.setattr(sys, "excepthook", lambda *error: None)
-    one = Driver(Settings({"post_mortem": True, "main": "train.py"}), "driver", Arrivals())
+    one = Driver(RunSettings({"post_mortem": True, "main": "train.py"}), "driver", ImportHook())
     one._catch_failures()
     error = ValueError("a failure")
     sys.excepthook(ValueError, error, None)
@@ -137,8 +137,8 @@ def test_driver_of_a_submitted_job_is_no_child_of_a_worker(
     monkeypatch: pytest.MonkeyPatch, supervisor: str
 ) -> None:
     monkeypatch.setenv(INSIDE, "")
-    arrivals = Arrivals()
-    starting.start_worker(Settings({}), arrivals)
+    arrivals = ImportHook()
+    starting.start_worker(RunSettings({}), arrivals)
     assert os.environ[INSIDE] == "worker"
     monkeypatch.setitem(sys.modules, supervisor, types.ModuleType(supervisor))
     arrivals._after[supervisor](sys.modules[supervisor])

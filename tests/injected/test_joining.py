@@ -10,14 +10,14 @@ import pytest
 from eagleray.features.runs.proxy_addresses import in_folder, joined_in
 from eagleray.injected import ray_worker
 from eagleray.injected.hooks import joining
-from eagleray.injected.settings import Settings
+from eagleray.injected.settings import RunSettings
 
 
 def test_it_is_told_after_each_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("ray._private.worker")
     vars(module)["connect"] = lambda node, mode=0: (node, mode)
     monkeypatch.setattr(ray_worker, "facts", lambda: {"gcs": "192.0.2.1:6379"})
-    settings = Settings({"folder": str(tmp_path)})
+    settings = RunSettings({"folder": str(tmp_path)})
     joining.after_joining(module, lambda: joining.tell_cluster(settings))
     assert module.connect("node", mode=1) == ("node", 1)
     (file,) = tmp_path.iterdir()
@@ -32,7 +32,7 @@ def test_a_failure_of_ours_is_not_the_programs(
     module = types.ModuleType("ray._private.worker")
     vars(module)["connect"] = lambda: "connected"
     monkeypatch.setattr(ray_worker, "facts", lambda: {"gcs": object()})
-    settings = Settings({"folder": str(tmp_path)})
+    settings = RunSettings({"folder": str(tmp_path)})
     joining.after_joining(module, lambda: joining.tell_cluster(settings))
     assert module.connect() == "connected"
     assert joined_in(tmp_path) == set()
@@ -40,5 +40,5 @@ def test_a_failure_of_ours_is_not_the_programs(
 
 
 def test_a_folder_of_another_machine_is_not_made(tmp_path: Path) -> None:
-    joining.tell_cluster(Settings({"folder": str(tmp_path / "elsewhere")}))
+    joining.tell_cluster(RunSettings({"folder": str(tmp_path / "elsewhere")}))
     assert list(tmp_path.iterdir()) == []

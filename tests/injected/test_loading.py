@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from eagleray.injected import guard, ray_worker
 from eagleray.injected.hooks.creations import may_create
-from eagleray.injected.hooks.import_hook import Arrivals
-from eagleray.injected.hooks.loading import KNOWN, Loading
-from eagleray.injected.process import Process
-from eagleray.injected.settings import Settings
+from eagleray.injected.hooks.import_hook import ImportHook
+from eagleray.injected.hooks.loading import KNOWN, LoadingHook
+from eagleray.injected.process import DebuggableProcess
+from eagleray.injected.settings import RunSettings
 
 Info = namedtuple("Info", ["function", "function_name", "max_calls"])
 
@@ -48,8 +48,8 @@ def module() -> types.ModuleType:
     return found
 
 
-def process_of(**settings: Any) -> tuple[Process, Tracing]:
-    process = Process(Settings(settings), "worker", Arrivals())
+def process_of(**settings: Any) -> tuple[DebuggableProcess, Tracing]:
+    process = DebuggableProcess(RunSettings(settings), "worker", ImportHook())
     tracing = Tracing()
     vars(process).update(debugger=tracing, open_soon=lambda: None)
     return process, tracing
@@ -61,7 +61,7 @@ def function(name: str) -> Any:
 
 def test_each_call_is_judged_by_its_own_function(module: types.ModuleType) -> None:
     process, tracing = process_of(workers=["step"])
-    Loading(process).extend(module)
+    LoadingHook(process).extend(module)
     manager = module.FunctionActorManager()
     step, other = (manager.get_execution_info("job", function(name)) for name in ("step", "other"))
     for info in (step, step, other, step):
@@ -74,7 +74,7 @@ def test_another_actors_class_is_not_this_workers(
     module: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = process_of(workers=["Policy"])
-    Loading(process).extend(module)
+    LoadingHook(process).extend(module)
     manager = module.FunctionActorManager()
     named = types.SimpleNamespace(class_name="Policy", module_name="prog")
     monkeypatch.setattr(ray_worker, "becomes_actor", lambda: False)
@@ -90,7 +90,7 @@ def test_a_rank_that_is_known_late(
 ) -> None:
     monkeypatch.delenv("RANK", raising=False)
     process, tracing = process_of(ranks=[1])
-    Loading(process).extend(module)
+    LoadingHook(process).extend(module)
     info = module.FunctionActorManager().get_execution_info("job", function("step"))
     info.function()
     monkeypatch.setenv("RANK", "1")
@@ -108,7 +108,7 @@ def test_another_ray_is_left_as_it_is(
     monkeypatch.setattr(guard, "_said", set())
     process, _ = process_of()
     for _ in range(2):
-        guard.harmless(Loading(process).extend)(module)
+        guard.never_raise(LoadingHook(process).extend)(module)
     assert dict(vars(module.FunctionActorManager)) == before
     assert capsys.readouterr().err.count("eagleray: ") == 1
 
@@ -158,7 +158,7 @@ def test_lines_that_are_told_while_a_module_waits_on_its_way_in(
         process._on_line({"op": "breakpoints", "breakpoints": lines})
         told.append(dict(process.files))
 
-    monkeypatch.setattr(process, "wait", wait)
+    monkeypatch.setattr(process, "wait_for_debugger", wait)
     monkeypatch.setattr(sys, "meta_path", [process._arrivals, *sys.meta_path])
     importlib.import_module("on_its_way")
     assert told == [{path: path}]

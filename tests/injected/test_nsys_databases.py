@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.injected.nsys import databases
-from eagleray.injected.nsys.calls import Refused
+from eagleray.injected.nsys.calls import NsysError
 from eagleray.injected.nsys.databases import is_needed, pack
 
 from tests.injected.watched import Watched, watched
@@ -35,10 +35,10 @@ def test_for_whom_one_is_needed(version: str, reader: str, expected: bool) -> No
 def recorded(one: Watched) -> dict[str, Any]:
     """What stands beside the report of one recording, when the watcher has done all that it does."""
     one.begin()
-    one.gate.until("recording")
-    one.gate.say(op="stop_recording")
-    one.gate.until("writing")
-    assert one.gate.until("armed")["problem"] == ""
+    one.proxy.until("recording")
+    one.proxy.say(op="stop_recording")
+    one.proxy.until("writing")
+    assert one.proxy.until("armed")["problem"] == ""
     assert one.written(".nsys-rep.json")["problem"] == ""
     return one.written(".sqlite-gz.json")
 
@@ -77,11 +77,11 @@ def test_a_worker_has_not_ended_before_its_database_is_there(
 
 def ended_by_itself(one: Watched) -> None:
     one.begin()
-    one.gate.until("recording")
+    one.proxy.until("recording")
     # As nsys does it when its worker has ended.
     (one.reports / f"{one.stem}.nsys-rep").write_bytes(b"a whole report")
     one.end_worker()
-    one.gate.until("ended")
+    one.proxy.until("ended")
 
 
 def test_where_there_is_no_room_the_report_stands_alone_and_says_why(
@@ -102,7 +102,7 @@ def test_one_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "made").write_bytes(b"tables")
-    with pytest.raises(Refused, match="could not be packed in time"):
+    with pytest.raises(NsysError, match="could not be packed in time"):
         pack(str(tmp_path / "made"), str(tmp_path / "packed"), 0.0)
     monkeypatch.setattr(databases, "MAKE_S", 0.0)
     with watched(tmp_path, monkeypatch, when="always", reader="") as one:

@@ -55,7 +55,7 @@ def test_the_next_watcher_removes_what_a_killed_one_has_left(root: Path) -> None
     begun(living)
     # Who answers has looked for what others have left.
     talk = Talk(living / "socket")
-    talk.say(op="gate")
+    talk.say(op="proxy")
     assert talk.hear()["profile"]
     talk.close()
     os.kill(pid, signal.SIGKILL)

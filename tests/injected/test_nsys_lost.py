@@ -15,7 +15,7 @@ from typing import Any
 from eagleray.features.profiling.scanner import worker_of
 from eagleray.injected.nsys import lost
 from eagleray.injected.nsys.node_processes import command_of, having_word
-from eagleray.injected.nsys.profile_settings import wish
+from eagleray.injected.nsys.profile_settings import profile_request
 
 from tests.injected.runs import PACKAGE, Run
 from tests.injected.watched import FAKE
@@ -44,13 +44,13 @@ def test_a_watcher_that_is_killed_is_said_to_be_lost_and_the_worker_goes_on(
     os.mkfifo(orders)
     run = Run(tmp_path, profile={"workers": ["A"], "nsys": str(nsys), "reports": str(reports)})
     env = {"FAKE_NSYS": "whole", "TMPDIR": str(tmp_path), "ORDERS": str(orders)}
-    env |= run.env(EAGLERAY_PROFILE=wish("A", "m", "A", ""))
+    env |= run.env(EAGLERAY_PROFILE=profile_request("A", "m", "A", ""))
     with subprocess.Popen([sys.executable, str(worker)], env={**os.environ, **env}) as program:
         wait_for("its recording", lambda: status(reports).get("state") == "recording")
         ours = [
             pid
             for pid in having_word(str(run.path))
-            if f"{PACKAGE}.nsys_watcher_process" in command_of(pid)
+            if f"{PACKAGE}.nsys.watcher_process" in command_of(pid)
         ]
         (watcher,) = ours
         folder = command_of(watcher)[-2]

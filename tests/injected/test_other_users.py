@@ -12,7 +12,7 @@ from pathlib import Path
 import debugpy
 import pytest
 
-from tests.injected.runs import Debugging, GateClient, Run, breakpoints, line_of
+from tests.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 from tests.injected.sockets_of_run import answers, listeners, processes
 from tests.ray_cluster import wait_for
 
@@ -61,27 +61,27 @@ def test_another_user_gets_no_answer_from_debugpy_in_any_phase(
     points = breakpoints(LOOPING, "loop")
     run = Run(tmp_path, breakpoints=points, children=children, hold_s=HOLD_S)
     with looping(run) as program:
-        file = run.wait_gate_file()
+        file = run.wait_proxy_file()
         intrude = Intruder(run, program.pid)
-        with closing(GateClient(file["host"], file["port"])) as gate:
+        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
             intrude("nobody has asked for the debugger")
-            gate.say(op="debug")
-            gate.wait("listening")
+            proxy.say(op="debug")
+            proxy.wait("listening")
             intrude("debugpy has started")
-            debugging = Debugging(gate, run)
+            debugging = RunDebugging(proxy, run)
             place = debugging.stop()
             assert place == ("<module>", line_of(LOOPING, "loop"))
             intrude("a debugger is attached")
             assert debugging.client.evaluate("6 * 7") == "42"
             debugging.client.close()
-            gate.wait("left")
+            proxy.wait("left")
             intrude("the worker was released")
-            debugging = Debugging(gate, run)
+            debugging = RunDebugging(proxy, run)
             assert debugging.stop() == place
-            gate.cut()
-            gate.wait("lost")
+            proxy.cut()
+            proxy.wait("lost")
             intrude("the debugger was lost")
-            gate.wait("left", 2)
+            proxy.wait("left", 2)
             intrude("the lost debugger was given up")
             ports = len(listeners(run))
         intrude("the run has ended")
@@ -96,9 +96,9 @@ def test_the_intruder_is_answered_where_it_is_the_same_user(tmp_path: Path) -> N
     """Otherwise the test above would prove nothing."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), children=True)
     with looping(run) as program:
-        file = run.wait_gate_file()
-        with closing(GateClient(file["host"], file["port"])) as gate:
-            Debugging(gate, run).stop()
+        file = run.wait_proxy_file()
+        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
+            RunDebugging(proxy, run).stop()
             heard = answers(run, tmp_path / "made", program.pid, os.getuid())
             assert any("pydevdAuthorize" in text for text in heard)
 
@@ -112,10 +112,10 @@ def test_debugpy_whose_adapter_fails_opens_no_port_and_the_program_runs_on(tmp_p
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     path = f"{run.env()['PYTHONPATH']}:{tmp_path}"
     with looping(run, PYTHONPATH=path) as program:
-        file = run.wait_gate_file()
-        with closing(GateClient(file["host"], file["port"])) as gate:
-            gate.say(op="debug")
-            problem = gate.wait("problem")
+        file = run.wait_proxy_file()
+        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
+            proxy.say(op="debug")
+            problem = proxy.wait("problem")
             assert problem["code"] == "debugpy-failed"
             assert "no folder of debugpy's adapter" in problem["text"]
             assert len(listeners(run)) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.injected.runs import Run
-from tests.injected.test_plain_programs import Programs, driver_gate
+from tests.injected.test_plain_programs import Programs, driver_proxy
 
 LISTENS = """\
 import signal
@@ -34,6 +34,6 @@ def test_debugpy_of_the_program_is_reported_as_in_use(start: Programs, tmp_path:
     run = Run(tmp_path, breakpoints=lines, wait_s=0.1)
     program = start(run, file)
     assert program.stdout is not None and program.stdout.readline() == "listens\n"
-    with driver_gate(run) as gate:
-        gate.say(op="debug")
-        assert gate.wait("problem")["code"] == "debugpy-in-use"
+    with driver_proxy(run) as proxy:
+        proxy.say(op="debug")
+        assert proxy.wait("problem")["code"] == "debugpy-in-use"

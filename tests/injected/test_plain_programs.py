@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from eagleray.injected.ed25519 import SecretKey
 
-from tests.adapter.gated import gates_of
 from tests.adapter.harness import PYTHONS
-from tests.injected.runs import PACKAGE, Debugging, GateClient, Run, breakpoints, line_of
+from tests.adapter.proxied import proxies_of
+from tests.injected.runs import PACKAGE, ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 from tests.ray_cluster import wait_for
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -77,13 +77,13 @@ def said(program: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 @contextlib.contextmanager
-def driver_gate(run: Run) -> Iterator[GateClient]:
-    file = run.wait_gate_file()
-    gate = GateClient(file["host"], file["port"])
+def driver_proxy(run: Run) -> Iterator[ProxyTestClient]:
+    file = run.wait_proxy_file()
+    proxy = ProxyTestClient(file["host"], file["port"])
     try:
-        yield gate
+        yield proxy
     finally:
-        gate.close()
+        proxy.close()
 
 
 @on_each_python
@@ -91,8 +91,8 @@ def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_
     points = breakpoints(PLAIN, "begins", "thread") + breakpoints(LATE, "late")
     run = Run(tmp_path, breakpoints=points)
     program = start(run, PLAIN, PROGRAMS, "x y")
-    with driver_gate(run) as gate:
-        debugging = Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        debugging = RunDebugging(proxy, run)
         assert debugging.stop() == ("<module>", line_of(PLAIN, "begins"))
         names = {thread["name"] for thread in debugging.client.request("threads")["threads"]}
         assert names == {"MainThread"}, "our own threads are hidden"
@@ -103,8 +103,8 @@ def test_it_stops_in_main_in_a_thread_and_in_a_late_module(start: Programs, tmp_
         assert debugging.stop() == ("<module>", line_of(LATE, "late"))
         debugging.go_on()
         assert said(program) == (0, "begins\nthread 3\nlate 4\nends ['x y']\n", "")
-        assert gate.wait("ended")
-    assert wait_for("the end of the announcement", lambda: not run.gate_files())
+        assert proxy.wait("ended")
+    assert wait_for("the end of the announcement", lambda: not run.proxy_files())
 
 
 def test_nobody_comes_and_it_runs_untouched(start: Programs, tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_a_program_elsewhere_is_found_once_it_has_joined(start: Programs, tmp_pa
     run = Run(tmp_path, breakpoints=breakpoints(tmp_path / "main.py", "here"))
     run.settings["folder"] = ""
     program = start(run, tmp_path / "main.py", PORT_FILE=str(tmp_path / "port"))
-    port = wait_for("the gate in the table", lambda: _text(tmp_path / "port"))
-    gate = GateClient("127.0.0.1", int(port))
-    debugging = Debugging(gate, run)
+    port = wait_for("the debug proxy in the table", lambda: _text(tmp_path / "port"))
+    proxy = ProxyTestClient("127.0.0.1", int(port))
+    debugging = RunDebugging(proxy, run)
     assert debugging.stop() == ("<module>", 3)
     debugging.go_on()
     assert said(program)[:2] == (0, "joined\n")
-    gate.close()
+    proxy.close()
 
 
 def _text(file: Path) -> str:
@@ -154,13 +154,13 @@ def _text(file: Path) -> str:
 def test_a_wrong_key_opens_nothing(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
     program = start(run, LOOPING, tmp_path / "end")
-    file = run.wait_gate_file()
-    stranger = GateClient(file["host"], file["port"], key=SecretKey(bytes(32)))
+    file = run.wait_proxy_file()
+    stranger = ProxyTestClient(file["host"], file["port"], key=SecretKey(bytes(32)))
     assert stranger.wait("error")["error"] == "refused"
     stranger.close()
     (tmp_path / "end").touch()
-    with driver_gate(run) as gate:
-        Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        RunDebugging(proxy, run)
         assert said(program) == (0, "counted\n", "")
 
 
@@ -171,14 +171,14 @@ def test_lines_are_added_and_it_is_paused_while_it_runs(start: Programs, tmp_pat
     main = tmp_path / "main.py"
     run.settings["breakpoints"] = [{"path": str(main), "lines": [{"line": 1}]}]
     program = start(run, main, tmp_path / "end")
-    with driver_gate(run) as gate:
-        debugging = Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        debugging = RunDebugging(proxy, run)
         debugging.stop()
         debugging.go_on()
-        gate.say(
+        proxy.say(
             op="breakpoints", breakpoints=breakpoints(main, "loop") + breakpoints(LATE, "late")
         )
-        assert gate.wait("files")["files"] == {str(main): str(main)}
+        assert proxy.wait("files")["files"] == {str(main): str(main)}
         debugging.client.set_breakpoints(str(main), [line_of(main, "loop")])
         assert debugging.stop() == ("<module>", line_of(main, "loop"))
         debugging.client.set_breakpoints(str(main), [])
@@ -194,10 +194,10 @@ def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> No
     """Nobody came in time; later somebody does."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), wait_s=0.1)
     program = start(run, LOOPING, tmp_path / "end")
-    with driver_gate(run) as gate:
-        if gate.hello["state"] != "free":
-            gate.wait("free")
-        debugging = Debugging(gate, run, waits=False)
+    with driver_proxy(run) as proxy:
+        if proxy.hello["state"] != "free":
+            proxy.wait("free")
+        debugging = RunDebugging(proxy, run, waits=False)
         assert debugging.stop() == ("<module>", line_of(LOOPING, "loop"))
         (tmp_path / "end").touch()
         debugging.client.set_breakpoints(str(LOOPING), [])
@@ -209,8 +209,8 @@ def test_what_runs_already_is_attached_to(start: Programs, tmp_path: Path) -> No
 def test_a_failure_that_nobody_handles_stops(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=[], post_mortem=True, main="programs/failing.py")
     program = start(run, FAILING, "a")
-    with driver_gate(run) as gate:
-        debugging = Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        debugging = RunDebugging(proxy, run)
         assert debugging.stop() == ("fail", line_of(FAILING, "fails"))
         debugging.go_on()
         assert said(program) == said(start(None, FAILING, "a"))
@@ -283,16 +283,16 @@ def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
     path = f"{run.env()['PYTHONPATH']}:{broken.parent}"
     (tmp_path / "end").touch()
     program = start(run, LOOPING, tmp_path / "end", PYTHONPATH=path)
-    with driver_gate(run) as gate:
-        gate.say(op="debug")
-        assert gate.wait("problem")["code"] == "no-debugpy"
+    with driver_proxy(run) as proxy:
+        proxy.say(op="debug")
+        assert proxy.wait("problem")["code"] == "no-debugpy"
         assert said(program) == (0, "counted\n", "")
-    wait_for("the end of the announcement", lambda: not run.gate_files())
+    wait_for("the end of the announcement", lambda: not run.proxy_files())
     (tmp_path / "end").unlink()
     run.settings["debugpy"] = str(offered)
     program = start(run, LOOPING, tmp_path / "end", PYTHONPATH=path)
-    with driver_gate(run) as gate:
-        debugging = Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        debugging = RunDebugging(proxy, run)
         assert debugging.stop() == ("<module>", line_of(LOOPING, "loop"))
         assert debugging.client.evaluate("'offered' in str(__import__('sys').path)") == "False"
         (tmp_path / "end").touch()
@@ -301,12 +301,12 @@ def test_debugpy_that_is_missing_is_said_and_a_copy_is_used(
         assert said(program) == (0, "counted\n", "")
 
 
-def test_a_gate_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path) -> None:
+def test_a_proxy_that_dies_lets_the_program_go_on(start: Programs, tmp_path: Path) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"), wait_s=80)
     program = start(run, PLAIN, PROGRAMS)
-    run.wait_gate_file()
-    (gate,) = gates_of(program.pid)
-    os.kill(gate, signal.SIGKILL)
+    run.wait_proxy_file()
+    (proxy,) = proxies_of(program.pid)
+    os.kill(proxy, signal.SIGKILL)
     assert said(program)[0] == 0
 
 
@@ -316,28 +316,28 @@ def test_children_are_left_alone_unless_asked_for(
 ) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"))
     program = start(run, FAMILY, method)
-    with driver_gate(run) as gate:
-        Debugging(gate, run)
+    with driver_proxy(run) as proxy:
+        RunDebugging(proxy, run)
         assert said(program) == (0, "child 5\n", "")
 
 
 @on_each_python
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_children_that_are_asked_for_have_a_gate_of_their_own(
+def test_children_that_are_asked_for_have_a_proxy_of_their_own(
     start: Programs, tmp_path: Path, method: str
 ) -> None:
     """Nobody debugs their parent, which would make debugpy itself take them."""
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"), children=True, wait_s=4)
     program = start(run, FAMILY, method)
-    parent = run.wait_gate_file()
+    parent = run.wait_proxy_file()
 
     def of_child() -> dict[str, Any] | None:
-        return next((one for one in run.gate_files() if one["pid"] != parent["pid"]), None)
+        return next((one for one in run.proxy_files() if one["pid"] != parent["pid"]), None)
 
-    file = wait_for("the gate of the child", of_child)
+    file = wait_for("the debug proxy of the child", of_child)
     assert file is not None and file["kind"] == "child"
-    with contextlib.closing(GateClient(file["host"], file["port"])) as gate:
-        debugging = Debugging(gate, run)
+    with contextlib.closing(ProxyTestClient(file["host"], file["port"])) as proxy:
+        debugging = RunDebugging(proxy, run)
         assert debugging.stop() == ("work", line_of(FAMILY, "work"))
         debugging.go_on()
         assert said(program) == (0, "child 5\n", "")

@@ -32,15 +32,17 @@ def in_container(run: Run, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_equal_pids_in_two_containers_have_gates_of_their_own(tmp_path: Path) -> None:
+def test_equal_pids_in_two_containers_have_proxies_of_their_own(tmp_path: Path) -> None:
     main = tmp_path / "main.py"
     main.write_text(PROGRAM)
     run = Run(tmp_path, breakpoints=breakpoints(main, "here"), wait_s=60)
     programs = [in_container(run, str(main))]
     try:
-        wait_for("the first gate", lambda: len(run.gate_files()) == 1)
+        wait_for("the first proxy", lambda: len(run.proxy_files()) == 1)
         programs.append(in_container(run, str(main)))
-        files = wait_for("both gates", lambda: len(files := run.gate_files()) == 2 and files)
+        files = wait_for(
+            "both debug proxies", lambda: len(files := run.proxy_files()) == 2 and files
+        )
         assert [file["pid"] for file in files] == [1, 1]
         assert len({file["port"] for file in files}) == 2
     finally:
@@ -50,13 +52,13 @@ def test_equal_pids_in_two_containers_have_gates_of_their_own(tmp_path: Path) ->
 
 
 def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
-    mine = process_file.name("gate")
-    assert mine == process_file.name("gate")
-    assert mine.startswith(f"gate-{os.uname().nodename}-{os.getpid()}-")
+    mine = process_file.name("proxy")
+    assert mine == process_file.name("proxy")
+    assert mine.startswith(f"proxy-{os.uname().nodename}-{os.getpid()}-")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, process_file.name("gate").encode())
+        os.write(writing, process_file.name("proxy").encode())
         os._exit(0)
     os.waitpid(child, 0)
     theirs = os.read(reading, 1000).decode()
@@ -65,20 +67,21 @@ def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
 
 def test_drivers_of_equal_pids_each_name_their_cluster(tmp_path: Path) -> None:
     code = (
-        f"from {PACKAGE} import joining, ray_worker\n"
-        f"from {PACKAGE}.settings import Settings\n"
+        f"from {PACKAGE} import ray_worker\n"
+        f"from {PACKAGE}.hooks import joining\n"
+        f"from {PACKAGE}.settings import RunSettings\n"
         "import os, sys\n"
         "os.getpid = lambda: 1\n"
         "ray_worker.facts = lambda: {'gcs': sys.argv[1]}\n"
         "for _ in range(2):\n"
-        "    joining.tell_cluster(Settings({'folder': sys.argv[2]}))\n"
+        "    joining.tell_cluster(RunSettings({'folder': sys.argv[2]}))\n"
     )
     run = Run(tmp_path)
     for gcs in ("first", "second"):
         subprocess.run(
-            [sys.executable, "-c", code, gcs, str(run.gates)],
+            [sys.executable, "-c", code, gcs, str(run.proxies)],
             env={**os.environ, "PYTHONPATH": str(run.path)},
             check=True,
         )
-    found = [json.loads(file.read_text())["gcs"] for file in run.gates.iterdir()]
+    found = [json.loads(file.read_text())["gcs"] for file in run.proxies.iterdir()]
     assert sorted(found) == ["first", "second"]

@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 from eagleray.injected.debug_proxy import handle
 from eagleray.injected.nsys import arguments, around, launch, node_reports, profile_creating
-from eagleray.injected.nsys.profile_creating import Wishes, with_wish
-from eagleray.injected.nsys.profile_settings import VARIABLE, Profile, read_wish, wish
-from eagleray.injected.patterns import names_of
-from eagleray.injected.settings import Settings
+from eagleray.injected.nsys.profile_creating import ProfileRequests, with_profile_request
+from eagleray.injected.nsys.profile_settings import (
+    VARIABLE,
+    ProfileSettings,
+    profile_request,
+    read_profile_request,
+)
+from eagleray.injected.patterns import matchable_names
+from eagleray.injected.settings import RunSettings
 
-NAMES = names_of("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
+NAMES = matchable_names("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,7 @@ NAMES = names_of("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
     ],
 )
 def test_who_is_meant(patterns: list[str], expected: str) -> None:
-    assert Profile({"workers": patterns}).pattern(NAMES) == expected
+    assert ProfileSettings({"workers": patterns}).pattern(NAMES) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,52 +49,54 @@ def test_who_is_meant(patterns: list[str], expected: str) -> None:
     [(None, None, True), ([0, 1], 1, True), ([0, 1], 2, False), ([0], None, False)],
 )
 def test_which_ranks(ranks: list[int] | None, rank: int | None, expected: bool) -> None:
-    assert Profile({"ranks": ranks}).means_rank(rank) is expected
+    assert ProfileSettings({"ranks": ranks}).means_rank(rank) is expected
 
 
-def settings(**more: Any) -> Settings:
-    return Settings({"workers": ["Driver*"], "profile": {"workers": ["*Policy*"]}, **more})
+def settings(**more: Any) -> RunSettings:
+    return RunSettings({"workers": ["Driver*"], "profile": {"workers": ["*Policy*"]}, **more})
 
 
-def test_only_who_is_recorded_has_a_gate_where_nobody_is_debugged() -> None:
+def test_only_who_is_recorded_has_a_proxy_where_nobody_is_debugged() -> None:
     assert settings().workers == ["*Policy*"]
     assert settings(post_mortem=True).workers == ["Driver*"]
     lines = [{"path": "/a.py", "lines": [{"line": 1}]}]
     assert settings(breakpoints=lines, ranks=[2]).ranks == [2] and settings(ranks=[2]).ranks is None
-    assert Settings({"workers": ["Driver*"]}).workers == ["Driver*"]
+    assert RunSettings({"workers": ["Driver*"]}).workers == ["Driver*"]
 
 
 def test_what_is_said_to_those_who_are_created(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    of_driver = Wishes(settings())
-    said = of_driver.of_actor("m", "f.<locals>.PolicyWorker", "a$b", None)
+    of_driver = ProfileRequests(settings())
+    said = of_driver.for_actor("m", "f.<locals>.PolicyWorker", "a$b", None)
     assert said is not None and "$" not in said
-    assert read_wish({VARIABLE: said}) == {
+    assert read_profile_request({VARIABLE: said}) == {
         "pattern": "*Policy*",
         "module": "m",
         "class": "f.<locals>.PolicyWorker",
         "name": "a$b",
     }
-    assert of_driver.of_actor("m", "Reward", "", None) is None and of_driver.of_task() is None
+    assert of_driver.for_actor("m", "Reward", "", None) is None and of_driver.for_task() is None
     monkeypatch.setenv(VARIABLE, said)
-    of_recorded = Wishes(settings())
+    of_recorded = ProfileRequests(settings())
     # Ray would hand it down to them.
-    assert of_recorded.of_actor("m", "Reward", "", None) == "" == of_recorded.of_task()
-    assert of_recorded.of_actor("m", "PolicyWorker", "", None)
-    assert read_wish({VARIABLE: ""}) is None
-    assert Wishes(Settings({})).of_actor("m", "PolicyWorker", "", {"_nsight": {}}) == ""
+    assert of_recorded.for_actor("m", "Reward", "", None) == "" == of_recorded.for_task()
+    assert of_recorded.for_actor("m", "PolicyWorker", "", None)
+    assert read_profile_request({VARIABLE: ""}) is None
+    assert (
+        ProfileRequests(RunSettings({})).for_actor("m", "PolicyWorker", "", {"_nsight": {}}) == ""
+    )
 
 
 def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
     given = {"_nsight": {"t": "cuda"}, "env_vars": {"A": "1"}, "py_executable": "uv run python"}
-    wishes = Wishes(settings())
-    said = wishes.of_actor("m", "Reward", "", given)
+    wishes = ProfileRequests(settings())
+    said = wishes.for_actor("m", "Reward", "", given)
     assert said is not None and json.loads(said)["pattern"] == "(nsight)"
-    extended = with_wish(given, said)
+    extended = with_profile_request(given, said)
     nsight = {"t": "cuda", "wait": "primary"}
     assert extended == {**given, "env_vars": {"A": "1", VARIABLE: said}, "_nsight": nsight}
     assert given["env_vars"] == {"A": "1"}
-    assert not Wishes(Settings({})).adopts(given)
+    assert not ProfileRequests(RunSettings({})).adopts(given)
 
 
 @pytest.mark.parametrize(
@@ -116,18 +123,18 @@ def test_a_program_that_is_nsys_itself_stays_and_its_reports_are_taken(
     program: str | None, expected: str | None
 ) -> None:
     given = {"py_executable": program, "env_vars": {"A": "1"}}
-    said = Wishes(settings()).of_actor("m", "Reward", "", given)
+    said = ProfileRequests(settings()).for_actor("m", "Reward", "", given)
     assert (said is not None) == (expected is not None)
-    extended = with_wish(given, said or "x")
+    extended = with_profile_request(given, said or "x")
     assert extended["py_executable"] == (expected or program)
-    assert with_wish(given, "")["py_executable"] == program
+    assert with_profile_request(given, "")["py_executable"] == program
 
 
 @pytest.mark.parametrize("nothing", [{}, "", None])
 def test_a_nsight_that_says_nothing_stays_so(nothing: Any) -> None:
     """Ray would put the worker under the words of another one, and does so all the more with words of ours."""
     given = {"_nsight": nothing}
-    assert with_wish(given, "x") == {"_nsight": nothing, "env_vars": {VARIABLE: "x"}}
+    assert with_profile_request(given, "x") == {"_nsight": nothing, "env_vars": {VARIABLE: "x"}}
 
 
 def test_ray_keeps_a_nsight_that_is_copied() -> None:
@@ -137,7 +144,7 @@ def test_ray_keeps_a_nsight_that_is_copied() -> None:
 
     given = RuntimeEnv(nsight="default", env_vars={"A": "1"})
     assert given[profile_creating.NSIGHT] == "default"
-    kept = parsed(with_wish(given, "x"))
+    kept = parsed(with_profile_request(given, "x"))
     assert kept[profile_creating.NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
     assert set(kept[profile_creating.NSIGHT]) > {"t", "o"}
 
@@ -165,7 +172,7 @@ def test_ray_keeps_a_nsight_that_is_copied() -> None:
 def test_what_nsys_is_told(
     values: dict[str, Any], standing_by: list[str], recording: list[str]
 ) -> None:
-    profile = Profile(values)
+    profile = ProfileSettings(values)
     assert arguments.to_stand_by(profile, "s") == standing_by
     begun = arguments.to_record(profile, "s", "/o/r", in_ranges=profile.when == "steps")
     assert begun[:2] == ["start", "--session=s"] and "--force-overwrite=true" in begun
@@ -173,7 +180,7 @@ def test_what_nsys_is_told(
 
 
 def test_a_recording_that_somebody_asks_for_has_no_range_of_the_programs() -> None:
-    profile = Profile({"when": "steps", "options": {"capture-range": "nvtx"}})
+    profile = ProfileSettings({"when": "steps", "options": {"capture-range": "nvtx"}})
     assert not [word for word in arguments.to_record(profile, "s", "/o") if "range" in word]
 
 
@@ -197,7 +204,7 @@ def test_one_pid_in_two_containers_has_two_names(
     monkeypatch.setattr(os, "getpid", lambda: 7)
     monkeypatch.setattr(socket, "gethostname", lambda: "node-1")
     asked = {"pattern": "*", "module": "m", "class": "Policy", "name": ""}
-    settings = Settings({"run": "r", "profile": {"workers": ["*"]}})
+    settings = RunSettings({"run": "r", "profile": {"workers": ["*"]}})
     for worker_id in ids:
         known = launch.known_of(settings, asked, [f"--worker-id={worker_id}"])
         path = tmp_path / f"{node_reports.stem(known)}.worker.json"
@@ -280,7 +287,7 @@ def test_the_nsys_of_a_framework_does_not_record_our_watcher(
 
 
 def test_a_process_with_no_nsys_round_it() -> None:
-    assert around.found(dict(os.environ)) is None
+    assert around.framework_nsys(dict(os.environ)) is None
 
 
 def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
@@ -308,4 +315,4 @@ def test_workers_of_containers_with_one_name_and_one_number_have_files_of_their_
 
 
 def test_the_variable_has_nothing_that_ray_expands() -> None:
-    assert "$" not in wish("$HOME*", "m", "$A", "")
+    assert "$" not in profile_request("$HOME*", "m", "$A", "")

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.nsys.profile_settings import wish
+from eagleray.injected.nsys.profile_settings import profile_request
 
 from tests.injected.on_ray import PROGRAMS, Started, started
 from tests.injected.real_nsys import calls_in, real_nsys
-from tests.injected.runs import GateClient, Run
+from tests.injected.runs import ProxyTestClient, Run
 from tests.ray_cluster import RayCluster, start_cluster, wait_for
 
 pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
@@ -48,9 +48,9 @@ def statuses(folder: Path) -> dict[str, dict[str, Any]]:
     return {one["name"] or one["class"]: one for one in found}
 
 
-def wait_for_state(gate: GateClient, state: str, reports: int) -> dict[str, Any]:
+def wait_for_state(proxy: ProxyTestClient, state: str, reports: int) -> dict[str, Any]:
     def is_so() -> dict[str, Any] | None:
-        known: dict[str, Any] = gate.latest.get("profile") or {}
+        known: dict[str, Any] = proxy.latest.get("profile") or {}
         so = known.get("state") == state and len(known["reports"]) == reports
         return known if so else None
 
@@ -77,23 +77,23 @@ def test_a_family_of_which_some_are_recorded_again_and_again(
             "task: plain job None",
             "ready: yes",
         ], {name: one["problem"] for name, one in statuses(tmp_path).items()}
-        gate = run.gate_of("PolicyWorker", "")
-        known = wait_for_state(gate, "armed", 0)
+        proxy = run.proxy_of("PolicyWorker", "")
+        known = wait_for_state(proxy, "armed", 0)
         assert known["said"] == (
             "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
         )
         with orders.open("w") as line:
             for number, count in enumerate([5, 7]):
-                gate.say(op="record", seconds=0)
-                wait_for_state(gate, "recording", number)
+                proxy.say(op="record", seconds=0)
+                wait_for_state(proxy, "recording", number)
                 line.write(f"{count}\n")
                 line.flush()
                 run.program.wait_output(f"synced: {count}")
-                gate.say(op="stop_recording")
-                wait_for_state(gate, "armed", number + 1)
+                proxy.say(op="stop_recording")
+                wait_for_state(proxy, "armed", number + 1)
             # The last one is ended by the end of the program.
-            gate.say(op="record", seconds=0)
-            wait_for_state(gate, "recording", 2)
+            proxy.say(op="record", seconds=0)
+            wait_for_state(proxy, "recording", 2)
             line.write("3\n")
         assert run.program.wait() == 0, run.program.output()
         wait_for(
@@ -164,7 +164,7 @@ def test_a_worker_is_recorded_from_its_first_line_and_ends_as_ever(tmp_path: Pat
     nsys.write_text(FAILS_ONCE.format(tried=tmp_path / "tried", nsys=real_nsys()))
     nsys.chmod(0o755)
     profile = {"workers": ["A"], "nsys": str(nsys), "trace": "osrt", "reports": str(reports)}
-    env = Run(tmp_path, profile=profile).env(EAGLERAY_PROFILE=wish("A", "m", "A", "a-1"))
+    env = Run(tmp_path, profile=profile).env(EAGLERAY_PROFILE=profile_request("A", "m", "A", "a-1"))
     words = [sys.executable, "-u", str(worker), "--node-id=ab", 'it\'s "one" word']
     ended = subprocess.run(
         words, env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False

@@ -80,7 +80,7 @@ def test_a_failure_and_a_breakpoint_of_the_persons_own(cluster: RayCluster, tmp_
         assert debugging.client.evaluate("number", frame) == "13"
         debugging.go_on()
         run.ends_with("Fails: failed", "Calls: 13", "Method: 8")
-        assert cluster.paused() == [], "only the gate is announced"
+        assert cluster.paused() == [], "only the debug proxy is announced"
 
 
 STEPS = """
@@ -103,6 +103,6 @@ def test_code_that_ray_uploads_stops_at_the_persons_own_lines(
         debugging = run.debug("Uploaded")
         assert debugging.stop() == ("train", line_of(steps, "train"))
         file = debugging.client.stack(debugging.thread)[0]["source"]["path"]
-        assert "/working_dir_files/" in file and debugging.gate.latest["class"] == "Uploaded"
+        assert "/working_dir_files/" in file and debugging.proxy.latest["class"] == "Uploaded"
         debugging.go_on()
         run.ends_with("uploaded: 6")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from eagleray.injected import settings, starting
-from eagleray.injected.file_copies import Places, code_files
+from eagleray.injected.file_copies import BreakpointFiles, code_files
 from eagleray.injected.hooks import runtime_env
-from eagleray.injected.matching import driver_meant, rank_of, verdict
-from eagleray.injected.patterns import names_of
-from eagleray.injected.settings import Settings
+from eagleray.injected.matching import is_driver_selected, is_selected, rank_of
+from eagleray.injected.patterns import matchable_names
+from eagleray.injected.settings import RunSettings
 
-NAMES = names_of("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_0:3")
+NAMES = matchable_names("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_0:3")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ NAMES = names_of("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_0:3")
 def test_who_is_meant(
     patterns: list[str], ranks: list[int] | None, rank: int | None, expected: bool | None
 ) -> None:
-    assert verdict(Settings({"workers": patterns, "ranks": ranks}), NAMES, rank) is expected
+    assert is_selected(RunSettings({"workers": patterns, "ranks": ranks}), NAMES, rank) is expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_rank_of_a_worker(environ: dict[str, str], actor: str, rank: int | N
     ],
 )
 def test_a_filter_leaves_the_driver_alone(values: dict[str, object], expected: bool) -> None:
-    assert driver_meant(Settings(values)) is expected
+    assert is_driver_selected(RunSettings(values)) is expected
 
 
 UPLOADED = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a"
@@ -87,7 +87,7 @@ MODULE = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_1b"
     ],
 )  # fmt: skip
 def test_the_same_file_elsewhere(path: str, file: str, module: str, is_it: bool) -> None:
-    assert Places([path]).of(file, module) == (path if is_it else "")
+    assert BreakpointFiles([path]).path_of(file, module) == (path if is_it else "")
 
 
 def test_a_file_is_known_by_its_real_path(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_file_is_known_by_its_real_path(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real" / "a b.py").touch()
     wanted = str(tmp_path / "link" / "a b.py")
-    assert Places([wanted]).of(str(tmp_path / "real" / "a b.py")) == wanted
+    assert BreakpointFiles([wanted]).path_of(str(tmp_path / "real" / "a b.py")) == wanted
 
 
 def test_another_text_is_no_copy(tmp_path: Path) -> None:
@@ -103,17 +103,17 @@ def test_another_text_is_no_copy(tmp_path: Path) -> None:
     for file in (mine, copy):
         file.parent.mkdir(parents=True)
         file.write_text("x = 1\n")
-    places = Places([str(mine)])
-    assert places.of(str(copy), "pkg.a") == str(mine)
+    places = BreakpointFiles([str(mine)])
+    assert places.path_of(str(copy), "pkg.a") == str(mine)
     copy.write_text("x = 2\n")
-    assert places.of(str(copy), "pkg.a") == ""
+    assert places.path_of(str(copy), "pkg.a") == ""
 
 
 def test_the_file_itself_goes_before_its_copy() -> None:
     copy = f"{UPLOADED}/steps.py"
-    places = Places(["/home/me/steps.py"])
+    places = BreakpointFiles(["/home/me/steps.py"])
     for files in ([copy, "/home/me/steps.py"], ["/home/me/steps.py", copy]):
-        found = places.among((file, "steps") for file in files)
+        found = places.matching((file, "steps") for file in files)
         assert found == {"/home/me/steps.py": "/home/me/steps.py"}
 
 
@@ -163,22 +163,22 @@ RUN = {"run": "r", "package": "_eagleray_run_1", "path": "/shared", "breakpoints
 
 def test_a_runtime_env_is_extended() -> None:
     theirs = {"working_dir": "/w", "env_vars": {"A": "1", "PYTHONPATH": "/mine"}}
-    ours = runtime_env.extended(theirs, Settings(RUN))
+    ours = runtime_env.extended(theirs, RunSettings(RUN))
     assert theirs == {"working_dir": "/w", "env_vars": {"A": "1", "PYTHONPATH": "/mine"}}
     assert ours["working_dir"] == "/w"
     assert ours["env_vars"]["A"] == "1"
     assert ours["env_vars"]["PYTHONPATH"] == "/shared/_eagleray_run_1/site:/mine"
     assert json.loads(ours["env_vars"]["EAGLERAY_RUN"]) == RUN
-    assert runtime_env.extended(ours, Settings(RUN)) == ours
+    assert runtime_env.extended(ours, RunSettings(RUN)) == ours
 
 
 def test_without_a_path_the_nodes_own_one_stays() -> None:
-    path = runtime_env.extended({}, Settings(RUN))["env_vars"]["PYTHONPATH"]
+    path = runtime_env.extended({}, RunSettings(RUN))["env_vars"]["PYTHONPATH"]
     assert path == "/shared/_eagleray_run_1/site:${PYTHONPATH}"
 
 
 def test_an_uploaded_package_stands_beside_the_persons_own() -> None:
-    run = Settings({**RUN, "path": "", "uri": "gcs://_ray_pkg_1.zip"})
+    run = RunSettings({**RUN, "path": "", "uri": "gcs://_ray_pkg_1.zip"})
     ours = runtime_env.extended({"py_modules": ["/mine"]}, run)
     assert ours["py_modules"] == ["/mine", "gcs://_ray_pkg_1.zip"]
     assert "PYTHONPATH" not in ours["env_vars"]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from eagleray.injected import ray_worker
 from eagleray.injected.nsys import created_classes
-from eagleray.injected.nsys.created_classes import SeenClasses
-from eagleray.injected.settings import Settings
+from eagleray.injected.nsys.created_classes import CreatedClasses
+from eagleray.injected.settings import RunSettings
 
 
-def settings(reports: Path | str) -> Settings:
-    return Settings({"run": "r", "profile": {"workers": ["x"], "reports": str(reports)}})
+def settings(reports: Path | str) -> RunSettings:
+    return RunSettings({"run": "r", "profile": {"workers": ["x"], "reports": str(reports)}})
 
 
 def said(folder: Path) -> list[list[str]]:
@@ -26,20 +26,20 @@ def said(folder: Path) -> list[list[str]]:
 def test_each_class_stands_once_in_one_file_under_a_name_that_is_new_with_each(
     tmp_path: Path,
 ) -> None:
-    seen = SeenClasses(settings(tmp_path))
+    seen = CreatedClasses(settings(tmp_path))
     names = []
     for module, name in (("m", "A"), ("m", "A"), ("n", "A"), ("m", "Outer.B")):
         seen.note(module, name)
         names.append([path.name for path in tmp_path.iterdir()])
     assert said(tmp_path) == [["m:A", "n:A", "m:Outer.B"]]
     assert names[0] == names[1] and len({tuple(one) for one in names}) == 3
-    other = SeenClasses(settings(tmp_path))
+    other = CreatedClasses(settings(tmp_path))
     other.note("m", "C")
     assert said(tmp_path) == [["m:A", "n:A", "m:Outer.B"], ["m:C"]]
 
 
 def test_a_forked_child_leaves_the_file_of_its_parent(tmp_path: Path) -> None:
-    seen = SeenClasses(settings(tmp_path))
+    seen = CreatedClasses(settings(tmp_path))
     seen.note("m", "A")
     child = os.fork()
     if not child:
@@ -53,7 +53,7 @@ def test_who_makes_classes_up_is_not_listened_to_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(created_classes, "MOST", 3)
-    seen = SeenClasses(settings(tmp_path))
+    seen = CreatedClasses(settings(tmp_path))
     for number in range(5):
         seen.note("m", f"A{number}")
     assert said(tmp_path) == [["m:A0", "m:A1", "m:A2"]]
@@ -65,7 +65,7 @@ def test_nothing_is_written_before_there_is_a_place_for_it(
     """A folder of that name where the program happens to work is none."""
     (tmp_path / "logs").mkdir()
     monkeypatch.chdir(tmp_path)
-    seen = SeenClasses(settings(""))
+    seen = CreatedClasses(settings(""))
     seen.note("m", "A")
     assert list((tmp_path / "logs").iterdir()) == []
     monkeypatch.setattr(ray_worker, "session_dir", lambda: str(tmp_path))
@@ -77,6 +77,6 @@ def test_what_cannot_be_written_and_what_is_not_profiled_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray_worker, "session_dir", lambda: str(tmp_path / "gone"))
-    SeenClasses(settings("")).note("m", "A")
-    SeenClasses(Settings({"run": "r"})).note("m", "A")
+    CreatedClasses(settings("")).note("m", "A")
+    CreatedClasses(RunSettings({"run": "r"})).note("m", "A")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Another user of a worker's node at the gate's port and at the socket of an nsys watcher."""
+"""Another user of a worker's node at the proxy's port and at the socket of an nsys watcher."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from eagleray.injected.debug_proxy import handle, request
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.injected.nsys import conversation, folders
 
-from tests.adapter.gated import PUBLIC, RUN, GateCaller
 from tests.adapter.other_user import NOBODY, as_nobody
+from tests.adapter.proxied import PUBLIC, RUN, ProxyCaller
 
 PYBACKEND = Path(handle.__file__).parents[3]
 # Says a line and prints all that is heard until the end, as another user who knows our code and all environments.
@@ -53,14 +53,14 @@ print(json.dumps(heard))
 
 
 @pytest.fixture
-def made() -> Iterator[handle.Gate]:
-    made = handle.start(RUN, PUBLIC, 60, "127.0.0.1", {"class": "Policy", "nsys": ""})
+def made() -> Iterator[handle.ProxyHandle]:
+    made = handle.start_proxy(RUN, PUBLIC, 60, "127.0.0.1", {"class": "Policy", "nsys": ""})
     yield made
     made.close()
 
 
-def test_stranger_hears_a_greeting_and_a_refusal(made: handle.Gate) -> None:
-    with GateCaller(made.port) as owner:
+def test_stranger_hears_a_greeting_and_a_refusal(made: handle.ProxyHandle) -> None:
+    with ProxyCaller(made.port) as owner:
         recorded = owner.signed(owner.nonce(), want="control").decode().rstrip()
         owner.sock.sendall(recorded.encode() + b"\n")
         assert "hello" in (owner.hear() or {})
@@ -75,13 +75,13 @@ def test_stranger_hears_a_greeting_and_a_refusal(made: handle.Gate) -> None:
         assert greetings == {request.greeting(RUN)}
         # Nobody has taken the owner's place.
         owner.say(op="nothing")
-        made.say("who", still="here")
+        made.send("who", still="here")
         assert (owner.hear() or {})["event"] == "who"
 
 
-def test_own_user_without_the_key_is_refused(made: handle.Gate) -> None:
+def test_own_user_without_the_key_is_refused(made: handle.ProxyHandle) -> None:
     """Others may use the owner's account on another machine, or a connection through the owner's ssh."""
-    with GateCaller(made.port) as owner:
+    with ProxyCaller(made.port) as owner:
         owner.request(SecretKey(bytes(32)), want="control")
         assert owner.hear() == {"error": "refused"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from eagleray.injected import guard
-from eagleray.injected.settings import Settings
+from eagleray.injected.settings import RunSettings
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_a_failure_of_ours_says_what_may_not_work(
 ) -> None:
     monkeypatch.setattr(guard, "_said", set())
     monkeypatch.setattr(guard, "_purpose", ["?"])
-    guard.serves(Settings(values).purpose)
-    guard.say("here", ValueError("x"))
+    guard.set_purpose(RunSettings(values).purpose)
+    guard.report_once("here", ValueError("x"))
     assert (
         capsys.readouterr().err
         == f"eagleray: {purpose} may not work here (here): ValueError('x')\n"

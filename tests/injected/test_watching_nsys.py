@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.injected.nsys import launch, node_processes, node_reports, session
-from eagleray.injected.nsys.calls import Nsys, Refused, generated, reason
+from eagleray.injected.nsys.calls import NsysError, NsysProgram, error_line, generated_reports
 
 from tests.injected.watched import watched
 from tests.ray_cluster import wait_for
@@ -23,17 +23,17 @@ def test_a_worker_is_recorded_as_often_as_somebody_says_so(
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:
         one.begin()
-        one.gate.say(op="who", actor_id="a1", name="policy-3", rank="3", gpus=["0"], secret="x")
+        one.proxy.say(op="who", actor_id="a1", name="policy-3", rank="3", gpus=["0"], secret="x")
         for name in (".nsys-rep", ".2.nsys-rep"):
-            one.gate.say(op="record", seconds=0)
-            one.gate.until("recording")
+            one.proxy.say(op="record", seconds=0)
+            one.proxy.until("recording")
             # Said twice by somebody who is impatient.
-            one.gate.say(op="record", seconds=0)
-            one.gate.say(op="stop_recording")
-            one.gate.until("writing")
-            assert one.gate.until("armed")["reports"][-1] == f"{one.stem}{name}"
+            one.proxy.say(op="record", seconds=0)
+            one.proxy.say(op="stop_recording")
+            one.proxy.until("writing")
+            assert one.proxy.until("armed")["reports"][-1] == f"{one.stem}{name}"
         one.end_worker()
-        assert len(one.gate.until("ended")["reports"]) == 2
+        assert len(one.proxy.until("ended")["reports"]) == 2
     entry = one.written(".2.nsys-rep.json")
     content = (one.reports / f"{one.stem}.2.nsys-rep").read_bytes()
     assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
@@ -61,9 +61,9 @@ def test_a_return_code_of_0_is_not_believed(
 ) -> None:
     with watched(tmp_path, monkeypatch, way, when="always") as one:
         one.begin()
-        one.gate.until("recording")
-        one.gate.say(op="stop_recording")
-        shown = one.gate.until("armed")
+        one.proxy.until("recording")
+        one.proxy.say(op="stop_recording")
+        shown = one.proxy.until("armed")
     entry = one.written(".nsys-rep.json")
     assert entry["problem"].startswith(problem) and shown["problem"] == entry["problem"]
     assert bool(entry["problem"]) == bool(problem)
@@ -76,9 +76,9 @@ def test_so_many_seconds_from_the_start_of_the_worker(
 ) -> None:
     with watched(tmp_path, monkeypatch, when="seconds", seconds=0.1) as one:
         one.begin()
-        one.gate.until("recording")
-        one.gate.until("writing")
-        assert one.gate.until("armed")["reports"] == [f"{one.stem}.nsys-rep"]
+        one.proxy.until("recording")
+        one.proxy.until("writing")
+        assert one.proxy.until("armed")["reports"] == [f"{one.stem}.nsys-rep"]
 
 
 def test_seconds_said_during_a_recording_end_it(
@@ -86,10 +86,10 @@ def test_seconds_said_during_a_recording_end_it(
 ) -> None:
     with watched(tmp_path, monkeypatch, when="always") as one:
         one.begin()
-        one.gate.until("recording")
-        one.gate.say(op="record", seconds=0.1)
-        one.gate.until("writing")
-        shown = one.gate.until("armed")
+        one.proxy.until("recording")
+        one.proxy.say(op="record", seconds=0.1)
+        one.proxy.until("writing")
+        shown = one.proxy.until("armed")
     assert (shown["reports"], shown["problem"]) == ([f"{one.stem}.nsys-rep"], "")
 
 
@@ -98,11 +98,11 @@ def test_a_recording_without_seconds_takes_back_those_of_the_one_that_goes_on(
 ) -> None:
     with watched(tmp_path, monkeypatch) as one:
         one.begin()
-        one.gate.say(op="record", seconds=60)
-        one.gate.until("recording")
+        one.proxy.say(op="record", seconds=60)
+        one.proxy.until("recording")
         assert one.watcher._ends_at > 0
-        one.gate.say(op="record", seconds=0)
-        one.gate.until("recording")
+        one.proxy.say(op="record", seconds=0)
+        one.proxy.until("recording")
         assert one.watcher._ends_at == 0
 
 
@@ -112,14 +112,14 @@ def test_seconds_do_not_end_what_a_framework_records_itself(
     with watched(tmp_path, monkeypatch, is_adopted=True) as one:
         one.begun.say(op="worker", pid=one.worker.pid)
         assert one.begun.hear() == {"event": "go"}
-        one.gate.say(op="gate")
-        one.gate.until("recording")
-        one.gate.say(op="record", seconds=0.1)
-        assert "its framework records it" in one.gate.until("recording")["problem"]
+        one.proxy.say(op="proxy")
+        one.proxy.until("recording")
+        one.proxy.say(op="record", seconds=0.1)
+        assert "its framework records it" in one.proxy.until("recording")["problem"]
         assert one.watcher._ends_at == 0
         (tmp_path / "theirs.nsys-rep").write_bytes(b"a whole report")
         one.end_worker()
-        assert one.gate.until("ended")["reports"] == [f"{one.stem}.nsys-rep"]
+        assert one.proxy.until("ended")["reports"] == [f"{one.stem}.nsys-rep"]
 
 
 def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
@@ -127,11 +127,11 @@ def test_a_range_of_the_programs_own_ends_when_its_report_no_longer_grows(
 ) -> None:
     with watched(tmp_path, monkeypatch, when="steps") as one:
         one.begin()
-        one.gate.until("armed")
+        one.proxy.until("armed")
         report = one.reports / f"{one.stem}.nsys-rep"
         report.write_bytes(b"a whole")
-        one.gate.say(op="record", seconds=0)
-        assert "program itself says so" in one.gate.until("armed")["problem"]
+        one.proxy.say(op="record", seconds=0)
+        assert "program itself says so" in one.proxy.until("armed")["problem"]
         assert not Path(f"{report}.json").exists()
         report.write_bytes(b"a whole report")
         wait_for("the whole report", lambda: Path(f"{report}.json").exists())
@@ -145,7 +145,7 @@ def test_a_report_that_cannot_be_read_is_tried_ever_more_rarely_until_it_grows(
     """Each try is a run of nsys on the node."""
     now = [100.0]
     monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
-    report, growing = tmp_path / "a.nsys-rep", session.Growing()
+    report, growing = tmp_path / "a.nsys-rep", session.GrowingReports()
     report.touch()
     assert [growing.may_be_whole(str(report)) for _ in range(2)] == [False, False]
     report.write_bytes(b"some")
@@ -170,7 +170,7 @@ def test_a_program_that_never_begins_its_range(
     with watched(tmp_path, monkeypatch, when="steps") as one:
         one.begin()
         one.end_worker()
-        problem = one.gate.until("ended")["problem"]
+        problem = one.proxy.until("ended")["problem"]
     assert problem.startswith("the program began no range in which to record")
 
 
@@ -179,7 +179,7 @@ def test_what_nsys_refuses_stands_at_the_worker_which_goes_on(
 ) -> None:
     with watched(tmp_path, monkeypatch, "refuses", when="always") as one:
         one.begin()
-        known = one.gate.until("armed")
+        known = one.proxy.until("armed")
     assert known["problem"] == "nsys does not record: Illegal --sample argument 'x'."
 
 
@@ -200,9 +200,9 @@ def test_nsys_that_does_not_answer_is_not_waited_for(
     silent, helper = tmp_path / "nsys", tmp_path / "helper"
     silent.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {helper}\nexec sleep 600\n")
     silent.chmod(0o755)
-    with pytest.raises(Refused, match="did not answer within"):
-        Nsys(str(silent), os.environ).call(["stop"], 0.5)
-    left = node_processes.Process(int(helper.read_text()))
+    with pytest.raises(NsysError, match="did not answer within"):
+        NsysProgram(str(silent), os.environ).call(["stop"], 0.5)
+    left = node_processes.NodeProcess(int(helper.read_text()))
     wait_for("the end of its helper", lambda: not left.is_alive)
     monkeypatch.setattr(launch, "BEGIN_S", 0.3)
     ours, theirs = socket.socketpair()
@@ -215,11 +215,11 @@ def test_a_process_that_gets_the_number_of_another_is_not_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nobody ends it in place of the other, and nobody waits for its end."""
-    this = node_processes.Process(os.getpid())
-    assert this.is_alive and not node_processes.Process().is_alive
+    this = node_processes.NodeProcess(os.getpid())
+    assert this.is_alive and not node_processes.NodeProcess().is_alive
     with subprocess.Popen(["true"]) as other:
         # It stays in the table of processes until it is waited for.
-        wait_for("its end", lambda: not node_processes.Process(other.pid).is_alive)
+        wait_for("its end", lambda: not node_processes.NodeProcess(other.pid).is_alive)
     monkeypatch.setattr(node_processes, "began", lambda pid: "later")
     assert not this.is_alive
 
@@ -243,7 +243,7 @@ def test_several_reports_of_unknown_workers_are_not_guessed_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    recording = session.Recording(str(tmp_path / "wanted.nsys-rep"), [], False)
+    recording = session.NsysRecording(str(tmp_path / "wanted.nsys-rep"), [], False)
     for name in ("nsys-report-aa01.nsys-rep", "nsys-report-aa02.nsys-rep"):
         (tmp_path / name).write_bytes(b"x")
     assert "at one of" in session.placed(recording)
@@ -257,15 +257,15 @@ def test_a_report_of_something_else_stays_where_it_is(
     other = tmp_path / "nsys-report-aa01.nsys-rep"
     other.write_bytes(b"x")
     wanted = tmp_path / "wanted.nsys-rep"
-    in_ranges = session.Recording(str(wanted), [], True)
+    in_ranges = session.NsysRecording(str(wanted), [], True)
     assert session.placed(in_ranges) == "nsys ended without a report" and not wanted.exists()
-    assert session.placed(session.Recording(str(wanted), [], False)) == ""
+    assert session.placed(session.NsysRecording(str(wanted), [], False)) == ""
     assert wanted.read_bytes() == other.read_bytes() == b"x"
 
 
 def test_what_nsys_says() -> None:
     said = "Generating '/tmp/nsys-report-c1.qdstrm'\r[1/1] [100%] a\r\nGenerated:\r\n\t/a/b c.nsys-rep\n"
-    assert generated(said) == ["/a/b c.nsys-rep"]
-    assert reason("\n[1/1]\nIllegal --trace argument 'x'.\n\nusage: nsys") == (
+    assert generated_reports(said) == ["/a/b c.nsys-rep"]
+    assert error_line("\n[1/1]\nIllegal --trace argument 'x'.\n\nusage: nsys") == (
         "Illegal --trace argument 'x'."
     )

@@ -53,7 +53,7 @@ class Talk:
 
 
 class Watched:
-    """A watcher in a thread, with a process that stands for the worker; `gate` hears what a gate hears."""
+    """A watcher in a thread, with a process that stands for the worker; `debug proxy` hears what a debug proxy hears."""
 
     def __init__(self, folder: Path, profile: dict[str, Any], is_adopted: bool = False) -> None:
         self.reports = folder / "reports"
@@ -83,14 +83,14 @@ class Watched:
         self.watcher = watcher_for(begin, str(self.private), listener)
         self.thread = threading.Thread(target=self.watcher.run, daemon=True)
         self.thread.start()
-        self.starter, self.begun, self.gate = (Talk(address) for _ in range(3))
+        self.starter, self.begun, self.proxy = (Talk(address) for _ in range(3))
 
     def begin(self) -> None:
         self.starter.say(op="front", pid=self.front.pid)
         self.begun.say(op="worker", pid=self.worker.pid)
         assert self.starter.hear() == {"event": "started", "pid": self.worker.pid}
-        self.gate.say(op="gate")
-        assert self.gate.until("armed")["said"] == SAID
+        self.proxy.say(op="proxy")
+        assert self.proxy.until("armed")["said"] == SAID
         self.starter.say(op="waits")
         assert self.begun.hear() == {"event": "go"}
 
@@ -109,7 +109,7 @@ class Watched:
 
     def close(self) -> None:
         self.end_worker()
-        for one in (self.starter, self.begun, self.gate):
+        for one in (self.starter, self.begun, self.proxy):
             one.close()
 
 

@@ -12,8 +12,8 @@ from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.profiling.scanner import Looking, classes_of
 from eagleray.features.profiling.sources import Folder
 from eagleray.features.runs.model import Profiled
-from eagleray.injected.nsys.profile_settings import Profile
-from eagleray.injected.patterns import names_of
+from eagleray.injected.nsys.profile_settings import ProfileSettings
+from eagleray.injected.patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.values import ActorRow, RuntimeEnv
 from eagleray.tools.commands import Commands
@@ -96,7 +96,9 @@ def test_the_end_of_an_actors_own_name_is_no_name() -> None:
 def test_the_preview_promises_what_the_run_does(
     patterns: list[str], module: str, class_name: str, name: str, expected: str
 ) -> None:
-    meant = Profile({"workers": patterns}).pattern(names_of(module, class_name, name))
+    meant = ProfileSettings({"workers": patterns}).pattern(
+        matchable_names(module, class_name, name)
+    )
     (seen,) = {
         one.matched_by
         for one in preview([actor(class_name, name)], patterns, [f"{module}:{class_name}"])

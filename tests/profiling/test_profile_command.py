@@ -1,4 +1,4 @@
-"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a gate is asked."""
+"""`eagleray profile`: what is asked for, what is said meanwhile, which classes fit, what a debug proxy is asked."""
 
 from __future__ import annotations
 
@@ -217,6 +217,6 @@ def test_a_profiled_run_on_the_wire() -> None:
     assert wire_run(evolve(run, seen=None)).state == "idle"
 
 
-def test_what_a_gate_says_of_nsys_is_a_word() -> None:
+def test_what_a_proxy_says_of_nsys_is_a_word() -> None:
     assert who({"profile": {"state": "armed"}}).profile == "armed"
     assert who({"profile": "armed"}).profile == who({"profile": {"state": 3}}).profile == ""

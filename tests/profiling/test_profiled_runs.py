@@ -70,23 +70,23 @@ class Opens:
         await nobody(host, port)
 
 
-def profiling(known: Known, gates: Gates) -> Profiling:
+def profiling(known: Known, proxies: Gates) -> Profiling:
     """On this machine alone: no cluster is asked and no command is run elsewhere."""
-    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], gates)
-    return Profiling(known, gates, gathers, nobody)
+    gathers = Gathers(Commands(nobody), Opens(), lambda cluster, host: [], proxies)
+    return Profiling(known, proxies, gathers, nobody)
 
 
 async def test_a_recording_needs_a_profiled_run_with_somebody_in_it() -> None:
     run = ProfiledRun("r", Path("/t"), Path("/o"), "c", False, True, None)
 
-    gates = Gates(2)
-    assert await profiling(Known(run), gates).record("r", ["w1"], 3.0) == 2
-    assert await profiling(Known(run), gates).stop("r", []) == 2
-    assert gates.asked == [("r", ["w1"], 3.0), ("r", [])]
+    proxies = Gates(2)
+    assert await profiling(Known(run), proxies).record("r", ["w1"], 3.0) == 2
+    assert await profiling(Known(run), proxies).stop("r", []) == 2
+    assert proxies.asked == [("r", ["w1"], 3.0), ("r", [])]
     for made, code in (
         (profiling(Known(run), Gates(0)), "nobody-records"),
-        (profiling(Known(evolve(run, is_over=True)), gates), "nobody-records"),
-        (profiling(Known(None), gates), "not-profiled"),
+        (profiling(Known(evolve(run, is_over=True)), proxies), "nobody-records"),
+        (profiling(Known(None), proxies), "not-profiled"),
     ):
         with pytest.raises(EaglerayError) as raised:
             await made.record("r", [])

@@ -124,7 +124,7 @@ def test_a_job_is_recorded_on_demand_and_finished_before_its_end(
             return lambda: state_in(joined, run) == state
 
         syncs(5)
-        wait_for("a gate that is known", records)
+        wait_for("a debug proxy that is known", records)
         wait_for("the recording", is_state("recording"))
         syncs(7)
         eagleray(tmp_path, "profile", "--stop", run)

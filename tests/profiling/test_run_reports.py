@@ -36,7 +36,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Nsys:
-    """Takes the question to end a recording, as the gates pass it on; `does` is what comes of it."""
+    """Takes the question to end a recording, as the debug proxies pass it on; `does` is what comes of it."""
 
     def __init__(self, does: Callable[[], None] = lambda: None, asked: int = 1) -> None:
         self._does = does

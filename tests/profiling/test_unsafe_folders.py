@@ -152,9 +152,9 @@ def test_nsys_does_not_record_into_a_folder_that_was_replaced(
         one.begin()
         one.reports.rename(tmp_path / "moved")
         of_nobody(one.reports)
-        one.gate.say(op="record", seconds=0)
-        said = one.gate.hear()["profile"]
+        one.proxy.say(op="record", seconds=0)
+        said = one.proxy.hear()["profile"]
         while not said["problem"]:
-            said = one.gate.hear()["profile"]
+            said = one.proxy.hear()["profile"]
         assert (said["state"], content(one.reports)) == ("armed", [])
         assert "not a folder of this user" in said["problem"]

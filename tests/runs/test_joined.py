@@ -57,7 +57,7 @@ STARTERS = {
 
 @pytest.mark.parametrize("way", STARTERS)
 def test_a_worker_that_is_meant_stops_in_a_library(joined: Path, tmp_path: Path, way: str) -> None:
-    """The driver is not meant and has no gate; under `uv run` Ray calls no hook of a run."""
+    """The driver is not meant and has no debug proxy; under `uv run` Ray calls no hook of a run."""
     (tmp_path / "program.py").write_text(PROGRAM)
     lines = LIBRARY.read_text().splitlines()
     line = lines.index("            if obj is _DEFAULT_MARKER_:") + 1

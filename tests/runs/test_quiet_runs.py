@@ -193,7 +193,7 @@ async def test_a_driver_that_announces_itself_is_found_at_once(tmp_path: Path) -
     await asyncio.wait_for(adapter.looked.wait(), 60)
     watching._table_at = float("inf")
     adapter.said = Seen()
-    (record.folder / "gate-9.json").write_text('{"host": "127.0.0.1", "port": 5}')
+    (record.folder / "proxy-9.json").write_text('{"host": "127.0.0.1", "port": 5}')
     while not adapter.handed:
         adapter.looked.clear()
         await asyncio.wait_for(adapter.looked.wait(), 60)

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.adapter_gateway import Seen
 from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import Breakpoint, Line, RunPlan, RunState, SeenLine, SeenWorker
-from eagleray.features.runs.proxy_addresses import GateAt
+from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import Record, Records
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.values import WorkerRow
@@ -32,7 +32,7 @@ THROUGH = RouteSpec(ssh="login")
 
 @define
 class FakeAdapter:
-    """Knows a run once it is registered; `refuses` are the ports behind which no gate of the run is."""
+    """Knows a run once it is registered; `refuses` are the ports behind which no debug proxy of the run is."""
 
     refuses: dict[int, str] = field(factory=dict)
     registered: list[str] = field(factory=list)
@@ -46,9 +46,9 @@ class FakeAdapter:
         self.known = True
         self.registered.append(home.cluster if home else "")
 
-    async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None:
-        self.handed.append((gate.port, routes[0]))
-        if code := self.refuses.get(gate.port):
+    async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
+        self.handed.append((proxy.port, routes[0]))
+        if code := self.refuses.get(proxy.port):
             raise EaglerayError(code, "no")
 
     async def seen(self, run: str) -> Seen | None:
@@ -112,10 +112,10 @@ async def looking(
         await watching.close()
 
 
-async def test_each_gate_is_handed_over_once_by_the_way_to_its_node(record: Record) -> None:
+async def test_each_proxy_is_handed_over_once_by_the_way_to_its_node(record: Record) -> None:
     adapter, table = FakeAdapter(), FakeTable()
-    (record.folder / "gate-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
-    (record.folder / "gate-8.json").write_text("half of a")
+    (record.folder / "proxy-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
+    (record.folder / "proxy-8.json").write_text("half of a")
     async with looking(watching(record, table, adapter), adapter) as looks:
         await looks(2)
         table.rows = [ROW, evolve(ROW, worker_id="w2", debug_port=0)]

@@ -120,8 +120,8 @@ def test_a_debugger_that_is_waited_for_is_never_tried() -> None:
         evolve(row, worker_id="w5", started_ms=0),
         evolve(row, worker_id="d1", kind="driver", debug_port=4001),
     ]
-    assert [gate.key for gate in in_table(rows, 1000, [4001])] == ["w1", "w5"]
-    assert [gate.key for gate in in_table(rows, 1000)] == ["w1", "w5", "d1"]
+    assert [proxy.key for proxy in in_table(rows, 1000, [4001])] == ["w1", "w5"]
+    assert [proxy.key for proxy in in_table(rows, 1000)] == ["w1", "w5", "d1"]
 
 
 def test_the_exact_command_is_asked_before_anything_on_slurm() -> None:

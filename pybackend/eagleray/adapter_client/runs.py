@@ -1,4 +1,4 @@
-"""What the adapter is asked about runs: their secrets, their lines, their gates."""
+"""What the adapter is asked about runs: their secrets, their lines, their debug proxies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AdapterRuns(AdapterRoutes):
         await connection.request(run_protocol.RUN_REGISTER, run_protocol.to_json(register))
 
     async def run_worker(self, at: RunWorkerAt) -> None:
-        """A gate of the run; saying it again is how a lost one is found again."""
+        """A debug proxy of the run; saying it again is how a lost one is found again."""
         connection = await self._having_run(at.run)
         await connection.request(run_protocol.RUN_WORKER, run_protocol.to_json(at))
 

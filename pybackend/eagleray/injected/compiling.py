@@ -6,10 +6,10 @@ import contextlib
 import os
 import sys
 
-from .guard import harmless
+from .guard import never_raise
 
 
-@harmless
+@never_raise
 def keep_compiled() -> None:
     """Saves each of thousands of processes from compiling the package again; the folder is ours alone."""
     if not sys.dont_write_bytecode or sys.pycache_prefix:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 UPLOADED = re.compile(r"/runtime_resources/(?:working_dir|py_modules)_files/[^/]+/(.+)$")
 
 
-class Places:
+class BreakpointFiles:
     """The files with breakpoints, in an order of looking: a name, the same file, a copy by the end of its path."""
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ class Places:
         # What an import names: the file without its ending, or the folder of a package.
         self.stems = {stem_of(path) for paths in self._by_name.values() for path in paths}
 
-    def of(self, file: str, module: str = "") -> str:
+    def path_of(self, file: str, module: str = "") -> str:
         """The path, as the breakpoints say it, of the file that `module` was loaded from; "" if it has none."""
         known = self._by_name.get(file.rpartition("/")[2])
         if not known:
@@ -41,11 +41,11 @@ class Places:
         copies = [path for path in known if path.endswith(end) and same_text(path, file)]
         return copies[0] if copies else ""
 
-    def among(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    def matching(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Those of `files` (path, name of the module) that have breakpoints: {path of the breakpoints: path here}."""
         found: dict[str, str] = {}
         for file, module in files:
-            path = self.of(file, module)
+            path = self.path_of(file, module)
             # The file itself goes before a copy of it.
             if path and (path not in found or file == path):
                 found[path] = file

@@ -17,12 +17,12 @@ _said: set[str] = set()
 _purpose = ["breakpoints"]
 
 
-def serves(purpose: str) -> None:
+def set_purpose(purpose: str) -> None:
     """What this process belongs to its run for, and what may not work when our code fails."""
     _purpose[0] = purpose
 
 
-def say(where: str, error: BaseException) -> None:
+def report_once(where: str, error: BaseException) -> None:
     """Says it once for each place, since a place may be passed a million times."""
     if where in _said:
         return
@@ -32,7 +32,7 @@ def say(where: str, error: BaseException) -> None:
         sys.stderr.write(f"eagleray: {_purpose[0]} may not work here ({where}): {error!r}\n")
 
 
-def harmless(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:
+def never_raise(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:
     """A function of ours that returns None instead of raising."""
 
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result | None:
@@ -40,7 +40,7 @@ def harmless(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
             return function(*args, **kwargs)
         # Whatever it is, the program is not to hear of it.
         except Exception as error:
-            say(getattr(function, "__qualname__", "?"), error)
+            report_once(getattr(function, "__qualname__", "?"), error)
             return None
 
     return called

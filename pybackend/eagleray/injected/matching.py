@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from .patterns import meant
+from .patterns import matches_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .settings import Settings
+    from .settings import RunSettings
 
 
 def rank_of(environ: Mapping[str, str], actor: str = "") -> int | None:
@@ -21,15 +21,17 @@ def rank_of(environ: Mapping[str, str], actor: str = "") -> int | None:
     return int(number.group(1)) if number else None
 
 
-def verdict(settings: Settings, names: Iterable[str], rank: int | None) -> bool | None:
+def is_selected(settings: RunSettings, names: Iterable[str], rank: int | None) -> bool | None:
     """Whether a worker is meant; None while that hangs on a rank which is not known yet."""
-    if not meant(settings.workers, names):
+    if not matches_any(settings.workers, names):
         return False
     if settings.ranks is None:
         return True
     return None if rank is None else rank in settings.ranks
 
 
-def driver_meant(settings: Settings) -> bool:
+def is_driver_selected(settings: RunSettings) -> bool:
     """A filter names workers, so that it leaves the driver alone unless it names "driver" itself."""
-    return not settings.filters or (bool(settings.workers) and meant(settings.workers, ["driver"]))
+    return not settings.filters or (
+        bool(settings.workers) and matches_any(settings.workers, ["driver"])
+    )

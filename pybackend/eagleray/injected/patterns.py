@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def patterns_of(said: Iterable[Any]) -> list[str]:
+def split_patterns(said: Iterable[Any]) -> list[str]:
     """Patterns as people write them: separated by commas, with blanks around them, some of them empty."""
     return [one for text in said for part in str(text).split(",") if (one := part.strip())]
 
@@ -19,7 +19,7 @@ def patterns_of(said: Iterable[Any]) -> list[str]:
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def names_of(module: str, qualified: str, actor: str = "") -> list[str]:
+def matchable_names(module: str, qualified: str, actor: str = "") -> list[str]:
     """The names that a pattern can match: the class or function, with its module if known, in snake case, the actor.
 
     Snake case is how frameworks write their classes in settings: `dtensor_policy_worker` is NeMo RL's
@@ -31,14 +31,14 @@ def names_of(module: str, qualified: str, actor: str = "") -> list[str]:
     return [name for name in [*own, *with_module, snake_case, actor] if name]
 
 
-def first_fit(patterns: Iterable[str], names: Iterable[str]) -> tuple[str, str]:
+def first_match(patterns: Iterable[str], names: Iterable[str]) -> tuple[str, str]:
     """The first pattern that fits one of `names`, and the first name that it fits; twice "" if none does."""
     known = list(names)
     fits = ((one, name) for one in patterns for name in known if fnmatchcase(name, one))
     return next(fits, ("", ""))
 
 
-def meant(patterns: Iterable[str], names: Iterable[str]) -> bool:
+def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
     """Whether a pattern fits one of `names`; without patterns everybody is meant."""
-    wanted = patterns_of(patterns)
-    return not wanted or bool(first_fit(wanted, names)[0])
+    wanted = split_patterns(patterns)
+    return not wanted or bool(first_match(wanted, names)[0])

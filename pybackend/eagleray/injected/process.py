@@ -1,4 +1,4 @@
-"""This process as a part of the run: whether it is meant, which files with breakpoints it has, and its gate."""
+"""This process as a part of the run: whether it is meant, which files with breakpoints it has, and its debug proxy."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 import threading
 
 from . import ray_worker
-from .debugpy.debugger import Debugger, InUse, Missing, NotStarted, hide
-from .file_copies import Places, code_files, loaded_files
-from .guard import harmless, say
-from .settings import INSIDE, paths_of
+from .debugpy.debugger import DebugpyInUse, DebugpyMissing, DebugpyNotStarted, DebugpyServer, hide
+from .file_copies import BreakpointFiles, code_files, loaded_files
+from .guard import never_raise, report_once
+from .settings import INSIDE, breakpoint_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from .debug_proxy import handle as gates
-    from .hooks.import_hook import Arrivals
-    from .settings import Settings
+    from .debug_proxy import handle as proxies
+    from .hooks.import_hook import ImportHook
+    from .settings import RunSettings
 
 GO_S = 2.0
 
 
-class Process:
-    """One for the whole process; threads of the program call it, and one of the gate's.
+class DebuggableProcess:
+    """One for the whole process; threads of the program call it, and one of the proxy's.
 
     `matches` is None until it is known whether the process is meant: what is found before waits for that.
-    `describe` tells the gate who this is, `host` where it may listen, `is_findable` whether anybody can see it.
+    `describe` tells the debug proxy who this is, `host` where it may listen, `is_findable` whether anybody can see it.
     """
 
-    def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
+    def __init__(self, settings: RunSettings, kind: str, arrivals: ImportHook) -> None:
         self.settings = settings
         self.kind = kind
         self.matches: bool | None = None
         self.files: dict[str, str] = {}
-        self.debugger = Debugger(settings.debugpy, settings.children)
+        self.debugger = DebugpyServer(settings.debugpy, settings.children)
         self.describe: Callable[[], dict[str, Any]] = dict
         self.host: Callable[[], str] = lambda: "127.0.0.1"
-        self.announce: Callable[[gates.Gate], object] = lambda gate: None
+        self.announce: Callable[[proxies.ProxyHandle], object] = lambda proxy: None
         self.file: Callable[[], str] = str
         self.is_findable: Callable[[], bool] = lambda: True
         self._arrivals = arrivals
-        self._gate: gates.Gate | None = None
+        self._proxy: proxies.ProxyHandle | None = None
         self._opening = threading.Lock()
         self._turn = threading.Lock()
         self._state = threading.Lock()
@@ -56,9 +56,9 @@ class Process:
         self._go = threading.Event()
         self._inside = threading.local()
         self._code: set[tuple[str, str]] = set()
-        self._places = Places(settings.paths)
+        self._places = BreakpointFiles(settings.paths)
         arrivals.stems = self._places.stems
-        arrivals.seen = self._arrived
+        arrivals.on_import = self._arrived
         os.register_at_fork(after_in_child=lambda: self._forked())
 
     # --- called by the program's threads ---------------------------------------------------------
@@ -69,22 +69,22 @@ class Process:
         if not matches:
             return
         if self.files:
-            self.wait("files")
+            self.wait_for_debugger("files")
         else:
             self.open_soon()
 
-    def look_at(self, thing: object) -> None:
+    def add_definition(self, thing: object) -> None:
         """A class or function was loaded, with all that it imports."""
         # What came without its module stands in no list of modules, so it is kept for later lines.
         self._code.update(code_files(thing))
-        self._found(self._places.among([*self._code, *loaded_files()]))
+        self._found(self._places.matching([*self._code, *loaded_files()]))
 
-    def look_at_file(self, file: str) -> None:
+    def add_main_file(self, file: str) -> None:
         """The main file is about to run."""
         self._code.add((file, ""))
-        self._found(self._places.among(self._code))
+        self._found(self._places.matching(self._code))
 
-    def wait(self, why: str, seconds: float | None = -1) -> bool:
+    def wait_for_debugger(self, why: str, seconds: float | None = -1) -> bool:
         """Until a debugger is there and has set the lines; False: nobody came, the program runs on."""
         if getattr(self._inside, "waits", False):
             return False
@@ -97,50 +97,50 @@ class Process:
             return self._wait(why, limit)
         # The program would see it as its own, in the line that loads a class or imports a module.
         except Exception as error:
-            say("waiting", error)
+            report_once("waiting", error)
             return False
         finally:
             self._inside.waits = False
             self._turn.release()
 
     @property
-    def has_gate(self) -> bool:
-        return self._gate is not None
+    def has_proxy(self) -> bool:
+        return self._proxy is not None
 
     def open_soon(self) -> None:
-        """Opens the gate beside the program, which waits for nothing."""
-        if self._gate is None:
+        """Opens the debug proxy beside the program, which waits for nothing."""
+        if self._proxy is None:
             # Not in the thread: a process that is forked meanwhile would have half of a module, and its lock.
             from .debug_proxy import handle  # noqa: F401
 
-            thread = threading.Thread(target=harmless(self.open), name="Eagleray")
+            thread = threading.Thread(target=never_raise(self.open), name="Eagleray")
             hide(thread)
             thread.start()
 
-    def open(self) -> gates.Gate:
-        """The gate, opened if it is not; raises OSError."""
+    def open(self) -> proxies.ProxyHandle:
+        """The debug proxy, opened if it is not; raises OSError."""
         # Most processes open none, and need nothing of what it needs.
-        from .debug_proxy import handle as gates
+        from .debug_proxy import handle as proxies
 
         with self._opening:
-            if self._gate is None:
+            if self._proxy is None:
                 run = self.settings
-                proxy = gates.start(
+                proxy = proxies.start_proxy(
                     run.run, run.verifier, run.hold_s, self.host(), self._who(), self.file()
                 )
-                proxy.serve(harmless(self._on_line))
-                self._gate = proxy
+                proxy.serve(never_raise(self._on_line))
+                self._proxy = proxy
                 self.announce(proxy)
-            return self._gate
+            return self._proxy
 
-    def tell_who(self) -> None:
+    def send_info(self) -> None:
         """Who this process is has changed."""
-        if self._gate is not None:
-            self._gate.say("who", **self._who())
+        if self._proxy is not None:
+            self._proxy.send("who", **self._who())
 
-    def problem(self, code: str, text: str) -> None:
-        if self._gate is not None:
-            self._gate.say("problem", code=code, text=text)
+    def report_problem(self, code: str, text: str) -> None:
+        if self._proxy is not None:
+            self._proxy.send("problem", code=code, text=text)
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Process:
         }
 
     def _arrived(self, file: str, name: str) -> None:
-        path = self._places.of(file, name)
+        path = self._places.path_of(file, name)
         if path:
             # While it waits here it is in no list of modules, and lines may be told anew meanwhile.
             self._code.add((file, name))
@@ -168,7 +168,7 @@ class Process:
             return
         self.files = {**self.files, **new}
         if self.matches:
-            self.wait("files")
+            self.wait_for_debugger("files")
 
     def _wait(self, why: str, seconds: float | None) -> bool:
         if not self.is_findable():
@@ -180,23 +180,23 @@ class Process:
             if why == "files":
                 self._go.clear()
                 self._asked += 1
-                proxy.say("files", files=self.files, wait=self._asked)
+                proxy.send("files", files=self.files, wait=self._asked)
                 self._go.wait(GO_S)
             return True
         if self._is_alone and seconds is not None:
-            proxy.say("files", files=self.files)
+            proxy.send("files", files=self.files)
             return False
         with self._state:
             self._waiting += 1
         try:
-            proxy.say("waiting", why=why, files=self.files)
+            proxy.send("waiting", why=why, files=self.files)
             # Without a debugger that has announced itself debugpy is not even imported.
             came = self.debugger.is_listening or self._wanted.wait(seconds)
             if came and not self._is_shut and self._listen():
                 self._say_listening(proxy)
                 if self.debugger.wait(seconds):
                     self.debugger.trace_this_thread(True)
-                    proxy.say("debugging")
+                    proxy.send("debugging")
                     return True
         finally:
             with self._state:
@@ -204,7 +204,7 @@ class Process:
                 self._wanted.clear()
         # Where nobody came once, the next file or failure does not wait as long again.
         self._is_alone = True
-        proxy.say("free")
+        proxy.send("free")
         return False
 
     def _listen(self) -> bool:
@@ -214,23 +214,23 @@ class Process:
                 # From now on debugpy itself takes the processes that this one starts.
                 os.environ[INSIDE] = "debugged"
             return True
-        except Missing as error:
-            self.problem("no-debugpy", str(error))
-        except InUse as error:
-            self.problem("debugpy-in-use", str(error))
-        except NotStarted as error:
-            self.problem("debugpy-failed", str(error))
+        except DebugpyMissing as error:
+            self.report_problem("no-debugpy", str(error))
+        except DebugpyInUse as error:
+            self.report_problem("debugpy-in-use", str(error))
+        except DebugpyNotStarted as error:
+            self.report_problem("debugpy-failed", str(error))
         # debugpy raises what it likes, and the program goes on without it.
         except Exception as error:
-            self.problem("debugpy-failed", repr(error))
+            self.report_problem("debugpy-failed", repr(error))
         return False
 
-    def _say_listening(self, proxy: gates.Gate) -> None:
-        """The first time, the channel of debugpy's clients goes to the gate, which then has the only copy."""
+    def _say_listening(self, proxy: proxies.ProxyHandle) -> None:
+        """The first time, the channel of debugpy's clients goes to the debug proxy, which then has the only copy."""
         channel = self.debugger.take_channel()
         try:
             passing = [channel.fileno()] if channel is not None else []
-            proxy.say("listening", passing=passing, debugpy=self.debugger.version)
+            proxy.send("listening", passing=passing, debugpy=self.debugger.version)
         finally:
             if channel is not None:
                 channel.close()
@@ -248,25 +248,25 @@ class Process:
             if line.get("asked", self._asked) == self._asked:
                 self._go.set()
         elif op == "breakpoints":
-            self._places = Places(paths_of(line.get("breakpoints")))
+            self._places = BreakpointFiles(breakpoint_paths(line.get("breakpoints")))
             self._arrivals.stems = self._places.stems
-            self.files = self._places.among([*self._code, *loaded_files()])
-            if self._gate is not None:
-                self._gate.say("files", files=self.files)
+            self.files = self._places.matching([*self._code, *loaded_files()])
+            if self._proxy is not None:
+                self._proxy.send("files", files=self.files)
         elif op == "debug":
             with self._state:
                 self._wanted.set()
                 if self._waiting:
                     return
-            if self._listen() and self._gate is not None:
-                self._say_listening(self._gate)
+            if self._listen() and self._proxy is not None:
+                self._say_listening(self._proxy)
 
-    @harmless
+    @never_raise
     def _forked(self) -> None:
-        """A child has neither the threads nor the gate of its parent; asked for, it gets a gate of its own."""
+        """A child has neither the threads nor the debug proxy of its parent; asked for, it gets a debug proxy of its own."""
         is_free = self.matches and not self.debugger.is_listening and not is_about_to_exec()
         is_wanted = self.settings.children and is_free
-        self._gate = None
+        self._proxy = None
         self._is_shut = self._is_alone = False
         self._waiting = 0
         self._opening, self._state = threading.Lock(), threading.Lock()
@@ -276,11 +276,11 @@ class Process:
         if is_wanted:
             self.kind = "child"
             # The table of workers knows the parent only.
-            self.announce = lambda gate: None
-            self.file = lambda: ray_worker.announcement(self.settings)
+            self.announce = lambda proxy: None
+            self.file = lambda: ray_worker.proxy_file(self.settings)
             self.is_findable = lambda: bool(self.file())
             if self.files:
-                self.wait("files")
+                self.wait_for_debugger("files")
             else:
                 self.open_soon()
         else:
@@ -288,7 +288,7 @@ class Process:
                 self.debugger.forget()
             self.matches = False
             self._arrivals.stems = set()
-            self._arrivals.seen = lambda file, name: None
+            self._arrivals.on_import = lambda file, name: None
 
 
 def is_about_to_exec() -> bool:

@@ -11,7 +11,7 @@ _START = (
 )
 
 
-def own_python(module: str, *flags: str) -> list[str]:
+def python_argv(module: str, *flags: str) -> list[str]:
     """Without -I and -S it would also run what the program's environment has for all its processes."""
     package = __package__ or ""
     root = str(Path(__file__).resolve().parents[package.count(".") + 1])

@@ -6,14 +6,14 @@ import os
 import sys
 
 from . import process_file
-from .guard import harmless
+from .guard import never_raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .debug_proxy import handle
-    from .settings import Settings
+    from .settings import RunSettings
 
 
 def global_worker() -> Any:
@@ -61,7 +61,7 @@ def _facts(worker: Any) -> list[tuple[str, Any]]:
 
 
 def profiling() -> dict[str, Any]:
-    """What the gate has to know of nsys at this worker; nothing where nobody asked for it."""
+    """What the debug proxy has to know of nsys at this worker; nothing where nobody asked for it."""
     module = sys.modules.get(f"{__package__}.nsys.launch")
     known = dict(getattr(module, "for_gate", {}))
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
@@ -88,16 +88,16 @@ def actor_name() -> str:
     return name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name or "")
 
 
-@harmless
-def announce(proxy: handle.Gate) -> None:
-    """Puts the gate into Ray's own table of workers, where everybody can find it."""
+@never_raise
+def register_proxy(proxy: handle.ProxyHandle) -> None:
+    """Puts the debug proxy into Ray's own table of workers, where everybody can find it."""
     worker = global_worker()
     if worker is not None:
         worker.set_debugger_port(proxy.port)
 
 
-def address(settings: Settings) -> str:
-    """Where the gate of this process has to listen to be reached by whoever started the run."""
+def address(settings: RunSettings) -> str:
+    """Where the debug proxy of this process has to listen to be reached by whoever started the run."""
     import socket
 
     worker = global_worker()
@@ -115,8 +115,8 @@ def address(settings: Settings) -> str:
             return "127.0.0.1"
 
 
-def announcement(settings: Settings) -> str:
-    """The file that tells of the gate of a process which is in no table of workers; "" where nobody would see it."""
+def proxy_file(settings: RunSettings) -> str:
+    """The file that tells of the debug proxy of a process which is in no table of workers; "" where nobody would see it."""
     if settings.folder and os.path.isdir(settings.folder):
-        return os.path.join(settings.folder, process_file.name("gate"))
+        return os.path.join(settings.folder, process_file.name("proxy"))
     return ""

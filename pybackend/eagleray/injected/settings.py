@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .nsys.profile_settings import Profile
+    from .nsys.profile_settings import ProfileSettings
 
 VARIABLE = "EAGLERAY_RUN"
 # What a process of the run tells those that it starts: that they are within a "worker", or are "debugged" already.
 INSIDE = "EAGLERAY_RUN_INSIDE"
 
 
-class Settings:
+class RunSettings:
     """One reading of the variable; what is missing in it has the value that changes nothing."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -38,10 +38,10 @@ class Settings:
         self.everywhere = bool(values.get("everywhere"))
         self.wait_s = float(values.get("wait_s") or 15)
         self.hold_s = float(values.get("hold_s") or 600)
-        self.paths = paths_of(values.get("breakpoints"))
-        self.profile = profile_of(values.get("profile"))
+        self.paths = breakpoint_paths(values.get("breakpoints"))
+        self.profile = profile_settings(values.get("profile"))
         if self.profile is not None and not self._stops:
-            # Nobody is debugged, so that only those who are recorded have a gate.
+            # Nobody is debugged, so that only those who are recorded have a debug proxy.
             self.workers, self.ranks = self.profile.workers, None
 
     @property
@@ -66,10 +66,10 @@ class Settings:
         return f"{self.path}/{self.package}/site" if self.path else ""
 
 
-def read(environ: Mapping[str, str]) -> Settings | None:
+def read(environ: Mapping[str, str]) -> RunSettings | None:
     """The settings of this process, None if it belongs to no run."""
     text = environ.get(VARIABLE)
-    return Settings(json.loads(text)) if text else None
+    return RunSettings(json.loads(text)) if text else None
 
 
 def text(values: Mapping[str, Any]) -> str:
@@ -77,16 +77,16 @@ def text(values: Mapping[str, Any]) -> str:
     return json.dumps(dict(values), separators=(",", ":")).replace("$", "\\u0024")
 
 
-def paths_of(breakpoints: Any) -> list[str]:
+def breakpoint_paths(breakpoints: Any) -> list[str]:
     """The files that have breakpoints."""
     return [str(one["path"]) for one in breakpoints or [] if one.get("lines")]
 
 
-def profile_of(values: Any) -> Profile | None:
+def profile_settings(values: Any) -> ProfileSettings | None:
     """What nsys is to record, None for nothing."""
     if not values:
         return None
     # Most runs record nothing, and need nothing of what it needs.
-    from .nsys.profile_settings import Profile
+    from .nsys.profile_settings import ProfileSettings
 
-    return Profile(values)
+    return ProfileSettings(values)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from .guard import harmless, serves
+from .guard import never_raise, set_purpose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    from .hooks.creations import Creations
-    from .hooks.import_hook import Arrivals
-    from .settings import Settings
+    from .hooks.creations import CreationHook
+    from .hooks.import_hook import ImportHook
+    from .settings import RunSettings
 
 # Processes of Ray and of debugpy themselves, and helpers of multiprocessing: nothing of the person runs there.
 SERVICES = (
@@ -43,19 +43,19 @@ def start(site: str) -> None:
     if kind == "service":
         return
     from .compiling import keep_compiled
-    from .hooks.import_hook import Arrivals
+    from .hooks.import_hook import ImportHook
     from .settings import INSIDE, read
 
     keep_compiled()
     settings = read(os.environ)
     if settings is None:
         return
-    serves(settings.purpose)
+    set_purpose(settings.purpose)
     if kind == "worker" and any(os.environ.get(name) for name in PROFILED):
         from .nsys.launch import begin
 
         begin(settings)
-    arrivals = Arrivals()
+    arrivals = ImportHook()
     arrivals.install()
     create(settings, arrivals)
     if kind == "worker":
@@ -83,7 +83,7 @@ def _has_type(words: list[str]) -> bool:
     return any(word.startswith("--worker-type=") for word in words)
 
 
-def create(settings: Settings, arrivals: Arrivals) -> None:
+def create(settings: RunSettings, arrivals: ImportHook) -> None:
     """What every process gets that may create actors, tasks and jobs."""
     arrivals.after(
         "ray.remote_function", lambda module: _creations(settings).extend_functions(module)
@@ -93,30 +93,30 @@ def create(settings: Settings, arrivals: Arrivals) -> None:
     arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
 
 
-def _creations(settings: Settings) -> Creations:
-    from .hooks.creations import Creations
+def _creations(settings: RunSettings) -> CreationHook:
+    from .hooks.creations import CreationHook
 
-    return Creations(settings)
+    return CreationHook(settings)
 
 
-def _job_config(module: ModuleType, settings: Settings) -> None:
+def _job_config(module: ModuleType, settings: RunSettings) -> None:
     from .hooks.job_config import extend_job_config
 
     extend_job_config(module, settings)
 
 
-def _submissions(module: ModuleType, settings: Settings) -> None:
+def _submissions(module: ModuleType, settings: RunSettings) -> None:
     from .hooks.submissions import extend_submissions
 
     extend_submissions(module, settings)
 
 
-def start_worker(settings: Settings, arrivals: Arrivals) -> None:
+def start_worker(settings: RunSettings, arrivals: ImportHook) -> None:
     """A worker of Ray: it is meant or not once it knows what it is to run."""
     from . import ray_worker
-    from .hooks.loading import Loading
+    from .hooks.loading import LoadingHook
     from .hooks.stopping import extend_debugpy_of_ray
-    from .process import Process
+    from .process import DebuggableProcess
     from .settings import INSIDE
 
     os.environ[INSIDE] = "worker"
@@ -126,21 +126,21 @@ def start_worker(settings: Settings, arrivals: Arrivals) -> None:
     if settings.post_mortem and os.environ.get("RAY_DEBUG") != "legacy":
         # The second one is what Ray before 2.39 reads.
         os.environ["RAY_DEBUG_POST_MORTEM"] = os.environ["RAY_DEBUG"] = "1"
-    process = Process(settings, "worker", arrivals)
+    process = DebuggableProcess(settings, "worker", arrivals)
     process.host = lambda: ray_worker.address(settings)
-    process.announce = ray_worker.announce
-    loading = Loading(process)
+    process.announce = ray_worker.register_proxy
+    loading = LoadingHook(process)
     arrivals.after("ray._private.function_manager", loading.extend)
     arrivals.after("ray.util.debugpy", lambda module: extend_debugpy_of_ray(module, process))
 
 
-def start_driver(settings: Settings, arrivals: Arrivals, kind: str = "driver") -> None:
+def start_driver(settings: RunSettings, arrivals: ImportHook, kind: str = "driver") -> None:
     """A program that the person started; its main file may have lines to stop at before it runs at all."""
     from .hooks.driver import Driver
     from .hooks.joining import after_joining, tell_cluster
-    from .matching import driver_meant
+    from .matching import is_driver_selected
 
-    if driver_meant(settings):
+    if is_driver_selected(settings):
         Driver(settings, kind, arrivals).start()
     else:
         arrivals.after(
@@ -149,7 +149,7 @@ def start_driver(settings: Settings, arrivals: Arrivals, kind: str = "driver") -
         )
 
 
-@harmless
+@never_raise
 def tidy_path(site: str) -> None:
     """Takes our folder out of `sys.path`, and with it an empty entry that stands for a PYTHONPATH which is not set."""
     entries = os.environ.get("PYTHONPATH", "").split(":")

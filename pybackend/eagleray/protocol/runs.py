@@ -1,7 +1,7 @@
 """The part of the control protocol that is about runs: programs that were started to be debugged.
 
-A run has an id and a secret key, with which requests to its workers' gates are signed.  Its supervisor registers it
-and says where gates are; the adapter attaches to those workers that have one of the run's lines or that wait for it.
+A run has an id and a secret key, with which requests to its workers' debug proxies are signed.  Its supervisor registers it
+and says where debug proxies are; the adapter attaches to those workers that have one of the run's lines or that wait for it.
 After `subscribe` there are also `{"event": "runs", "runs": [RunState, …]}` whenever something changes, and
 `{"event": "run_output", "run", "worker_id", "text"}` for what a log point says.
 """
@@ -61,7 +61,7 @@ class RunRegister:
 
 @dataclass(frozen=True)
 class RunWorkerAt:
-    """A gate of the run listens at `host:port`, which the first of `routes` that does reaches."""
+    """A debug proxy of the run listens at `host:port`, which the first of `routes` that does reaches."""
 
     run: str
     host: str

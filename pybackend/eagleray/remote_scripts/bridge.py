@@ -31,7 +31,7 @@ SILENCE_S = 120.0
 _LOOK_S = 5.0
 
 
-class Broken(Exception):
+class BadFrame(Exception):
     """What came is not what the other end of a bridge says."""
 
 
@@ -62,7 +62,7 @@ class Mux:
         while len(buffer) - at >= HEAD.size:
             length, kind, number = HEAD.unpack_from(buffer, at)
             if length > LARGEST or not OPEN <= kind <= PONG:
-                raise Broken(f"a frame of kind {kind} with {length} bytes")
+                raise BadFrame(f"a frame of kind {kind} with {length} bytes")
             end = at + HEAD.size + length
             if len(buffer) <= end:
                 break
@@ -219,7 +219,7 @@ class Bridge(asyncio.Protocol):
         assert self.mux is not None
         try:
             self.mux.feed(data)
-        except Broken as error:
+        except BadFrame as error:
             sys.stderr.write(f"eagleray: {error}\n")
             self.ended.set()
 

@@ -23,7 +23,7 @@ from eagleray.features.runs.errors import (
 )
 from eagleray.features.runs.home_cluster import Home, HomeCluster
 from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.proxy_addresses import GateAt, in_folder, in_table
+from eagleray.features.runs.proxy_addresses import ProxyAddress, in_folder, in_table
 from eagleray.features.runs.records import Record
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.supervisor.launchers.launcher import Ending
@@ -45,7 +45,7 @@ class RunsOfAdapter(Protocol):
 
     async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None: ...
 
-    async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None: ...
+    async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None: ...
 
     async def seen(self, run: str) -> Seen | None: ...
 
@@ -79,10 +79,10 @@ class Watching:
         self._say = say
         self._state = record.state()
         self._looks = 0
-        self._done: set[GateAt] = set()
-        self._failures: dict[GateAt, int] = {}
-        self._due: dict[GateAt, int] = {}
-        self._handing: dict[GateAt, asyncio.Task[None]] = {}
+        self._done: set[ProxyAddress] = set()
+        self._failures: dict[ProxyAddress, int] = {}
+        self._due: dict[ProxyAddress, int] = {}
+        self._handing: dict[ProxyAddress, asyncio.Task[None]] = {}
         self._registered: Home | str | None = "not yet"
         self._seen = Seen()
         self._problem = ""
@@ -116,7 +116,7 @@ class Watching:
 
     def _on_file(self, name: str) -> None:
         """A driver of this machine announces itself, and waits."""
-        if name.startswith(("gate-", "driver-")):
+        if name.startswith(("proxy-", "driver-")):
             self._look_soon()
 
     def _look_soon(self) -> None:
@@ -179,44 +179,44 @@ class Watching:
             # Its lines may have been changed since the start.
             await self._adapter.register(self._record, self._record.plan(), home)
             self._registered = home
-        gates = list(in_folder(self._record.folder))
+        proxies = list(in_folder(self._record.folder))
         if home is not None:
             rows = await home.dashboard.all_workers()
             if len(rows) != self._alive:
                 self._alive, self._changed_at = len(rows), _now()
-            announced = [gate.port for gate in gates]
-            gates += in_table(rows, int(self._state.started * 1000), announced)
-        for gate in gates:
-            self._hand(gate, home)
+            announced = [proxy.port for proxy in proxies]
+            proxies += in_table(rows, int(self._state.started * 1000), announced)
+        for proxy in proxies:
+            self._hand(proxy, home)
 
-    def _hand(self, gate: GateAt, home: Home | None) -> None:
-        if gate in self._handing or gate in self._done or self._due.get(gate, 0) > self._looks:
+    def _hand(self, proxy: ProxyAddress, home: Home | None) -> None:
+        if proxy in self._handing or proxy in self._done or self._due.get(proxy, 0) > self._looks:
             return
         task = tasks.owned(
-            self._hand_over(gate, home), f"gate {gate.key}", lambda _: self._later(gate)
+            self._hand_over(proxy, home), f"proxy {proxy.key}", lambda _: self._later(proxy)
         )
-        self._handing[gate] = task
+        self._handing[proxy] = task
 
-    async def _hand_over(self, gate: GateAt, home: Home | None) -> None:
-        routes = [DIRECT] if gate.here or home is None else self._routes(home.cluster, gate.host)
+    async def _hand_over(self, proxy: ProxyAddress, home: Home | None) -> None:
+        routes = [DIRECT] if proxy.here or home is None else self._routes(home.cluster, proxy.host)
         try:
-            await self._adapter.worker(self._record.id, gate, routes)
-            self._done.add(gate)
+            await self._adapter.worker(self._record.id, proxy, routes)
+            self._done.add(proxy)
         except EaglerayError as error:
-            log.info("%s: %s", gate, error)
+            log.info("%s: %s", proxy, error)
             if error.code in STRANGERS:
-                self._done.add(gate)
+                self._done.add(proxy)
             if error.code == OTHER_VERSION:
                 self._problem = str(error)
-            self._later(gate)
+            self._later(proxy)
         finally:
-            self._handing.pop(gate, None)
+            self._handing.pop(proxy, None)
 
-    def _later(self, gate: GateAt) -> None:
+    def _later(self, proxy: ProxyAddress) -> None:
         """Retries one that failed, at increasing intervals."""
-        failures = self._failures.get(gate, 0) + 1
-        self._failures[gate] = failures
-        self._due[gate] = self._looks + min(2**failures, RARELY)
+        failures = self._failures.get(proxy, 0) + 1
+        self._failures[proxy] = failures
+        self._due[proxy] = self._looks + min(2**failures, RARELY)
 
     async def _ask_seen(self) -> None:
         seen = await self._adapter.seen(self._record.id)

@@ -86,7 +86,7 @@ def _taken(made: Path, database: Path) -> bool:
 
 def find(environ: Mapping[str, str] = os.environ, root: str = "") -> Nsys | None:
     """The nsys to use: the one that EAGLERAY_NSYS names, else as on a node."""
-    program = finding.found(named(environ), environ, root)
+    program = finding.find_nsys(named(environ), environ, root)
     return Nsys(program) if program else None
 
 

@@ -25,7 +25,7 @@ from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
 from eagleray.features.source_mapping.kept import KeptMappings
 from eagleray.injected import settings
-from eagleray.injected.patterns import names_of, patterns_of
+from eagleray.injected.patterns import matchable_names, split_patterns
 from eagleray.supervisor import nsight_refusal
 from eagleray.wire.structure import Wire
 
@@ -171,9 +171,9 @@ def ignored(text: str) -> None:
 
 def announced(text: str) -> None:
     """A debug proxy says in a file where it listens."""
-    path = written("proxies/gate-7.json", text)
-    for gate in in_folder(path.parent):
-        assert isinstance(gate.port, int)
+    path = written("proxies/proxy-7.json", text)
+    for proxy in in_folder(path.parent):
+        assert isinstance(proxy.port, int)
     joined_in(path.parent)
 
 
@@ -237,8 +237,8 @@ def run_settings(text: str) -> None:
 
 def worker_patterns(said: Any) -> None:
     if isinstance(said, list):
-        for one in patterns_of(said):
-            names_of(one, one, one)
+        for one in split_patterns(said):
+            matchable_names(one, one, one)
 
 
 TARGETS = [

@@ -8,8 +8,8 @@ import zlib
 from typing import Any
 
 from eagleray.injected import ed25519
+from eagleray.injected.debug_proxy import dap_conversation as proxy_talk
 from eagleray.injected.debug_proxy import frames, request
-from eagleray.injected.debug_proxy import talk as gate_talk
 from eagleray.injected.jsonlines import MessageBuffer
 
 from tests.fuzz.target import Target
@@ -18,12 +18,12 @@ from tests.fuzz.targets.wire import ANSWER, REQUEST, STOPPED, WORDS, framed, pie
 
 def follow_talk(data: bytes) -> None:
     """The debug proxy follows both directions of a conversation with debugpy."""
-    messages, talk = gate_talk.Messages(), gate_talk.Talk()
+    messages, talk = proxy_talk.DapMessages(), proxy_talk.DapConversation()
     for piece in pieces(data):
         for body in messages.feed(piece):
-            talk.asks(body)
+            talk.follow_request(body)
             for matches in (True, False):
-                talk.says(body, matches)
+                talk.follow_reply(body, matches)
     json.dumps(talk.inherited())
 
 
@@ -34,7 +34,7 @@ def follow_messages(said: Any) -> None:
 
 def proxy_frames(data: bytes) -> None:
     """All bytes of DATA arrive in order, however they are cut."""
-    whole, cut = frames.Incoming(), frames.Incoming()
+    whole, cut = frames.IncomingStream(), frames.IncomingStream()
     found = whole.feed(data)
     assert found == [one for piece in pieces(data) for one in cut.feed(piece)]
     assert whole.received == sum(len(body) for _, _, body in found)
@@ -43,14 +43,14 @@ def proxy_frames(data: bytes) -> None:
 def proxy_stream(data: bytes) -> None:
     """What one end sends over cut connections the other end gets, each byte once."""
     rand = random.Random(zlib.crc32(data))
-    outgoing, incoming, arrived = frames.Outgoing(), frames.Incoming(), b""
+    outgoing, incoming, arrived = frames.OutgoingStream(), frames.IncomingStream(), b""
     for piece in pieces(data):
         sent = outgoing.add(piece)
         arrived += b"".join(
             body for _, _, body in incoming.feed(sent[: rand.randint(0, len(sent))])
         )
         incoming.restart()
-        again = outgoing.again(incoming.received)
+        again = outgoing.unacknowledged(incoming.received)
         arrived += b"".join(body for _, _, body in incoming.feed(again))
     assert arrived == data
 
@@ -88,7 +88,7 @@ TARGETS = [
         "bytes",
         follow_talk,
         [framed(REQUEST, ANSWER, STOPPED), framed(STOPPED, {**STOPPED, "event": "continued"})],
-        (frames.Broken,),
+        (frames.BrokenStream,),
         WORDS,
     ),
     Target(
@@ -96,10 +96,10 @@ TARGETS = [
         "value",
         follow_messages,
         [[REQUEST, ANSWER, STOPPED], [STOPPED, {**STOPPED, "event": "continued"}, REQUEST]],
-        (frames.Broken,),
+        (frames.BrokenStream,),
     ),
     Target("proxy-requests", "bytes", proxy_request, [SIGNED]),
-    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (frames.Broken,)),
+    Target("proxy-frames", "bytes", proxy_frames, [PROXY, PROXY * 3], (frames.BrokenStream,)),
     Target("proxy-stream", "bytes", proxy_stream, [b"a stream", bytes(300)]),
     Target(
         "proxy-lines", "bytes", proxy_lines, [b'{"op": "debug"}\n{"op": "go"}\n'], (ValueError,)

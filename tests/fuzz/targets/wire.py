@@ -252,7 +252,7 @@ STRUCTURE = (cattrs.BaseValidationError, ValueError, TypeError)
 
 TARGETS = [
     Target("dap", "bytes", read_dap, [framed(STOPPED, ANSWER), framed(REQUEST)], (NotDap,), WORDS),
-    Target("bridge-mux", "bytes", bridge_mux, [MUX], (bridge.Broken,)),
+    Target("bridge-mux", "bytes", bridge_mux, [MUX], (bridge.BadFrame,)),
     Target(
         "ssh-mux-packet", "bytes", mux_packet, [struct.pack(">III", 1, 3, 2) + b"ab"], (MuxError,)
     ),

@@ -4,10 +4,10 @@ import ctypes
 import socket
 import sys
 
-from eagleray.injected.debugpy.debugger import Debugger
+from eagleray.injected.debugpy.debugger import DebugpyServer
 
 libc = ctypes.CDLL(None)
-debugger = Debugger()
+debugger = DebugpyServer()
 
 
 def work(number):

@@ -1,4 +1,4 @@
-"""Attaching to a worker of a run: through its gate, and with the run's lines set before it goes on."""
+"""Attaching to a worker of a run: through its debug proxy, and with the run's lines set before it goes on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
-from eagleray.adapter.runs.proxy_stream import GateStream
+from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.sessions import dap, worker_rpc
 from eagleray.adapter.sessions.attaching import (
     ATTACH,
@@ -38,7 +38,7 @@ class RunSide(Protocol):
     child: int
     children: bool
 
-    def stream(self) -> GateStream:
+    def stream(self) -> ProxyStream:
         """A new stream to the worker's debugger."""
 
     async def set_lines(self, ask: Ask) -> None:
@@ -49,7 +49,7 @@ class RunSide(Protocol):
 
 
 class RunAttaching(Attaching):
-    """Follows a conversation that another adapter has begun, where the gate has held one."""
+    """Follows a conversation that another adapter has begun, where the debug proxy has held one."""
 
     def __init__(
         self, params: AttachParams, calls: Calls, ignored: list[list[Any]], run: RunSide

@@ -1,4 +1,4 @@
-"""Who is behind a gate, as it says itself: a process of the run, which is not trusted with more than its own name."""
+"""Who is behind a debug proxy, as it says itself: a process of the run, which is not trusted with more than its own name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
 
 @dataclass(frozen=True)
 class Who:
-    """`files` are paths of the worker by those of the run; `held`: what the gate holds for nobody, 0 is the worker.
+    """`files` are paths of the worker by those of the run; `held`: what the debug proxy holds for nobody, 0 is the worker.
 
     `profile` is what nsys does with it.
     """

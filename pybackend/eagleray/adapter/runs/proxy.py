@@ -1,4 +1,4 @@
-"""The adapter at a gate: how it is called, and the control connection to it."""
+"""The adapter at a debug proxy: how it is called, and the control connection to it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SOONER_S = 3.0
 ANSWER_S = 10.0
 # The node is reached, and nothing listens there.
 REFUSED = frozenset({"port-refused", "far-port-refused"})
-# Nobody there is a gate of this run.
-NO_GATE = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
+# Nobody there is a debug proxy of this run.
+NOT_A_PROXY = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
 
 
 @dataclass(frozen=True)
-class Gate:
-    """Where a gate is, and the key with which requests to it are signed."""
+class ProxyClient:
+    """Where a debug proxy is, and the key with which requests to it are signed."""
 
     run: str
     secret_key: SecretKey = field(repr=False)
@@ -48,9 +48,9 @@ class Gate:
     specs: Sequence[RouteSpec]
 
     async def call(self, routes: Routes, want: str, **more: object) -> tuple[Streams, Json]:
-        """A connection with a signed request, and the gate's answer; uses the first route that leads there.
+        """A connection with a signed request, and the proxy's answer; uses the first route that leads there.
 
-        A listener that only poses as the gate receives nothing that another gate would accept.
+        A listener that only poses as the debug proxy receives nothing that another debug proxy would accept.
         """
         order = routes.in_order(self.specs)
         problem: EaglerayError = not_a_gate(self.host, self.port)
@@ -60,7 +60,7 @@ class Gate:
                 streams = await routes.open_stream(spec, self.host, self.port, limit_s)
                 answer = await self._introduce(streams, {"want": want, **more})
             except EaglerayError as error:
-                log.debug("gate %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
+                log.debug("proxy %s:%d through %s: %s", self.host, self.port, spec.text, error.code)
                 problem = error
                 continue
             routes.reached(self.specs, spec)
@@ -90,7 +90,7 @@ class Gate:
         nonce = await self._greeted(reader)
         address = (self.host, self.port)
         writer.write(request.signed(self.secret_key, self.run, address, nonce, wish))
-        # A connection that is lost within the line doesn't make the gate a stranger.
+        # A connection that is lost within the line doesn't make the debug proxy a stranger.
         line = await reader.readuntil()
         answer = json.loads(line)
         if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""The control connection to a gate, which is made again when it is lost."""
+"""The control connection to a debug proxy, which is made again when it is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable
 
-from eagleray.adapter.runs.proxy import NO_GATE, REFUSED, Gate, Json, Streams
+from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED, Json, ProxyClient, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
@@ -17,28 +17,28 @@ from eagleray.routes.routes import Routes
 log = logging.getLogger(__name__)
 
 _BACKOFF = Backoff(first_s=0.2, longest_s=10.0)
-# A gate that is refused for so long has ended, and its worker with it.
+# A debug proxy that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 3.0
-# With these words of the gate it is over: its worker has ended, or somebody else owns it now.
+# With these words of the debug proxy it is over: its worker has ended, or somebody else owns it now.
 _LAST = ("ended", "replaced")
 
 
 class RunControl:
     """Owns the connection and the task that keeps it.
 
-    `on_hello` is called with what the gate says first, `on_line` with all that follows, `gone` once when the
-    gate has ended or is another's.  One that is out of reach is called again for as long as it takes.
+    `on_hello` is called with what the debug proxy says first, `on_line` with all that follows, `gone` once when the
+    debug proxy has ended or is another's.  One that is out of reach is called again for as long as it takes.
     """
 
     def __init__(
         self,
-        gate: Gate,
+        proxy: ProxyClient,
         routes: Routes,
         on_hello: Callable[[Json], None],
         on_line: Callable[[Json], None],
         gone: Callable[[], None],
     ) -> None:
-        self._gate = gate
+        self._proxy = proxy
         self._routes = routes
         self._on_hello = on_hello
         self._on_line = on_line
@@ -48,7 +48,7 @@ class RunControl:
         self._keeping: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Calls the gate for the first time; raises errors of the catalogue."""
+        """Calls the debug proxy for the first time; raises errors of the catalogue."""
         streams = await self._call()
         self._keeping = tasks.owned(self._keep(streams), "debug proxy", self._failed)
 
@@ -64,7 +64,7 @@ class RunControl:
             self._writer.close()
 
     async def _call(self) -> Streams:
-        streams, answer = await self._gate.call(self._routes, "control")
+        streams, answer = await self._proxy.call(self._routes, "control")
         hello = answer.get("hello")
         self._writer = streams[1]
         self._on_hello(hello if isinstance(hello, dict) else {})
@@ -81,7 +81,9 @@ class RunControl:
             await self._read(again[0])
             again[1].close()
             if not self._is_over:
-                log.info("the gate %s:%d is out of reach", self._gate.host, self._gate.port)
+                log.info(
+                    "the debug proxy %s:%d is out of reach", self._proxy.host, self._proxy.port
+                )
             again = None if self._is_over else await self._again()
         self._gone()
 
@@ -93,21 +95,23 @@ class RunControl:
                     self._is_over = self._is_over or said.get("event") in _LAST
                     self._on_line(said)
         except (OSError, ValueError, RecursionError, EaglerayError) as error:
-            log.debug("the gate %s:%d: %r", self._gate.host, self._gate.port, error)
+            log.debug("the debug proxy %s:%d: %r", self._proxy.host, self._proxy.port, error)
 
     async def _again(self) -> Streams | None:
-        """A new connection, None when there is no gate of the run any more."""
+        """A new connection, None when there is no debug proxy of the run any more."""
         loop = asyncio.get_running_loop()
         lost, failures = loop.time(), 0
         while True:
             try:
                 streams = await self._call()
-                log.info("the gate %s:%d is back", self._gate.host, self._gate.port)
+                log.info("the debug proxy %s:%d is back", self._proxy.host, self._proxy.port)
                 return streams
             except EaglerayError as error:
                 is_refused = error.code in REFUSED and loop.time() - lost > _REFUSED_S
-                if is_refused or error.code in NO_GATE:
-                    log.info("the gate %s:%d: %s", self._gate.host, self._gate.port, error.code)
+                if is_refused or error.code in NOT_A_PROXY:
+                    log.info(
+                        "the debug proxy %s:%d: %s", self._proxy.host, self._proxy.port, error.code
+                    )
                     return None
             failures += 1
-            await self._routes.recovery.turn(self._gate.specs, _BACKOFF, failures, math.inf)
+            await self._routes.recovery.turn(self._proxy.specs, _BACKOFF, failures, math.inf)

@@ -1,4 +1,4 @@
-"""The stream to a worker's debugger through its gate, which outlives the connections that carry it."""
+"""The stream to a worker's debugger through its debug proxy, which outlives the connections that carry it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import secrets
 from typing import Any
 
-from eagleray.adapter.runs.proxy import NO_GATE, REFUSED, Gate, Streams
+from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED, ProxyClient, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
@@ -18,9 +18,9 @@ from eagleray.injected.debug_proxy.frames import (
     DATA,
     END,
     TAKEN,
-    Broken,
-    Incoming,
-    Outgoing,
+    BrokenStream,
+    IncomingStream,
+    OutgoingStream,
     frame,
 )
 from eagleray.protocol.run_errors import gate_left
@@ -31,31 +31,31 @@ log = logging.getLogger(__name__)
 BEAT_S = 5.0
 SILENCE_S = 15.0
 _BACKOFF = Backoff(first_s=0.1, longest_s=2.0)
-# A gate that is refused for so long has ended, and its worker with it.
+# A debug proxy that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 5.0
 # Several stack frames with large sources fit; a header line never comes near it.
 _BUFFER = 2**20
 
 
-class GateStream:
+class ProxyStream:
     """A reader, and itself the writer, of one debug conversation; `inherited` is what one before has left.
 
     `child` is the process of the worker whose debugger is meant, 0 for the worker itself.
     """
 
     def __init__(
-        self, gate: Gate, routes: Routes, name: str, hold_s: float, child: int = 0
+        self, proxy: ProxyClient, routes: Routes, name: str, hold_s: float, child: int = 0
     ) -> None:
         self.reader = asyncio.StreamReader(limit=_BUFFER)
         self.inherited: dict[str, Any] | None = None
-        self._gate = gate
+        self._proxy = proxy
         self._routes = routes
         self._name = name
         self._hold_s = hold_s
         self._child = child
         self._session = secrets.token_hex(8)
-        self._out = Outgoing()
-        self._incoming = Incoming()
+        self._out = OutgoingStream()
+        self._incoming = IncomingStream()
         self._writer: asyncio.StreamWriter | None = None
         self._is_closed = False
         self._running: asyncio.Task[None] | None = None
@@ -95,7 +95,7 @@ class GateStream:
     # --- the connections -----------------------------------------------------------------------
 
     async def _call(self) -> tuple[Streams, dict[str, Any]]:
-        streams, answer = await self._gate.call(
+        streams, answer = await self._proxy.call(
             self._routes,
             "debug",
             session=self._session,
@@ -120,7 +120,7 @@ class GateStream:
             self.reader.feed_eof()
         except EaglerayError as error:
             self.reader.set_exception(error)
-        except Broken as error:
+        except BrokenStream as error:
             self.reader.set_exception(link_lost("", str(error)))
 
     async def _again(self) -> Streams:
@@ -132,16 +132,16 @@ class GateStream:
             except EaglerayError as error:
                 gone = loop.time() - lost
                 limit_s = _REFUSED_S if error.code in REFUSED else self._hold_s
-                if error.code in NO_GATE | {"gate-left"} or gone > limit_s:
+                if error.code in NOT_A_PROXY | {"gate-left"} or gone > limit_s:
                     raise
                 failures += 1
                 left_s = max(0.0, self._hold_s - gone)
-                await self._routes.recovery.turn(self._gate.specs, _BACKOFF, failures, left_s)
+                await self._routes.recovery.turn(self._proxy.specs, _BACKOFF, failures, left_s)
                 continue
             received = answer.get("received")
             try:
-                again = self._out.again(received if isinstance(received, int) else -1)
-            except Broken:
+                again = self._out.unacknowledged(received if isinstance(received, int) else -1)
+            except BrokenStream:
                 streams[1].close()
                 raise
             streams[1].write(again)
@@ -171,7 +171,7 @@ class GateStream:
 
     def _take(self, kind: int, number: int, body: bytes) -> None:
         if kind == TAKEN:
-            self._out.taken(number)
+            self._out.acknowledge(number)
         elif kind == DATA:
             self.reader.feed_data(body)
             if self._writer is not None:

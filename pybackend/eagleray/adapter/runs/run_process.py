@@ -1,4 +1,4 @@
-"""One worker of a run: its gate, and what of it we are attached to."""
+"""One worker of a run: its debug proxy, and what of it we are attached to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from eagleray.adapter.runs.process_info import mappings, who
-from eagleray.adapter.runs.proxy import Gate
+from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_control import RunControl
 from eagleray.adapter.runs.session import Attached, OfRun
 from eagleray.adapter.sessions.dap import Message
@@ -30,9 +30,9 @@ DEBUG_S = 30.0
 
 
 class Member:
-    """Owns the control connection and all that is attached behind the gate; `gone` is called when it has ended.
+    """Owns the control connection and all that is attached behind the debug proxy; `gone` is called when it has ended.
 
-    1. A worker that waits, has a line of the run in a file, or is held by its gate is asked for its debugger;
+    1. A worker that waits, has a line of the run in a file, or is held by its debug proxy is asked for its debugger;
        one that was let go of is left alone until the lines change.
     2. When that listens it is attached to, with the lines set, and told to go on.
     """
@@ -40,12 +40,12 @@ class Member:
     def __init__(
         self,
         run: OfRun,
-        gate: Gate,
+        proxy: ProxyClient,
         registry: Registry,
         routes: Routes,
         gone: Callable[[Member], None],
     ) -> None:
-        self.gate = gate
+        self.proxy = proxy
         self._run = run
         self._registry = registry
         self._routes = routes
@@ -53,7 +53,7 @@ class Member:
         self._asked = 0
         self._who = who({})
         self._problem = self._problem_code = ""
-        self._control = RunControl(gate, routes, self._hello, self._take, lambda: gone(self))
+        self._control = RunControl(proxy, routes, self._hello, self._take, lambda: gone(self))
         self._attached: dict[int, Attached] = {}
         self._listens = asyncio.Event()
         self._is_asked = False
@@ -66,7 +66,7 @@ class Member:
         return main.params.worker_id if main is not None else self._who.worker_id
 
     async def connect(self) -> None:
-        """Calls the gate and begins to listen to it; raises errors of the catalogue."""
+        """Calls the debug proxy and begins to listen to it; raises errors of the catalogue."""
         await self._control.connect()
 
     def states(self) -> list[RunWorkerState]:
@@ -145,7 +145,7 @@ class Member:
             task.cancel()
         self._control.close()
 
-    # --- what the gate says --------------------------------------------------------------------
+    # --- what the debug proxy says --------------------------------------------------------------------
 
     def _hello(self, said: dict[str, Any]) -> None:
         self._said = said
@@ -225,7 +225,7 @@ class Member:
             return
         one = Attached(
             self._run,
-            self.gate,
+            self.proxy,
             self._routes,
             lambda: self._who,
             lambda pid: self._begin(self._attach(pid)),

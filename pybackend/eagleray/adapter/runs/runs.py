@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from eagleray.adapter.runs.breakpoints import RunLines
 from eagleray.adapter.runs.process_info import Who, mappings
-from eagleray.adapter.runs.proxy import Gate
+from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.run_process import Member
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
@@ -49,17 +49,17 @@ class Run:
     def children(self) -> bool:
         return self.register.children
 
-    def params(self, gate: Gate, who: Who) -> AttachParams:
+    def params(self, proxy: ProxyClient, who: Who) -> AttachParams:
         """How a worker of the run is attached to: nobody has asked for it yet."""
         return AttachParams(
             session=who.session or self.register.session,
             worker_id=who.worker_id,
             cluster=self.register.cluster,
             name=who.name,
-            host=gate.host,
-            port=gate.port,
+            host=proxy.host,
+            port=proxy.port,
             mappings=[*self.register.mappings, *mappings(who.files)],
-            routes=list(gate.specs),
+            routes=list(proxy.specs),
             seen=False,
         )
 
@@ -99,7 +99,7 @@ class Runs:
         self._changed()
 
     async def worker(self, at: RunWorkerAt) -> None:
-        """A gate of the run: it is called unless it is known; raises errors of the catalogue."""
+        """A debug proxy of the run: it is called unless it is known; raises errors of the catalogue."""
         run = self._run(at.run)
         place = (at.host, at.port)
         if place in run.members:
@@ -149,20 +149,20 @@ class Runs:
             self._changed()
 
     def close(self) -> None:
-        """Ends the connections; what is held stays with the gates."""
+        """Ends the connections; what is held stays with the debug proxies."""
         for run in self._runs.values():
             for member in run.members.values():
                 member.close()
 
     async def _call(self, run: Run, at: RunWorkerAt) -> None:
-        gate = Gate(at.run, run.secret_key, at.host, at.port, tuple(at.routes))
-        member = Member(run, gate, self._registry, self._routes, lambda one: self._gone(run, one))
+        proxy = ProxyClient(at.run, run.secret_key, at.host, at.port, tuple(at.routes))
+        member = Member(run, proxy, self._registry, self._routes, lambda one: self._gone(run, one))
         await member.connect()
         run.members[at.host, at.port] = member
         self._changed()
 
     def _gone(self, run: Run, member: Member) -> None:
-        place = (member.gate.host, member.gate.port)
+        place = (member.proxy.host, member.proxy.port)
         if run.members.get(place) is member:
             del run.members[place]
             self._changed()

@@ -1,4 +1,4 @@
-"""A process behind a gate that we are attached to: the worker itself, or a process that it started."""
+"""A process behind a debug proxy that we are attached to: the worker itself, or a process that it started."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from eagleray.adapter.runs.attaching import Ask
 from eagleray.adapter.runs.breakpoints import RunLines
 from eagleray.adapter.runs.process_info import Who
-from eagleray.adapter.runs.proxy import Gate
-from eagleray.adapter.runs.proxy_stream import GateStream
+from eagleray.adapter.runs.proxy import ProxyClient
+from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.runs.worker import RunMember, RunWorker
 from eagleray.adapter.sessions.breakpoint_rows import Rows
 from eagleray.adapter.sessions.dap import Message
@@ -33,7 +33,7 @@ class OfRun(Protocol):
     @property
     def children(self) -> bool: ...
 
-    def params(self, gate: Gate, who: Who) -> AttachParams: ...
+    def params(self, proxy: ProxyClient, who: Who) -> AttachParams: ...
 
     def changed(self) -> None: ...
 
@@ -41,12 +41,12 @@ class OfRun(Protocol):
 
 
 class Attached(RunMember):
-    """Owned by the member whose gate it is behind, which `ended` tells; `worker` is there while we are attached."""
+    """Owned by the member whose debug proxy it is behind, which `ended` tells; `worker` is there while we are attached."""
 
     def __init__(
         self,
         run: OfRun,
-        gate: Gate,
+        proxy: ProxyClient,
         routes: Routes,
         who: Callable[[], Who],
         child_came: Callable[[int], None],
@@ -57,11 +57,11 @@ class Attached(RunMember):
         self.children = run.children
         self.worker: RunWorker | None = None
         self.was_released = False
-        self.params = run.params(gate, who())
+        self.params = run.params(proxy, who())
         if child:
             self.params = _of_child(self.params, child)
         self._run = run
-        self._gate = gate
+        self._proxy = proxy
         self._routes = routes
         self._who = who
         self._child_came = child_came
@@ -84,9 +84,9 @@ class Attached(RunMember):
 
     # --- what its worker asks and tells ----------------------------------------------------------
 
-    def stream(self) -> GateStream:
+    def stream(self) -> ProxyStream:
         who = self._who()
-        return GateStream(self._gate, self._routes, self.params.name, who.hold_s, self.child)
+        return ProxyStream(self._proxy, self._routes, self.params.name, who.hold_s, self.child)
 
     async def set_lines(self, ask: Ask, files: list[str] | None = None) -> None:
         """The run's lines in those of its files that the worker has, or in `files` of them (paths of the run)."""

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from eagleray.adapter.runs.proxy import NO_GATE, REFUSED
+from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
 from eagleray.adapter.sessions.attaching import Attaching
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import STEERING, Link
@@ -30,7 +30,7 @@ REST_S = 1.0
 # A request to resume the worker waits for the new link; clients of the control protocol wait for 30 s.
 ATTACH_S = 12.0
 # Nothing listens at its port, or the listener isn't a debugger of this worker.
-_REFUSED = REFUSED | NO_GATE | {"gate-left"}
+_REFUSED = REFUSED | NOT_A_PROXY | {"gate-left"}
 
 
 class Debugger:

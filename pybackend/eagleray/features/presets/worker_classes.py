@@ -12,7 +12,7 @@ from eagleray.features.presets import analysis
 from eagleray.features.presets.errors import unmatched_workers
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.runs.model import RunPlan
-from eagleray.injected.patterns import first_fit, names_of
+from eagleray.injected.patterns import first_match, matchable_names
 
 _DEFINITION = re.compile(r"^(?:\s*class|(?:async )?def)\s+(?P<name>\w+)", re.MULTILINE)
 # Frameworks have several hundred files; a folder with more is not only theirs.
@@ -23,7 +23,7 @@ _LARGEST = 2**20
 def unmatched(plan: RunPlan) -> list[EaglerayError]:
     """One problem for each pattern of the plan that matches no class of its framework."""
     patterns = (*plan.workers, *(plan.profile.workers if plan.profile else ()))
-    wanted = [one for one in patterns if not first_fit([one], ["driver"])[0]]
+    wanted = [one for one in patterns if not first_match([one], ["driver"])[0]]
     if not wanted:
         return []
     facts = analysis.facts(plan, plan.python or plan.argv[0], datetime.now().astimezone())
@@ -32,7 +32,7 @@ def unmatched(plan: RunPlan) -> list[EaglerayError]:
     if known is None or (known.table.profile and known.table.profile.groups == "names"):
         return []
     names = list(_names(known))
-    missing = [one for one in wanted if names and not first_fit([one], names)[0]]
+    missing = [one for one in wanted if names and not first_match([one], names)[0]]
     return [unmatched_workers(one, known.table.title) for one in missing]
 
 
@@ -43,7 +43,7 @@ def _names(known: Recognised) -> Iterator[str]:
     for file in sorted(package.rglob("*.py"))[:_MOST_FILES]:
         module = ".".join(file.relative_to(package.parent).with_suffix("").parts)
         for found in _DEFINITION.finditer(_text(file)):
-            yield from names_of(module, found["name"])
+            yield from matchable_names(module, found["name"])
 
 
 def reads_variable(known: Recognised, file: str, name: str) -> bool:

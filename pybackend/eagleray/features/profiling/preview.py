@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.injected.patterns import first_fit, names_of, patterns_of
+from eagleray.injected.patterns import first_match, matchable_names, split_patterns
 from eagleray.ray.values import ActorRow
 
 
@@ -28,7 +28,7 @@ def preview(
     Ray says nothing of modules; `known` are classes of runs, as `module:Class`.  An actor of a class that is known
     of one module is taken for that.
     """
-    wanted = patterns_of(patterns)
+    wanted = split_patterns(patterns)
     modules: dict[str, list[str]] = {}
     for one in dict.fromkeys(known):
         module, _, class_name = one.partition(":")
@@ -49,7 +49,7 @@ def _fitting(
     patterns: Sequence[str], module: str, class_name: str, actor: str = ""
 ) -> tuple[str, str]:
     """By what it is said, and the pattern by which a run would mean it or ""."""
-    pattern, name = first_fit(patterns, names_of(module, class_name, actor))
-    if not pattern or name in names_of("", class_name):
+    pattern, name = first_match(patterns, matchable_names(module, class_name, actor))
+    if not pattern or name in matchable_names("", class_name):
         return class_name, pattern
     return (actor if name == actor else f"{module}.{class_name}"), pattern

@@ -15,7 +15,7 @@ QUIET_S = 120.0
 GONE_S = 10.0
 # A file system that nodes share shows one host what another has written within half a minute.
 SHARED_S = 45.0
-# Until a gate has passed a question on, and nsys has taken it.
+# Until a debug proxy has passed a question on, and nsys has taken it.
 HEARD_S = 5.0
 
 

@@ -10,7 +10,7 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import Breakpoint, RunPlan, SeenLine, SeenWorker
-from eagleray.features.runs.proxy_addresses import GateAt
+from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import Record
 from eagleray.protocol.control import Stop, WorkerState
 from eagleray.protocol.route_spec import RouteSpec
@@ -82,8 +82,8 @@ class OfAdapter:
             )
         )
 
-    async def worker(self, run: str, gate: GateAt, routes: list[RouteSpec]) -> None:
-        await self._adapters.run_worker(RunWorkerAt(run, gate.host, gate.port, routes))
+    async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
+        await self._adapters.run_worker(RunWorkerAt(run, proxy.host, proxy.port, routes))
 
     async def seen(self, run: str) -> Seen | None:
         """None if no adapter knows the run."""

@@ -22,7 +22,7 @@ from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import RayCheck
 from eagleray.features.runs.scripts.script_edits import with_own_place
-from eagleray.injected.patterns import patterns_of
+from eagleray.injected.patterns import split_patterns
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20
@@ -89,7 +89,7 @@ class Preparing:
             env=dict(asked.env or {}),
             cluster=cluster,
             breakpoints=asked.breakpoints,
-            workers=tuple(patterns_of(asked.workers)),
+            workers=tuple(split_patterns(asked.workers)),
             ranks=asked.ranks,
             post_mortem=asked.post_mortem,
             children=asked.children,

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from eagleray.common.profile_errors import bad_profile
 from eagleray.features.runs.model import ProfilePlan
-from eagleray.injected.patterns import patterns_of
+from eagleray.injected.patterns import split_patterns
 
 _STEP = re.compile(r"\d{1,9}")
 _STEPS = re.compile(r"\d{1,9}:\d{1,9}")
@@ -22,7 +22,7 @@ _LONGEST_S = 24 * 3600.0
 
 def checked(profile: ProfilePlan) -> ProfilePlan:
     """The profile with plain patterns and an absolute folder; raises `bad-profile`."""
-    workers = tuple(patterns_of(profile.workers))
+    workers = tuple(split_patterns(profile.workers))
     if not workers:
         raise bad_profile(
             "no worker is named", "Say which workers, such as `*policy*`; `*` is all."

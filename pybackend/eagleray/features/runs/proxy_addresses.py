@@ -1,4 +1,4 @@
-"""Where the processes of a run can be reached: gates that Ray's worker table and the run's folder announce."""
+"""Where the processes of a run can be reached: debug proxies that Ray's worker table and the run's folder announce."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LOOPBACK = "127.0.0.1"
 
 
 @frozen
-class GateAt:
-    """A gate; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
+class ProxyAddress:
+    """A debug proxy; `key` is the process behind it, `here`: it is on this machine, whatever its address."""
 
     key: str
     host: str
@@ -27,8 +27,8 @@ class GateAt:
 
 def in_table(
     rows: Iterable[WorkerRow], since_ms: int, announced: Collection[int] = ()
-) -> Iterator[GateAt]:
-    """The gates among the debug ports of workers; those of drivers that are `announced` by files are left out.
+) -> Iterator[ProxyAddress]:
+    """The debug proxies among the debug ports of workers; those of drivers that are `announced` by files are left out.
 
     A worker that began before the run has none of it.  One that waits for a debugger shows the port of that
     debugger, which takes one client only and must not be tried.
@@ -37,27 +37,27 @@ def in_table(
         old = 0 < row.started_ms < since_ms
         known = row.kind == "driver" and row.debug_port in announced
         if row.debug_port > 0 and row.paused_threads == 0 and not old and not known:
-            yield GateAt(row.worker_id, row.node_ip, row.debug_port)
+            yield ProxyAddress(row.worker_id, row.node_ip, row.debug_port)
 
 
-def in_folder(folder: Path) -> Iterator[GateAt]:
-    """The gates that drivers of this machine, or with this home, have announced by files."""
+def in_folder(folder: Path) -> Iterator[ProxyAddress]:
+    """The debug proxies that drivers of this machine, or with this home, have announced by files."""
     for name, said in _announced(folder):
         try:
             host, port = str(said["host"]), int(said["port"])
         except (ValueError, KeyError, TypeError, OverflowError):
             continue
-        yield GateAt(name, host, port, here=host.startswith("127."))
+        yield ProxyAddress(name, host, port, here=host.startswith("127."))
 
 
 def joined_in(folder: Path) -> set[str]:
-    """The clusters that drivers have joined, as the addresses at which programs join; some have no gate."""
+    """The clusters that drivers have joined, as the addresses at which programs join; some have no debug proxy."""
     announced = [*_announced(folder), *_announced(folder, "driver")]
     found = (str(said.get("gcs") or "") for _, said in announced)
     return {address for address in found if address}
 
 
-def _announced(folder: Path, kind: str = "gate") -> Iterator[tuple[str, dict[str, Any]]]:
+def _announced(folder: Path, kind: str = "proxy") -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
             said = json.loads(path.read_text("utf-8"))

@@ -104,7 +104,7 @@ class Record:
         return fd
 
     def secret(self) -> str:
-        """The secret key in hex, with which requests to the run's gates are signed."""
+        """The secret key in hex, with which requests to the run's debug proxies are signed."""
         return (self.folder / "secret").read_text("ascii")
 
 

@@ -1,4 +1,4 @@
-"""The announcement of a gate: a file that is there as long as the gate."""
+"""The announcement of a debug proxy: a file that is there as long as the debug proxy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Announcement:
-    """Says at `path` where the gate listens and for whom; "" for nowhere, as is a folder that is not there."""
+class ProxyFile:
+    """Says at `path` where the debug proxy listens and for whom; "" for nowhere, as is a folder that is not there."""
 
     def __init__(self, path: str, address: tuple[str, int]) -> None:
         self._path = path

@@ -6,9 +6,9 @@ import time
 
 from .. import jsonlines
 from ..debugpy.channel import connected
-from .frames import BEAT, DATA, END, TAKEN, Broken, Incoming, Outgoing, frame
+from .dap_conversation import DapConversation, DapMessages, with_header
+from .frames import BEAT, DATA, END, TAKEN, BrokenStream, IncomingStream, OutgoingStream, frame
 from .loop import Loop, Peer, Timer
-from .talk import Messages, Talk, with_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SILENCE_S = 30.0
 _MOST_KEPT = 8 * 2**20
 
 
-class Debugging:
+class DebugpyConnection:
     """Owns the connection to debugpy and to the far end; `told` is called with what has become of them.
 
     `told("debugging")`: a far end is there.  `told("lost")`: it is lost, and debugpy held for `hold_s`.
@@ -79,8 +79,8 @@ class Debugging:
 
     def _go_on(self, peer: Peer, received: int) -> None:
         try:
-            again = self._out.again(received)
-        except Broken:
+            again = self._out.unacknowledged(received)
+        except BrokenStream:
             _refuse(peer, "gone")
             return
         self._drop_far(b"")
@@ -105,9 +105,13 @@ class Debugging:
         self._take_far(peer, {"received": 0, "inherited": inherited})
 
     def _begin(self, keep_talk: bool = False) -> None:
-        self._out, self._incoming, self._from_client = Outgoing(), Incoming(), Messages()
+        self._out, self._incoming, self._from_client = (
+            OutgoingStream(),
+            IncomingStream(),
+            DapMessages(),
+        )
         if not keep_talk:
-            self._talk, self._from_debugger = Talk(), Messages()
+            self._talk, self._from_debugger = DapConversation(), DapMessages()
 
     def _take_far(self, peer: Peer, answer: dict[str, Any]) -> None:
         self._stop_holding()
@@ -134,7 +138,7 @@ class Debugging:
         try:
             for kind, number, body in self._incoming.feed(data):
                 self._take_frame(kind, number, body)
-        except Broken:
+        except BrokenStream:
             self._drop_far(b"")
             self._lost()
 
@@ -142,14 +146,14 @@ class Debugging:
         if kind == END:
             self.leave()
         elif kind == TAKEN:
-            self._out.taken(number)
+            self._out.acknowledge(number)
             if self._debugger is not None:
                 self._debugger.pause(self._out.size > _MOST_KEPT)
         elif kind == DATA and self._debugger is not None:
             # Whole messages only: if this far end is lost for good, an heir begins with a new one.
             for message in self._from_client.feed(body):
-                if self._talk.asks(message):
-                    self._debugger.send(with_head(message))
+                if self._talk.follow_request(message):
+                    self._debugger.send(with_header(message))
             if self._far is not None:
                 self._far.send(frame(TAKEN, self._incoming.received))
 
@@ -188,13 +192,13 @@ class Debugging:
     def _on_debugger(self, data: bytes) -> None:
         try:
             messages = self._from_debugger.feed(data)
-        except Broken:
+        except BrokenStream:
             self.leave()
             return
         for message in messages:
-            said = self._talk.says(message, self.matches)
+            said = self._talk.follow_reply(message, self.matches)
             if said is not None:
-                framed = self._out.add(with_head(said))
+                framed = self._out.add(with_header(said))
                 if self._far is not None:
                     self._far.send(framed)
         if self._debugger is not None and self._out.size > _MOST_KEPT:

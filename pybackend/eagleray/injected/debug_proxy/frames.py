@@ -1,6 +1,6 @@
 """A stream of bytes over connections that may be lost: what the other end has not taken is said again.
 
-Both ends use it, the gate and the adapter.  A frame is a kind and a number; of DATA that many bytes follow.
+Both ends use it, the debug proxy and the adapter.  A frame is a kind and a number; of DATA that many bytes follow.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ HEAD = struct.Struct(">BQ")
 LARGEST = 2**18
 
 
-class Broken(Exception):
-    """What came is not what the other end of a gate says."""
+class BrokenStream(Exception):
+    """What came is not what the other end of a debug proxy says."""
 
 
 def frame(kind: int, number: int = 0) -> bytes:
     return HEAD.pack(kind, number)
 
 
-class Outgoing:
+class OutgoingStream:
     """What was said and has perhaps not arrived; `size` is how much of it there is."""
 
     def __init__(self) -> None:
@@ -37,20 +37,20 @@ class Outgoing:
         self._kept += data
         return _frames(data)
 
-    def taken(self, count: int) -> None:
+    def acknowledge(self, count: int) -> None:
         """The other end has so many bytes since the beginning; raises Broken for what cannot be."""
         if not self._taken <= count <= self._taken + len(self._kept):
-            raise Broken(f"{count} bytes taken")
+            raise BrokenStream(f"{count} bytes taken")
         del self._kept[: count - self._taken]
         self._taken = count
 
-    def again(self, count: int) -> bytes:
+    def unacknowledged(self, count: int) -> bytes:
         """The frames of all that the other end, which has `count` bytes, does not have."""
-        self.taken(count)
+        self.acknowledge(count)
         return _frames(bytes(self._kept))
 
 
-class Incoming:
+class IncomingStream:
     """Takes frames apart; `received` counts the bytes of DATA since the beginning.
 
     A new connection begins with `restart`: half a frame of the one before is not continued.
@@ -70,7 +70,7 @@ class Incoming:
         while len(self._buffer) >= HEAD.size:
             kind, number = HEAD.unpack_from(self._buffer)
             if kind not in (DATA, TAKEN, BEAT, END) or (kind == DATA and number > LARGEST):
-                raise Broken(f"a frame of kind {kind}")
+                raise BrokenStream(f"a frame of kind {kind}")
             length = number if kind == DATA else 0
             if len(self._buffer) < HEAD.size + length:
                 break

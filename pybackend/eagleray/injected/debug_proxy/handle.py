@@ -1,4 +1,4 @@
-"""The worker's side of its gate: the process is started, told things and listened to."""
+"""The worker's side of its debug proxy: the process is started, told things and listened to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import jsonlines
 from ..debugpy.debugger import hide
-from ..python_argv import own_python
+from ..python_argv import python_argv
 
 _SAY_S = 5.0
 # The kernel makes it shorter where it allows less.
@@ -23,8 +23,8 @@ _LONGEST_LINE = 2**20
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
-class Gate:
-    """The handle of one gate, for the process that started it; in a forked child it is dead."""
+class ProxyHandle:
+    """The handle of one debug proxy, for the process that started it; in a forked child it is dead."""
 
     def __init__(self, port: int, channel: socket.socket) -> None:
         self.port = port
@@ -32,8 +32,8 @@ class Gate:
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
-    def say(self, event: str, *, passing: Sequence[int] = (), **more: Any) -> bool:
-        """Sends one line, with these descriptors; the gate passes the line on.
+    def send(self, event: str, *, passing: Sequence[int] = (), **more: Any) -> bool:
+        """Sends one line, with these descriptors; the debug proxy passes the line on.
 
         Never raises, and returns whether the line was sent.
         """
@@ -48,13 +48,13 @@ class Gate:
         return True
 
     def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
-        """Begins the thread that calls `on_line` for all that the gate says; {"op": "gone"} is the last."""
+        """Begins the thread that calls `on_line` for all that the debug proxy says; {"op": "gone"} is the last."""
         thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray")
         hide(thread)
         thread.start()
 
     def close(self) -> None:
-        """Ends the gate."""
+        """Ends the debug proxy."""
         if self._owner == os.getpid():
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
@@ -62,7 +62,7 @@ class Gate:
 
     def _check_owner(self) -> None:
         if self._owner != os.getpid():
-            raise OSError("the gate is that of the parent")
+            raise OSError("the debug proxy is that of the parent")
 
     def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
         with contextlib.suppress(OSError, ValueError), self._channel.makefile("rb") as stream:
@@ -71,12 +71,12 @@ class Gate:
         on_line({"op": "gone"})
 
 
-def start(
+def start_proxy(
     run: str, verifier: str, hold_s: float, host: str, who: dict[str, Any], file: str = ""
-) -> Gate:
-    """Starts the gate of this process, listening at `host`; doesn't wait for it, and raises OSError.
+) -> ProxyHandle:
+    """Starts the debug proxy of this process, listening at `host`; doesn't wait for it, and raises OSError.
 
-    `verifier` is the public key of the run, `who` describes this process to the run's owner.  With `file` the gate
+    `verifier` is the public key of the run, `who` describes this process to the run's owner.  With `file` the debug proxy
     keeps an announcement there.  The port is bound here, so that it is known at once.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -86,11 +86,11 @@ def start(
         bound, port = listener.getsockname()[:2]
         first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
         # The announcement names the first one, Ray's table the other: callers sign the one that they use.
-        return start_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
+        return start_proxy_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
 
 
-def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
-    """Starts the gate process with its listener; `first` is what it gets to know at its start."""
+def start_proxy_at(listener: socket.socket, first: dict[str, Any]) -> ProxyHandle:
+    """Starts the debug proxy process with its listener; `first` is what it gets to know at its start."""
     ours, theirs = socket.socketpair()
     try:
         with theirs:
@@ -99,15 +99,15 @@ def start_at(listener: socket.socket, first: dict[str, Any]) -> Gate:
             words = [str(number) for number in (os.getpid(), *numbers)]
             spawn("debug_proxy.process", words, numbers, known)
         ours.settimeout(None)
-        # A gate that takes nothing must not stop the worker.
+        # A debug proxy that takes nothing must not stop the worker.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
         jsonlines.send(ours, {**first, "pid": os.getpid()})
     except BaseException:
         ours.close()
         raise
-    gate = Gate(int(listener.getsockname()[1]), ours)
-    os.register_at_fork(after_in_child=gate.close)
-    return gate
+    proxy = ProxyHandle(int(listener.getsockname()[1]), ours)
+    os.register_at_fork(after_in_child=proxy.close)
+    return proxy
 
 
 def spawn(
@@ -122,7 +122,7 @@ def spawn(
     `flags` are those of Python itself.
     """
     subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *own_python(module, *flags), *words],
+        ["/bin/sh", "-c", '"$@" &', "sh", *python_argv(module, *flags), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The listener of a gate: accepts callers and gives each a fair time to prove that the run is theirs.
+"""The listener of a debug proxy: accepts callers and gives each a fair time to prove that the run is theirs.
 
 Anyone who reaches the port can connect, also from the owner's own address (a login node is shared).  So callers
 can't be told apart before they have sent a signature, and the rules are about time and places only:
@@ -30,10 +30,10 @@ FAIR_S = 2.0
 PLACES = 256
 
 
-class Calling:
+class CallerAuthentication:
     """Owns the callers; `called` gets the connection and the request of each that has signed it.
 
-    `verifier` is the public key of the run in hex, `addresses` are those at which callers know this gate.
+    `verifier` is the public key of the run in hex, `addresses` are those at which callers know this debug proxy.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Calling:
             # This process may open no more files.
             self._make_room()
             return
-        # Most gates never get a caller, and each worker starts one.
+        # Most debug proxies never get a caller, and each worker starts one.
         from .request import greeting, new_nonce
 
         _tune(sock)

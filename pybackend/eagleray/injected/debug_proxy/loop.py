@@ -1,4 +1,4 @@
-"""The event loop of the gate: sockets that never block, and timers."""
+"""The event loop of the debug proxy: sockets that never block, and timers."""
 
 from __future__ import annotations
 

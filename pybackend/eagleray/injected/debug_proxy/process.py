@@ -1,4 +1,4 @@
-"""The gate: a process beside one worker that connects the run's owner, who signs each request, to the worker.
+"""The debug proxy: a process beside one worker that connects the run's owner, who signs each request, to the worker.
 
 It exchanges JSON lines with the worker over the socket that it inherited, and with its callers.  It ends with its
 worker; when it ends first, the worker keeps running.
@@ -15,16 +15,16 @@ import sys
 
 from .. import jsonlines
 from ..debugpy.channel import received
-from .announcement import Announcement
-from .listener import Calling
+from .announcement import ProxyFile
+from .listener import CallerAuthentication
 from .loop import FilePeer, Loop, Peer
-from .profiling import OPS, ToWatcher
+from .profiling import OPS, WatcherConnection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .debugging import Debugging
+    from .debugging import DebugpyConnection
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
@@ -44,11 +44,11 @@ def main() -> None:
             return
         first += data
     begin, _, early = first.partition(b"\n")
-    Gate(json.loads(begin), worker, listener).run(early)
+    ProxyProcess(json.loads(begin), worker, listener).run(early)
 
 
-class Gate:
-    """Everything of one gate, on one loop.  The newest control client owns it."""
+class ProxyProcess:
+    """Everything of one debug proxy, on one loop.  The newest control client owns it."""
 
     def __init__(
         self, start: dict[str, Any], worker: socket.socket, listener: socket.socket
@@ -63,13 +63,13 @@ class Gate:
         self._worker.on_data = self._on_worker
         self._owner: Peer | None = None
         self._debugpy: socket.socket | None = None
-        self._debugging: dict[int, Debugging] = {}
-        self._watcher = ToWatcher(self._loop, self._profiled)
+        self._debugging: dict[int, DebugpyConnection] = {}
+        self._watcher = WatcherConnection(self._loop, self._profiled)
         addresses = [(str(host), int(port)) for host, port in start["addresses"]]
-        self._calling = Calling(
+        self._calling = CallerAuthentication(
             self._loop, listener, start["run"], start["verifier"], addresses, self._called
         )
-        self._announcement = Announcement(start.get("file", ""), addresses[0])
+        self._announcement = ProxyFile(start.get("file", ""), addresses[0])
 
     def run(self, early: bytes) -> None:
         """Until the worker has ended."""
@@ -146,7 +146,7 @@ class Gate:
     def _profile(self, who: dict[str, Any]) -> None:
         """Where the worker's watcher listens concerns nobody else."""
         self._watcher.connect(who.pop("nsys", ""))
-        self._watcher.who(who)
+        self._watcher.send_info(who)
 
     def _profiled(self, profile: dict[str, Any]) -> None:
         self._who["profile"] = profile
@@ -169,12 +169,12 @@ class Gate:
         else:
             self._own(peer)
 
-    def _way_to(self, child: int) -> Debugging:
+    def _way_to(self, child: int) -> DebugpyConnection:
         """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
         if child not in self._debugging:
-            from .debugging import Debugging
+            from .debugging import DebugpyConnection
 
-            made = Debugging(
+            made = DebugpyConnection(
                 self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)
             )
             made.matches = self._who.get("matches", True) is not False
@@ -206,7 +206,7 @@ class Gate:
         if op == "debug" and self._debugpy is not None:
             self._say({"event": "listening"})
         elif op in OPS:
-            self._watcher.ask(line)
+            self._watcher.forward(line)
         elif op in _PASSED_ON:
             self._tell_worker(line)
 

@@ -1,4 +1,4 @@
-"""The gate's way to the watcher of a worker under nsys: what the owner asks goes there, what comes of it is told."""
+"""The proxy's way to the watcher of a worker under nsys: what the owner asks goes there, what comes of it is told."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 2**16
 _WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
 
 
-class ToWatcher:
+class WatcherConnection:
     """`told` is called with the state of the profiling whenever it has changed."""
 
     def __init__(self, loop: Loop, told: Callable[[dict[str, Any]], None]) -> None:
@@ -38,13 +38,13 @@ class ToWatcher:
         self._watcher = Peer(self._loop, sock)
         self._watcher.on_data = self._on_data
         self._watcher.on_end = self._on_end
-        self._say({"op": "gate"})
+        self._say({"op": "proxy"})
 
-    def who(self, known: dict[str, Any]) -> None:
+    def send_info(self, known: dict[str, Any]) -> None:
         """Who the worker is, as far as it knows by now."""
         self._say({"op": "who", **{key: known[key] for key in _WHO if key in known}})
 
-    def ask(self, line: dict[str, Any]) -> None:
+    def forward(self, line: dict[str, Any]) -> None:
         seconds = line.get("seconds")
         known = seconds if isinstance(seconds, (int, float)) else 0
         self._say({"op": line["op"], "seconds": known})

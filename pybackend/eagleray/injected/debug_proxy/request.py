@@ -1,8 +1,8 @@
-"""The signed request with which a caller opens a connection to a gate; both sides use this module.
+"""The signed request with which a caller opens a connection to a debug proxy; both sides use this module.
 
-The gate greets with its run and a random nonce.  The caller answers with one line: the signature in hex, a space, and
+The debug proxy greets with its run and a random nonce.  The caller answers with one line: the signature in hex, a space, and
 the request as JSON.  The signature covers the run, the address that the caller connected to, the nonce and the exact
-bytes of the request.  So a listener that isn't the gate can neither use what it receives at another gate, nor change
+bytes of the request.  So a listener that isn't the debug proxy can neither use what it receives at another debug proxy, nor change
 it, nor send it a second time.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from .. import ed25519
 
-PREFIX = "EAGLERAY-GATE "
+PREFIX = "EAGLERAY-PROXY "
 VERSION = 2
 NONCE_SIZE = 32
-_PURPOSE = b"Eagleray: request to a gate, version 2"
+_PURPOSE = b"Eagleray: request to a debug proxy, version 2"
 _SIGNATURE_DIGITS = 128
 
 
@@ -42,7 +42,7 @@ def signed(
     nonce: bytes,
     request: dict[str, Any],
 ) -> bytes:
-    """The line for a gate that was called at `address` and has sent `nonce`."""
+    """The line for a debug proxy that was called at `address` and has sent `nonce`."""
     # With a random value of the caller, no two requests are the same message.
     body = json.dumps({**request, "salt": os.urandom(16).hex()}).encode()
     signature = key.sign(_message(run, address, nonce, body))
@@ -52,7 +52,7 @@ def signed(
 def verified(
     public: str, run: str, addresses: list[tuple[str, int]], nonce: bytes, line: bytes
 ) -> dict[str, Any] | None:
-    """The request in `line`, None unless it is signed for one of these addresses of the gate."""
+    """The request in `line`, None unless it is signed for one of these addresses of the debug proxy."""
     signature, _, body = line.partition(b" ")
     key = _public_key(public)
     if key is None or len(signature) != _SIGNATURE_DIGITS:
@@ -87,7 +87,7 @@ def _plain(host: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _public_key(public: str) -> ed25519.PublicKey | None:
-    # Most gates never get a caller, and each worker starts one.
+    # Most debug proxies never get a caller, and each worker starts one.
     from .. import ed25519
 
     try:

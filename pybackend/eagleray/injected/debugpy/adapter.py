@@ -14,7 +14,7 @@ from .. import jsonlines
 from ..debug_proxy.handle import spawn
 from ..tcp_peer import is_own
 from .channel import accepted
-from .debugger import NotStarted
+from .debugger import DebugpyNotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _READY_S = 30.0
 _LONGEST_LINE = 2**14
 
 
-class EarlyAdapter:
+class DebugpyAdapter:
     """The worker's side of the process, which ends when the worker and all clients have closed their ends.
 
     `server` is pydevd's connection to it, `clients` the channel over which it gets its clients.
@@ -34,7 +34,7 @@ class EarlyAdapter:
     def __init__(self, folder: str, children: bool) -> None:
         """`folder` holds debugpy; raises NotStarted.  With `children`, processes of this one can connect, too."""
         if not os.path.isdir(os.path.join(folder, "debugpy", "adapter")):
-            raise NotStarted(f"there is no folder of debugpy's adapter in {folder}")
+            raise DebugpyNotStarted(f"there is no folder of debugpy's adapter in {folder}")
         self.folder = folder
         # Unlike an argument, data on a socket isn't visible to other users.
         self.token = os.urandom(32).hex()
@@ -49,7 +49,7 @@ class EarlyAdapter:
                 jsonlines.send(self.clients, begin)
             except OSError as error:
                 self.close()
-                raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
+                raise DebugpyNotStarted(f"debugpy's adapter doesn't start: {error}") from error
         for sock in (self.server, self.clients):
             sock.settimeout(None)
 
@@ -62,11 +62,11 @@ class EarlyAdapter:
         try:
             answer = jsonlines.receive(self.clients, _LONGEST_LINE)
         except OSError as error:
-            raise NotStarted(f"debugpy's adapter doesn't start: {error}") from error
+            raise DebugpyNotStarted(f"debugpy's adapter doesn't start: {error}") from error
         finally:
             self.clients.settimeout(None)
         if answer is None:
-            raise NotStarted("debugpy's adapter ended at its start")
+            raise DebugpyNotStarted("debugpy's adapter ended at its start")
         host, port = answer
         return host, port
 
@@ -76,7 +76,7 @@ class EarlyAdapter:
         self.clients.close()
 
 
-def early_adapter(offered: str, children: bool) -> EarlyAdapter | None:
+def early_adapter(offered: str, children: bool) -> DebugpyAdapter | None:
     """The adapter of the debugpy that this process will probably import; None if that isn't to be foreseen."""
     try:
         spec = find_spec("debugpy")
@@ -85,12 +85,12 @@ def early_adapter(offered: str, children: bool) -> EarlyAdapter | None:
         return None
     folder = _holding(spec.origin) if spec and spec.origin else offered
     try:
-        return EarlyAdapter(folder, children) if folder else None
-    except NotStarted:
+        return DebugpyAdapter(folder, children) if folder else None
+    except DebugpyNotStarted:
         return None
 
 
-def adapter_of(debugpy: Any, early: EarlyAdapter | None, children: bool) -> EarlyAdapter:
+def adapter_of(debugpy: Any, early: DebugpyAdapter | None, children: bool) -> DebugpyAdapter:
     """The adapter of the imported debugpy: the `early` one, else a new one; raises NotStarted.
 
     debugpy's own way to start it would be a port that every user of the machine can connect to.
@@ -100,7 +100,7 @@ def adapter_of(debugpy: Any, early: EarlyAdapter | None, children: bool) -> Earl
         return early
     if early is not None:
         early.close()
-    return EarlyAdapter(folder, children)
+    return DebugpyAdapter(folder, children)
 
 
 def _holding(file: str) -> str:
@@ -139,14 +139,14 @@ def main() -> None:
     if begin["children"]:
         servers.listener = for_children(servers.Connection, sockets)
     jsonlines.send(channel, servers.listener.getsockname()[:2])
-    taking = Clients(clients.Client, log).take
+    taking = DebugpyClients(clients.Client, log).take
     threading.Thread(target=taking, args=(channel,), daemon=True).start()
     servers.Connection(server)
     servers.wait_until_disconnected()
     sessions.wait_until_ended()
 
 
-class Clients:
+class DebugpyClients:
     """Gives debugpy the clients that the debug proxy sends.
 
     debugpy refuses a client of a process whose last client has left until it has cleared that one away,
@@ -156,17 +156,17 @@ class Clients:
     def __init__(self, make: Callable[[socket.socket], Any], log: Any) -> None:
         self._make = make
         self._log = log
-        self._begun: list[_Client] = []
+        self._begun: list[_DebugpyClient] = []
 
     def take(self, channel: socket.socket) -> None:
         """Returns when the debug proxy has ended."""
         while (sock := accepted(channel)) is not None:
             left = [before for before in self._begun if is_closed(before.sock)]
-            new = _Client(sock)
+            new = _DebugpyClient(sock)
             self._begun = [before for before in self._begun if before not in left] + [new]
             threading.Thread(target=self._begin, args=(new, left), daemon=True).start()
 
-    def _begin(self, new: _Client, left: list[_Client]) -> None:
+    def _begin(self, new: _DebugpyClient, left: list[_DebugpyClient]) -> None:
         for before in left:
             before.wait_until_ended()
         # One that has left already makes debugpy raise what it likes.
@@ -178,7 +178,7 @@ class Clients:
             new.is_made.set()
 
 
-class _Client:
+class _DebugpyClient:
     """`session` is debugpy's, once `is_made`; None if debugpy failed to make one."""
 
     def __init__(self, sock: socket.socket) -> None:

@@ -18,19 +18,19 @@ TRACES_BY_THREAD = sys.version_info < (3, 12)
 FORK_S = 10.0
 
 
-class Missing(Exception):
+class DebugpyMissing(Exception):
     """There is no debugpy that this process could import; the text says why."""
 
 
-class NotStarted(Exception):
+class DebugpyNotStarted(Exception):
     """debugpy is there and can't be started so that nobody else reaches it; the text says why."""
 
 
-class InUse(NotStarted):
+class DebugpyInUse(DebugpyNotStarted):
     """The process has a debugger already: of the program, or of Ray's `breakpoint()`."""
 
 
-class Debugger:
+class DebugpyServer:
     """Starts debugpy at most once.  Several threads may call.
 
     With `children`, debugpy also debugs the processes that this one starts, where their connections can be
@@ -63,7 +63,7 @@ class Debugger:
             if self.is_listening:
                 return
             if self._is_half_started:
-                raise Missing("this process was forked while debugpy started")
+                raise DebugpyMissing("this process was forked while debugpy started")
             # Most processes never come here, and need nothing of what it needs.
             from ..tcp_peer import is_supported
             from .adapter import adapter_of, early_adapter
@@ -99,7 +99,7 @@ class Debugger:
 
         # As `debugpy.wait_for_client()` does it, whose limit would be a thread that debugpy sees when it ends.
         with own_breakpoint():
-            pydevd._wait_for_attach(cancel=Limit(seconds))
+            pydevd._wait_for_attach(cancel=TimeLimit(seconds))
         return self.is_attached
 
     def trace_this_thread(self, wanted: bool) -> None:
@@ -157,7 +157,7 @@ class Debugger:
             self._channel = None
 
 
-class Limit(threading.Event):
+class TimeLimit(threading.Event):
     """Is set after so many seconds, None for never, or before."""
 
     def __init__(self, seconds: float | None) -> None:
@@ -176,7 +176,7 @@ def imported(offered: str) -> Any:
         return debugpy
     except ImportError as error:
         if not offered:
-            raise Missing(f"{sys.executable} has no debugpy") from error
+            raise DebugpyMissing(f"{sys.executable} has no debugpy") from error
     # For a moment only: nothing of the program may be found there.
     sys.path.insert(0, offered)
     try:
@@ -184,7 +184,7 @@ def imported(offered: str) -> Any:
 
         return debugpy
     except ImportError as error:
-        raise Missing(f"{sys.executable} has no debugpy") from error
+        raise DebugpyMissing(f"{sys.executable} has no debugpy") from error
     finally:
         sys.path.remove(offered)
 

@@ -10,7 +10,7 @@ import time
 import types
 from contextlib import ExitStack, contextmanager
 
-from .debugger import InUse
+from .debugger import DebugpyInUse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .adapter import EarlyAdapter
+    from .adapter import DebugpyAdapter
 
 
-def listen(debugpy: Any, adapter: EarlyAdapter, children: bool) -> None:
+def listen(debugpy: Any, adapter: DebugpyAdapter, children: bool) -> None:
     """What `debugpy.listen()` does, with the `adapter` that has started; raises what debugpy raises."""
     with ExitStack() as stack:
         for part in (quiet(), own_breakpoint(), no_description()):
@@ -31,7 +31,7 @@ def listen(debugpy: Any, adapter: EarlyAdapter, children: bool) -> None:
         begin(adapter)
 
 
-def begin(adapter: EarlyAdapter) -> None:
+def begin(adapter: DebugpyAdapter) -> None:
     """Has pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
     from _pydevd_bundle import pydevd_constants
     from debugpy.server import api
@@ -39,7 +39,7 @@ def begin(adapter: EarlyAdapter) -> None:
     of_debugpy: Any = api
     # By the program, or by Ray's `breakpoint()`.
     if pydevd_constants.get_global_debugger() is not None:
-        raise InUse("debugpy is already in use in this process")
+        raise DebugpyInUse("debugpy is already in use in this process")
 
     def start(address: tuple[str, int], settings: dict[str, Any]) -> None:
         host, port = address

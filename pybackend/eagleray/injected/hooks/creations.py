@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .. import ray_worker
 from ..file_copies import functions_of
-from ..guard import harmless
-from ..nsys.created_classes import SeenClasses
-from ..nsys.profile_creating import Wishes, with_wish
-from ..patterns import meant, names_of
+from ..guard import never_raise
+from ..nsys.created_classes import CreatedClasses
+from ..nsys.profile_creating import ProfileRequests, with_profile_request
+from ..patterns import matchable_names, matches_any
 from ..settings import VARIABLE
 from .runtime_env import extended, needs_extending
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 CREATES = {"remote", "_remote", "options"}
 
 
-class Creations:
+class CreationHook:
     """Extends `_remote` of Ray's actor classes and functions, in drivers and in workers of the run."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
-        self._wishes = Wishes(settings)
-        self._seen = SeenClasses(settings)
+        self._wishes = ProfileRequests(settings)
+        self._seen = CreatedClasses(settings)
         self._plain: tuple[Any, str] | None = None
         self._wanted: dict[Any, bool] = {}
 
@@ -53,31 +53,31 @@ class Creations:
 
         return _remote
 
-    @harmless
+    @never_raise
     def _note(self, made: Any) -> None:
         known = made.__ray_metadata__
         self._seen.note(known.modified_class.__module__, known.class_name)
 
-    @harmless
+    @never_raise
     def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         known = made.__ray_metadata__
         actor = str(options.get("name") or "")
         own, name = known.modified_class, known.class_name
         chosen = self._chosen(own, name, actor, options)
         given = chosen[0] if chosen else options.get("runtime_env")
-        said = self._wishes.of_actor(own.__module__, name, actor, given)
+        said = self._wishes.for_actor(own.__module__, name, actor, given)
         if said is not None:
-            return {**options, "runtime_env": parsed(with_wish(given, said))}
+            return {**options, "runtime_env": parsed(with_profile_request(given, said))}
         return chosen and {**options, "runtime_env": chosen[0]}
 
-    @harmless
+    @never_raise
     def _of_function(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         own = made._function
         chosen = self._chosen(own, own.__qualname__, "", options)
-        said = self._wishes.of_task()
+        said = self._wishes.for_task()
         if said is not None:
             given = chosen[0] if chosen else options.get("runtime_env")
-            chosen = serialized(parsed(with_wish(given, said)))
+            chosen = serialized(parsed(with_profile_request(given, said)))
         if chosen is None:
             return None
         extended_options = {**options, "runtime_env": chosen[0]}
@@ -109,9 +109,9 @@ class Creations:
     def _is_wanted(self, own: Any, name: str, actor: str) -> bool:
         key = (own, actor)
         if key not in self._wanted:
-            names = names_of(own.__module__, name, actor)
-            everybody = self._settings.everywhere or meant(self._settings.workers, names)
-            self._wanted[key] = everybody or self._wishes.means(names) or may_create(own)
+            names = matchable_names(own.__module__, name, actor)
+            everybody = self._settings.everywhere or matches_any(self._settings.workers, names)
+            self._wanted[key] = everybody or self._wishes.matches(names) or may_create(own)
         return self._wanted[key]
 
     def _is_inherited(self) -> bool:

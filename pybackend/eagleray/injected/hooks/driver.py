@@ -6,9 +6,9 @@ import os
 import sys
 
 from .. import ray_worker
-from ..guard import harmless
+from ..guard import never_raise
 from ..main_program import is_main_program
-from ..process import Process
+from ..process import DebuggableProcess
 from .joining import after_joining
 from .stopping import extend_debugpy_of_ray, stop_at_failure
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..settings import Settings
-    from .import_hook import Arrivals
+    from ..settings import RunSettings
+    from .import_hook import ImportHook
 
 
 class Driver:
-    """A driver opens a gate when it has a file with breakpoints, has connected to Ray, or fails.
+    """A driver opens a debug proxy when it has a file with breakpoints, has connected to Ray, or fails.
 
     Break on Failure stops it only if its failure is that of the run: it is the run's main program, or has connected.
     Each helper of the program, a probe like `python -c "import x" || …`, is a driver too until it shows what it is.
     """
 
-    def __init__(self, settings: Settings, kind: str, arrivals: Arrivals) -> None:
+    def __init__(self, settings: RunSettings, kind: str, arrivals: ImportHook) -> None:
         self._settings = settings
         self._arrivals = arrivals
         self._main = ""
         self._has_connected = False
-        process = self._process = Process(settings, kind, arrivals)
+        process = self._process = DebuggableProcess(settings, kind, arrivals)
         process.matches = True
         process.describe = self._describe
         process.host = lambda: ray_worker.address(settings)
-        process.file = lambda: ray_worker.announcement(settings)
-        process.announce = ray_worker.announce
+        process.file = lambda: ray_worker.proxy_file(settings)
+        process.announce = ray_worker.register_proxy
         # One that is elsewhere is seen once it has joined a cluster, and is not held up before.
         process.is_findable = lambda: bool(process.file()) or ray_worker.global_worker() is not None
 
@@ -51,7 +51,7 @@ class Driver:
             self._catch_failures()
         self._main = main_file()
         if self._main:
-            self._process.look_at_file(self._main)
+            self._process.add_main_file(self._main)
 
     def _describe(self) -> dict[str, Any]:
         return {**ray_worker.facts(), "name": os.path.basename(self._main) or "driver"}
@@ -65,11 +65,11 @@ class Driver:
     def _connected(self) -> None:
         """The driver is in Ray's table now, where it can be found and paused."""
         self._has_connected = True
-        if not self._process.has_gate:
+        if not self._process.has_proxy:
             # With lines in a file that it has, it could not be found until now.
             self._process.decide(True)
             return
-        self._process.tell_who()
+        self._process.send_info()
         self._process.announce(self._process.open())
 
     def _spawning(self, module: Any) -> None:
@@ -77,7 +77,7 @@ class Driver:
         before = module._fixup_main_from_path
 
         def _fixup_main_from_path(main_path: str) -> None:
-            harmless(self._process.look_at_file)(main_path)
+            never_raise(self._process.add_main_file)(main_path)
             before(main_path)
 
         module._fixup_main_from_path = _fixup_main_from_path
@@ -89,7 +89,7 @@ class Driver:
             # The user reads first what failed, as without us.
             before(kind, error, traceback)
             if isinstance(error, Exception) and self._fails_the_run():
-                harmless(stop_at_failure)(self._process, (kind, error, traceback))
+                never_raise(stop_at_failure)(self._process, (kind, error, traceback))
 
         sys.excepthook = excepthook
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from ..guard import harmless
+from ..guard import never_raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Arrivals:
+class ImportHook:
     """A finder in front of all others that finds nothing itself.
 
     `stems`: what the last part of a module's name must be for its file to be looked at, which calls `seen`
@@ -24,7 +24,7 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.stems: set[str] = set()
-        self.seen: Callable[[str, str], object] = lambda file, name: None
+        self.on_import: Callable[[str, str], object] = lambda file, name: None
         self._after: dict[str, Callable[[ModuleType], object]] = {}
         self._busy = threading.local()
 
@@ -37,9 +37,9 @@ class Arrivals:
         if module is not None and not getattr(
             getattr(module, "__spec__", None), "_initializing", False
         ):
-            harmless(extend)(module)
+            never_raise(extend)(module)
         else:
-            self._after[name] = harmless(extend)
+            self._after[name] = never_raise(extend)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in self._after and name.rpartition(".")[2] not in self.stems:
@@ -57,15 +57,15 @@ class Arrivals:
 
         def before() -> None:
             if origin:
-                harmless(self.seen)(origin, name)
+                never_raise(self.on_import)(origin, name)
 
         loader: Any = spec.loader
         if not hasattr(loader, "exec_module"):
             before()
         elif name in self._after:
-            loader = Extending(loader, before, lambda module: self._extend(name, module))
+            loader = PostExecLoader(loader, before, lambda module: self._extend(name, module))
         else:
-            loader = Attended(loader, before)
+            loader = PreExecLoader(loader, before)
         spec.loader = loader
         return spec
 
@@ -84,7 +84,7 @@ class Arrivals:
         return None
 
 
-class Attended:
+class PreExecLoader:
     """A loader that calls `before` ahead of the one that it stands for; then nothing is left of it.
 
     `before` may wait for a debugger.  A finder must not, since no other thread can import anything meanwhile.
@@ -102,7 +102,7 @@ class Attended:
         self._begin()
         # The module runs without a frame of ours, which a traceback would show.
         found: Any = spec.loader
-        if found is self and type(self) is Attended:
+        if found is self and type(self) is PreExecLoader:
             spec.loader = self._loader
         create = getattr(self._loader, "create_module", None)
         return create(spec) if create else None
@@ -125,7 +125,7 @@ class Attended:
             self._before()
 
 
-class Extending(Attended):
+class PostExecLoader(PreExecLoader):
     """Calls `extend` after the module has run."""
 
     def __init__(

@@ -6,7 +6,7 @@ the variable without our folder in its path would fail for it.
 
 from __future__ import annotations
 
-from ..guard import say
+from ..guard import report_once
 from .runtime_env import extended, is_extended
 
 TYPE_CHECKING = False
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 
-def extend_job_config(module: ModuleType, settings: Settings) -> None:
+def extend_job_config(module: ModuleType, settings: RunSettings) -> None:
     """Extends Ray's `JobConfig`, which the driver fills in `ray.init`."""
     kind = module.JobConfig
     before = kind.set_runtime_env
@@ -31,7 +31,7 @@ def extend_job_config(module: ModuleType, settings: Settings) -> None:
     kind.set_runtime_env = set_runtime_env
 
 
-def of_the_run(runtime_env: Any, settings: Settings) -> Any:
+def of_the_run(runtime_env: Any, settings: RunSettings) -> Any:
     """What the workers of the whole job get.
 
     A program without a runtime_env keeps Ray's prestarted workers, since only single actors get one (`creations`).
@@ -45,5 +45,5 @@ def of_the_run(runtime_env: Any, settings: Settings) -> Any:
         return ours if plain else type(runtime_env)(**ours)
     # Whatever goes wrong with ours, Ray gets what the program said.
     except Exception as error:
-        say("runtime_env", error)
+        report_once("runtime_env", error)
         return runtime_env

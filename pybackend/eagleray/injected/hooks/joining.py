@@ -1,4 +1,4 @@
-"""The moment at which a driver has joined a cluster, and the file by which one without a gate tells of it."""
+"""The moment at which a driver has joined a cluster, and the file by which one without a debug proxy tells of it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 import os
 
 from .. import process_file, ray_worker
-from ..guard import harmless
+from ..guard import never_raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 
 def after_joining(module: Any, then: Callable[[], object]) -> None:
@@ -22,13 +22,13 @@ def after_joining(module: Any, then: Callable[[], object]) -> None:
 
     def connect(*args: Any, **kwargs: Any) -> Any:
         result = before(*args, **kwargs)
-        harmless(then)()
+        never_raise(then)()
         return result
 
     module.connect = connect
 
 
-def tell_cluster(settings: Settings) -> None:
+def tell_cluster(settings: RunSettings) -> None:
     """Writes into the run's folder which cluster this driver has joined, so that the supervisor finds its workers."""
     if not (settings.folder and os.path.isdir(settings.folder)):
         return

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from .. import ray_worker
-from ..guard import harmless
-from ..matching import rank_of, verdict
-from ..patterns import names_of
+from ..guard import never_raise
+from ..matching import is_selected, rank_of
+from ..patterns import matchable_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..process import Process
+    from ..process import DebuggableProcess
 
 # The private functions of Ray that are extended, with the arguments that they must have.
 KNOWN = {
@@ -24,10 +24,10 @@ KNOWN = {
 }
 
 
-class Loading:
+class LoadingHook:
     """What is loaded into one worker.  An actor is of one class; a worker of tasks runs one function after another."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: DebuggableProcess) -> None:
         self._process = process
         self._who: dict[str, Any] = {}
         self._is_actor = False
@@ -71,7 +71,7 @@ class Loading:
 
     # --- who this is -----------------------------------------------------------------------------
 
-    @harmless
+    @never_raise
     def _class_named(self, descriptor: Any) -> bool:
         """Before a class is loaded: its modules may have lines to stop at.  Whether it is this worker's own."""
         if self._is_actor or not ray_worker.becomes_actor():
@@ -85,22 +85,22 @@ class Loading:
         self._decide()
         return True
 
-    @harmless
+    @never_raise
     def _function_named(self, descriptor: Any) -> None:
         if self._is_actor:
             return
         self._who = {"function": descriptor.function_name, "module": descriptor.module_name}
         self._decide()
 
-    @harmless
+    @never_raise
     def _loaded(self, thing: object) -> None:
-        self._process.look_at(thing)
+        self._process.add_definition(thing)
 
     def _decide(self) -> None:
         who = self._who
         matches = self._verdict(who)
         self._process.matches = matches
-        self._process.tell_who()
+        self._process.send_info()
         self._process.decide(matches)
         if ray_worker.profiling():
             # It is recorded when somebody says so, whether it is debugged or not.
@@ -108,25 +108,25 @@ class Loading:
 
     def _verdict(self, who: dict[str, Any]) -> bool | None:
         name = who.get("name", "")
-        names = names_of(who["module"], who.get("class") or who.get("function") or "", name)
+        names = matchable_names(who["module"], who.get("class") or who.get("function") or "", name)
         rank = rank_of(os.environ, name)
         if rank is not None:
             who["rank"] = str(rank)
-        return verdict(self._process.settings, names, rank)
+        return is_selected(self._process.settings, names, rank)
 
     def _describe(self) -> dict[str, Any]:
         return {**ray_worker.facts(), **ray_worker.profiling(), **self._who}
 
     # --- each call -------------------------------------------------------------------------------
 
-    @harmless
+    @never_raise
     def _watched(self, watched: type, info: Any, descriptor: Any) -> Any:
         who = self._who if self._is_actor else dict(self._who)
         called = watched(*info)
         called.before = lambda: self._before_call(who)
         return called
 
-    @harmless
+    @never_raise
     def _before_call(self, who: dict[str, Any]) -> None:
         """In the thread that is about to run a method or function."""
         process = self._process
@@ -134,7 +134,7 @@ class Loading:
             # A worker of tasks now runs another function than the last one.
             self._who = who
             process.matches = self._verdict(who)
-            process.tell_who()
+            process.send_info()
         elif process.matches is None:
             # The rank of an actor may be known only after it has run for a while.
             self._decide()

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 PATH = "PYTHONPATH"
 
 
-def extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> dict[str, Any]:
+def extended(runtime_env: Mapping[str, Any] | None, settings: RunSettings) -> dict[str, Any]:
     """A copy with our variables and our package; once is enough."""
     known = dict(runtime_env or {})
     variables = {str(name): value for name, value in dict(known.get("env_vars") or {}).items()}
@@ -33,7 +33,7 @@ def extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> dict[
     return known
 
 
-def is_extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> bool:
+def is_extended(runtime_env: Mapping[str, Any] | None, settings: RunSettings) -> bool:
     """Whether the workers of it belong to the run already."""
     known = runtime_env or {}
     variables = known.get("env_vars") or {}
@@ -44,7 +44,7 @@ def is_extended(runtime_env: Mapping[str, Any] | None, settings: Settings) -> bo
     return has_package and variables.get(VARIABLE) == text(settings.values)
 
 
-def needs_extending(runtime_env: Mapping[str, Any], settings: Settings) -> bool:
+def needs_extending(runtime_env: Mapping[str, Any], settings: RunSettings) -> bool:
     """Whether the runtime_env of one actor would hide what its job has from us."""
     variables = runtime_env.get("env_vars") or {}
     hides_path = bool(settings.site) and PATH in variables

@@ -1,4 +1,4 @@
-"""Stops that the program asks for itself, `breakpoint()` and post-mortem, go through the gate as well."""
+"""Stops that the program asks for itself, `breakpoint()` and post-mortem, go through the debug proxy as well."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from ..process import Process
+    from ..process import DebuggableProcess
 
 # Frames of these are never where the program stands.
 OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])
 
 
-def extend_debugpy_of_ray(module: Any, process: Process) -> None:
+def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
     """Ray's own way announces debugpy to everybody; a process that is not meant, or not found, keeps it."""
     before = module.set_trace
     post_mortem = module.POST_MORTEM_ERROR_UUID
@@ -27,7 +27,7 @@ def extend_debugpy_of_ray(module: Any, process: Process) -> None:
             stop_at_failure(process, sys.exc_info())
         elif not (process.matches and process.is_findable()):
             before(breakpoint_uuid)
-        elif process.wait("exception" if is_failure else "breakpoint", None):
+        elif process.wait_for_debugger("exception" if is_failure else "breakpoint", None):
             if is_failure:
                 stop_in(sys.exc_info())
             else:
@@ -36,11 +36,11 @@ def extend_debugpy_of_ray(module: Any, process: Process) -> None:
     module.set_trace = set_trace
 
 
-def stop_at_failure(process: Process, error: Any) -> None:
+def stop_at_failure(process: DebuggableProcess, error: Any) -> None:
     """Post-mortem of the run: waits a while for a debugger and goes on as if nothing had been."""
     if error[1] is None or not process.matches or is_echo(process, error[1]):
         return
-    if process.wait("exception"):
+    if process.wait_for_debugger("exception"):
         stop_in(error)
 
 
@@ -71,7 +71,7 @@ def stop_in(error: Any) -> None:
         info.is_tracing -= 1
 
 
-def is_echo(process: Process, error: BaseException) -> bool:
+def is_echo(process: DebuggableProcess, error: BaseException) -> bool:
     """Whether the failure is that of another worker, which was looked at there already."""
     kind = getattr(sys.modules.get("ray.exceptions"), "RayTaskError", None)
     return kind is not None and isinstance(error, kind) and not process.settings.filters

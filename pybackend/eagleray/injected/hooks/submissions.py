@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..guard import harmless
+from ..guard import never_raise
 from .runtime_env import extended
 
 TYPE_CHECKING = False
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 
-def extend_submissions(module: ModuleType, settings: Settings) -> None:
+def extend_submissions(module: ModuleType, settings: RunSettings) -> None:
     """Extends the client by which jobs are submitted, on the command line too."""
     kind = module.JobSubmissionClient
     before = kind.submit_job
 
     def submit_job(client: Any, **arguments: Any) -> Any:
-        chosen = harmless(extended)(arguments.get("runtime_env"), settings)
+        chosen = never_raise(extended)(arguments.get("runtime_env"), settings)
         return before(client, **({**arguments, "runtime_env": chosen} if chosen else arguments))
 
     kind.submit_job = submit_job

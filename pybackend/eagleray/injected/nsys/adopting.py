@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import around, node_processes, node_reports
-from .session import Recording
+from .session import NsysRecording
 from .watcher import Watcher
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ class AdoptedWatcher(Watcher):
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
         super().__init__(begin, folder, listener)
         adopted = begin["adopted"]
-        self._front = node_processes.Process(adopted["front"])
+        self._front = node_processes.NodeProcess(adopted["front"])
         self._output: str = adopted["output"]
         self._words: list[str] = adopted["words"]
         self._taken: set[str] = set()
@@ -33,10 +33,10 @@ class AdoptedWatcher(Watcher):
         in_ranges = any("capture-range" in word or word == "-c" for word in self._words)
         self._state = "armed" if in_ranges else "recording"
         path = f"{self._output}{node_reports.REPORT}"
-        self._session.recording = Recording(path, self._words, in_ranges)
+        self._session.recording = NsysRecording(path, self._words, in_ranges)
         self._tell()
 
-    def _cannot_time(self, recording: Recording) -> str:
+    def _cannot_time(self, recording: NsysRecording) -> str:
         is_theirs = recording.path.startswith(self._output)
         theirs = "its framework records it until Stop is said" if is_theirs else ""
         return super()._cannot_time(recording) or theirs
@@ -50,10 +50,10 @@ class AdoptedWatcher(Watcher):
                 self._take_theirs(path)
                 self._tell()
 
-    def _look_for_range(self, recording: Recording) -> None:
+    def _look_for_range(self, recording: NsysRecording) -> None:
         """Theirs are looked for by all the names that they may get."""
 
-    def _keep(self, recording: Recording, refused: str = "") -> None:
+    def _keep(self, recording: NsysRecording, refused: str = "") -> None:
         """The last of theirs, or one that somebody asked for."""
         if not recording.path.startswith(self._output):
             super()._keep(recording, refused)
@@ -70,7 +70,7 @@ class AdoptedWatcher(Watcher):
 
     def _take_theirs(self, path: str) -> None:
         self._taken.add(path)
-        recording = Recording(self._next_path(), self._words, in_ranges=True)
+        recording = NsysRecording(self._next_path(), self._words, in_ranges=True)
         try:
             node_reports.brought(path, recording.path)
         except OSError as error:

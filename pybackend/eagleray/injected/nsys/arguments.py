@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .profile_settings import Profile
+    from .profile_settings import ProfileSettings
 
 # Sampling the processor costs a lot and answers other questions; a report must not end the worker.
 USUAL = {"sample": "none", "cpuctxsw": "none", "cuda-graph-trace": "node"}
@@ -28,7 +28,7 @@ LONG = {"s": "sample", "t": "trace", "b": "backtrace", "c": "capture-range", "x"
 NOT_OURS = frozenset({"kill", "d", "duration", "y", "delay", "w", "show-output", "wait", "n"})
 
 
-def to_stand_by(profile: Profile, session: str) -> list[str]:
+def to_stand_by(profile: ProfileSettings, session: str) -> list[str]:
     """The words after `nsys` and before the worker's own command."""
     known = _options(profile)
     trace = known.pop("trace", profile.trace)
@@ -43,7 +43,9 @@ def to_stand_by(profile: Profile, session: str) -> list[str]:
     )
 
 
-def to_record(profile: Profile, session: str, output: str, in_ranges: bool = False) -> list[str]:
+def to_record(
+    profile: ProfileSettings, session: str, output: str, in_ranges: bool = False
+) -> list[str]:
     """The words that begin a recording; `in_ranges`: the program itself says when."""
     known = {name: value for name, value in _options(profile).items() if name in OF_RECORDING}
     if in_ranges:
@@ -55,7 +57,7 @@ def to_record(profile: Profile, session: str, output: str, in_ranges: bool = Fal
     return words + _words(known.items())
 
 
-def _options(profile: Profile) -> dict[str, str]:
+def _options(profile: ProfileSettings) -> dict[str, str]:
     given = {LONG.get(name, name): value for name, value in profile.options.items()}
     known = {**USUAL, **given}
     return {name: value for name, value in known.items() if name not in NOT_OURS}

@@ -19,7 +19,7 @@ INSIDE = "NSYS_PROFILING_SESSION_ID"
 _PLACEHOLDER = re.compile(r"%(?:q\{(\w+)\}|(.))")
 
 
-def found(environ: Mapping[str, str]) -> dict[str, Any] | None:
+def framework_nsys(environ: Mapping[str, str]) -> dict[str, Any] | None:
     """The nsys round this process: its words, its session and where its reports go; None if it cannot be found."""
     for front in node_processes.ancestors(os.getpid()):
         words = node_processes.command_of(front)

@@ -22,11 +22,11 @@ _GENERATED = re.compile(r"^\s*(/\S.*\.nsys-rep)\s*$", re.MULTILINE)
 _NO_SUCH_KIND = re.compile(r"unsupported|illegal|invalid|unrecogni[sz]ed", re.IGNORECASE)
 
 
-class Refused(Exception):
+class NsysError(Exception):
     """nsys did not do it; the text says why in its own words."""
 
 
-class Nsys:
+class NsysProgram:
     """One program, called with an environment in which nothing of the run is."""
 
     def __init__(self, program: str, environ: Mapping[str, str]) -> None:
@@ -41,7 +41,7 @@ class Nsys:
         """Such as 2022.4.2.1; "" if it does not say."""
         try:
             said = self.call(["--version"], START_S)
-        except Refused:
+        except NsysError:
             return ""
         return version_in(said)
 
@@ -58,11 +58,11 @@ class Nsys:
             ) as process:
                 said = _heard(process, limit_s)
         except subprocess.TimeoutExpired as error:
-            raise Refused(f"nsys {words[0]} did not answer within {limit_s:g} s") from error
+            raise NsysError(f"nsys {words[0]} did not answer within {limit_s:g} s") from error
         except OSError as error:
-            raise Refused(f"nsys cannot be started: {error.strerror}") from error
+            raise NsysError(f"nsys cannot be started: {error.strerror}") from error
         if process.returncode != 0:
-            raise Refused(reason(said) or f"nsys {words[0]} ended with {process.returncode}")
+            raise NsysError(error_line(said) or f"nsys {words[0]} ended with {process.returncode}")
         return said
 
     def export(self, report: str, output: str, kind: str, limit_s: float) -> None:
@@ -81,7 +81,7 @@ class Nsys:
                 if os.path.getsize(output) > 0:
                     return ""
                 why = "nothing could be read of it"
-            except Refused as error:
+            except NsysError as error:
                 why = str(error)
                 if not _NO_SUCH_KIND.search(why):
                     return why
@@ -104,12 +104,12 @@ def _heard(process: subprocess.Popen[bytes], limit_s: float) -> str:
         raise
 
 
-def generated(said: str) -> list[str]:
+def generated_reports(said: str) -> list[str]:
     """The reports that nsys says it has written."""
     return _GENERATED.findall(said.replace("\r", "\n"))
 
 
-def reason(said: str) -> str:
+def error_line(said: str) -> str:
     """The first line of what nsys says when it refuses; after it come pages of help."""
     lines = (line.strip() for line in said.replace("\r", "\n").splitlines())
     return next((line for line in lines if line and not line.startswith("[")), "")[:300]

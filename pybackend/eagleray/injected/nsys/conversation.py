@@ -19,7 +19,7 @@ _SAY_S = 5.0
 LONGEST = 2**16
 
 
-class Caller:
+class WatcherClient:
     """One connection; `say` may be called by another thread than the one that reads."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -27,7 +27,7 @@ class Caller:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", int(_SAY_S), 0))
         self._sock = sock
 
-    def say(self, line: dict[str, Any]) -> bool:
+    def send(self, line: dict[str, Any]) -> bool:
         """Whether it went."""
         try:
             jsonlines.send(self._sock, line)
@@ -35,7 +35,7 @@ class Caller:
             return False
         return True
 
-    def read(self, todo: Queue[tuple[Caller, dict[str, Any]]]) -> None:
+    def read(self, todo: Queue[tuple[WatcherClient, dict[str, Any]]]) -> None:
         with contextlib.suppress(OSError, ValueError), self._sock.makefile("rb") as stream:
             for said in jsonlines.read(stream, LONGEST):
                 if isinstance(said, dict):
@@ -43,17 +43,17 @@ class Caller:
         todo.put((self, {"op": "left"}))
 
 
-def serve(listener: socket.socket, todo: Queue[tuple[Caller, dict[str, Any]]]) -> None:
+def serve(listener: socket.socket, todo: Queue[tuple[WatcherClient, dict[str, Any]]]) -> None:
     """Begins to take calls; what they say is put into `todo`."""
     _begin(_accept, listener, todo)
 
 
-def _accept(listener: socket.socket, todo: Queue[tuple[Caller, dict[str, Any]]]) -> None:
+def _accept(listener: socket.socket, todo: Queue[tuple[WatcherClient, dict[str, Any]]]) -> None:
     with contextlib.suppress(OSError):
         while True:
             sock, _ = listener.accept()
             if user_of(sock) == os.geteuid():
-                _begin(Caller(sock).read, todo)
+                _begin(WatcherClient(sock).read, todo)
             else:
                 sock.close()
 

@@ -14,17 +14,17 @@ from .. import ray_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 # Who creates more has made classes up, one for each actor.
 MOST = 200
 ENDING = ".classes.json"
 
 
-class SeenClasses:
+class CreatedClasses:
     """Called by the program's threads after each actor that they create; only a new class costs anything."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self._run = settings.run
         self._profile = settings.profile
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ import threading
 import time
 
 from . import node_reports
-from .calls import Refused
+from .calls import NsysError
 from .versions import is_newer
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, BinaryIO
 
-    from .calls import Nsys
+    from .calls import NsysProgram
 
 # No `.gz`, for which the web server of a node would say that it is the encoding, and clients unpack it.
 PACKED = ".sqlite-gz"
@@ -36,10 +36,10 @@ _PIECE = 2**20
 _LEAST_NICE = 19
 
 
-class MakesDatabases:
+class DatabaseExports:
     """Belongs to a watcher, whose thread asks; one of its own makes them, in the folder `beside` first."""
 
-    def __init__(self, nsys: Nsys, version: str, reader: str | None, beside: str) -> None:
+    def __init__(self, nsys: NsysProgram, version: str, reader: str | None, beside: str) -> None:
         self._nsys = nsys
         self._beside = beside
         self._is_wanted = reader is not None and is_needed(version, reader)
@@ -86,7 +86,7 @@ class MakesDatabases:
         try:
             unpacked = self._exported(report, int(said["size"]), made, packed)
             size, digest = node_reports.measured(packed)
-        except Refused as error:
+        except NsysError as error:
             problem = str(error)
         except OSError as error:
             problem = f"it cannot be written: {error.strerror}"
@@ -105,11 +105,11 @@ class MakesDatabases:
         node_reports.checked(os.path.dirname(report))
         for folder in (self._beside, os.path.dirname(report)):
             if shutil.disk_usage(folder).free < ROOM * size:
-                raise Refused(f"there is too little room in {folder} for what nsys makes of it")
+                raise NsysError(f"there is too little room in {folder} for what nsys makes of it")
         self._nsys.export(report, made, "sqlite", max(0.0, limit - time.monotonic()))
         unpacked = node_reports.size_of(made)
         if not unpacked:
-            raise Refused("nsys made no database of it")
+            raise NsysError("nsys made no database of it")
         pack(made, f"{packed}.part", limit)
         os.replace(f"{packed}.part", packed)
         return unpacked
@@ -127,7 +127,7 @@ def _compress(source: BinaryIO, out: BinaryIO, limit: float) -> None:
     with gzip.GzipFile("", "wb", 1, out, 0) as stream:
         while piece := source.read(_PIECE):
             if time.monotonic() > limit:
-                raise Refused("it could not be packed in time")
+                raise NsysError("it could not be packed in time")
             stream.write(piece)
 
 

@@ -24,7 +24,7 @@ PLACES = (
 )
 
 
-def found(said: str, environ: Mapping[str, str], root: str = "") -> str:
+def find_nsys(said: str, environ: Mapping[str, str], root: str = "") -> str:
     """The program, "" if there is none: what was said (a path, or a name on the path), or else in this order:
 
     1. on the path, whose folders that are not absolute are left out: they lead into somebody's code; 2. of CUDA_HOME;

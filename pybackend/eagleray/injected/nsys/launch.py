@@ -21,14 +21,14 @@ from ..matching import rank_of
 from . import arguments, finding, lost, node_reports
 from . import around as nsys_around
 from .folders import held, private_folder
-from .profile_settings import BY_FRAMEWORK, read_wish
+from .profile_settings import BY_FRAMEWORK, read_profile_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..settings import Settings
-    from .profile_settings import Profile
+    from ..settings import RunSettings
+    from .profile_settings import ProfileSettings
 
 SOCKET = "EAGLERAY_NSYS_SOCKET"
 # So long nsys may take until the worker begins under it, and a worker waits for its recording to begin.
@@ -40,26 +40,26 @@ TRIES = 4
 APART_S = 0.05
 _LONGEST_LINE = 2**16
 
-# What the gate of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
-for_gate: dict[str, Any] = {}
+# What the debug proxy of this process has to know: {"nsys": the watcher's socket} or {"profile": why there is none}.
+for_proxy: dict[str, Any] = {}
 
 
-def begin(settings: Settings) -> None:
+def begin(settings: RunSettings) -> None:
     """Returns in the process that is to go on as the worker."""
     watcher = os.environ.pop(SOCKET, "")
     if watcher:
-        for_gate["nsys"] = watcher
+        for_proxy["nsys"] = watcher
         if not _is_let_go(watcher):
             # Who has started it has given up, and is the worker itself.
             os._exit(1)
         return
-    wish = read_wish(os.environ)
+    wish = read_profile_request(os.environ)
     if wish is None or settings.profile is None:
         return
     known = known_of(settings, wish, worker_words())
     if not settings.profile.means_rank(int(known["rank"]) if known["rank"] else None):
         return
-    around = nsys_around.found(os.environ) if nsys_around.INSIDE in os.environ else None
+    around = nsys_around.framework_nsys(os.environ) if nsys_around.INSIDE in os.environ else None
     try:
         if around is not None:
             _adopt(settings, settings.profile, known, around)
@@ -69,7 +69,7 @@ def begin(settings: Settings) -> None:
         _go_on(settings, known, f"nsys cannot be used: {error}")
 
 
-def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict[str, Any]:
+def known_of(settings: RunSettings, wish: dict[str, str], words: list[str]) -> dict[str, Any]:
     """What can be said of a worker before Ray has told it anything."""
     rank = rank_of(os.environ, wish["name"])
     host, worker_id = socket.gethostname(), option(words, "worker-id")
@@ -94,9 +94,9 @@ def known_of(settings: Settings, wish: dict[str, str], words: list[str]) -> dict
     }
 
 
-def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) -> None:
+def _begin_meant(settings: RunSettings, profile: ProfileSettings, known: dict[str, Any]) -> None:
     name = known["name"] or known["class"]
-    nsys = finding.found(profile.nsys, os.environ)
+    nsys = finding.find_nsys(profile.nsys, os.environ)
     where = f" at {profile.nsys}" if profile.nsys else ""
     if not nsys:
         _go_on(settings, known, f"there is no nsys{where}")
@@ -113,7 +113,7 @@ def _begin_meant(settings: Settings, profile: Profile, known: dict[str, Any]) ->
 
 
 def _launched(
-    settings: Settings, profile: Profile, known: dict[str, Any], said: str
+    settings: RunSettings, profile: ProfileSettings, known: dict[str, Any], said: str
 ) -> tuple[str, bool]:
     """One try, with a watcher and a session of its own; the answer is that of `_run_under`."""
     private = private_folder()
@@ -133,7 +133,7 @@ def _launched(
 
 
 def _adopt(
-    settings: Settings, profile: Profile, known: dict[str, Any], adopted: dict[str, Any]
+    settings: RunSettings, profile: ProfileSettings, known: dict[str, Any], adopted: dict[str, Any]
 ) -> None:
     """Its framework has started nsys round it: that is watched, and stays as it is."""
     name = known["name"] or known["class"]
@@ -151,18 +151,18 @@ def _adopt(
         "said": said,
         "adopted": adopted,
     }
-    for_gate["nsys"] = _start_watcher(private, told)
+    for_proxy["nsys"] = _start_watcher(private, told)
     sys.stderr.write(f"{said}\n")
-    _is_let_go(for_gate["nsys"])
+    _is_let_go(for_proxy["nsys"])
 
 
-def _go_on(settings: Settings, known: dict[str, Any], why: str) -> None:
-    """As the worker, without nsys; the reason stands in its log, at its gate and beside the reports of others."""
+def _go_on(settings: RunSettings, known: dict[str, Any], why: str) -> None:
+    """As the worker, without nsys; the reason stands in its log, at its debug proxy and beside the reports of others."""
     name = known["name"] or known["class"]
     problem = f"Node {known['host']}: {why}; worker '{name}' runs without nsys."
     sys.stderr.write(f"{problem}\n")
     shown = {"state": "missing", "said": problem, "problem": problem, "reports": []}
-    for_gate["profile"] = shown
+    for_proxy["profile"] = shown
     profile = settings.profile
     with contextlib.suppress(OSError):
         shared = profile.reports if profile is not None else ""
@@ -223,7 +223,7 @@ def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
 
 
 def _start_watcher(folder: str, told: dict[str, Any]) -> str:
-    """Starts it as a gate is started; returns the address of its socket, which is there already."""
+    """Starts it as a debug proxy is started; returns the address of its socket, which is there already."""
     from ..debug_proxy.handle import spawn
 
     with open(os.path.join(folder, "begin.json"), "w", encoding="utf-8") as stream:

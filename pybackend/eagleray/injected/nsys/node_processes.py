@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Process:
+class NodeProcess:
     """One process for good: another one that gets its number later is not it."""
 
     def __init__(self, pid: int = 0) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 
-from ..patterns import names_of
-from .profile_settings import BY_FRAMEWORK, VARIABLE, wish
+from ..patterns import matchable_names
+from .profile_settings import BY_FRAMEWORK, VARIABLE, profile_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..settings import Settings
+    from ..settings import RunSettings
 
 # Under this key Ray keeps what a program says as `nsight` in a runtime_env.
 NSIGHT = "_nsight"
@@ -25,23 +25,23 @@ _NSYS_PROFILE = re.compile(r"\s*(?:\S*/)?nsys\s+profile(?=\s)")
 _WAITS = re.compile(r"\s--wait[= ]\s*(\S+)")
 
 
-class Wishes:
+class ProfileRequests:
     """What the processes of a run say to those that they create."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RunSettings) -> None:
         self._profile = settings.profile
         # Ray merges a runtime_env with that of the creator, and so hands this variable down.
         self._is_handed_down = bool(os.environ.get(VARIABLE))
 
-    def of_actor(self, module: str, qualified: str, actor: str, given: Any) -> str | None:
+    def for_actor(self, module: str, qualified: str, actor: str, given: Any) -> str | None:
         """The value of the variable; None if nothing has to be said."""
-        names = names_of(module, qualified, actor)
+        names = matchable_names(module, qualified, actor)
         pattern = self._profile.pattern(names) if self._profile is not None else ""
         if not pattern and self.adopts(given):
             pattern = BY_FRAMEWORK
-        return wish(pattern, module, qualified, actor) if pattern else self.of_task()
+        return profile_request(pattern, module, qualified, actor) if pattern else self.for_task()
 
-    def of_task(self) -> str | None:
+    def for_task(self) -> str | None:
         """A task is never recorded: nsys writes when a process ends, and that of tasks is used again and again."""
         return "" if self._is_handed_down else None
 
@@ -49,11 +49,11 @@ class Wishes:
         """Whether its framework has asked Ray for nsys, whose reports are gathered as well."""
         return self._profile is not None and bool(given) and (NSIGHT in given or _is_under(given))
 
-    def means(self, names: list[str]) -> bool:
+    def matches(self, names: list[str]) -> bool:
         return self._profile is not None and bool(self._profile.pattern(names))
 
 
-def with_wish(runtime_env: Mapping[str, Any] | None, said: str) -> dict[str, Any]:
+def with_profile_request(runtime_env: Mapping[str, Any] | None, said: str) -> dict[str, Any]:
     """A copy of a runtime_env that says it; all else in it stays, an `nsight` of the framework's own too."""
     known = dict(runtime_env or {})
     known["env_vars"] = {**dict(known.get("env_vars") or {}), VARIABLE: said}

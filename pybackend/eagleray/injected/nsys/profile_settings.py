@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ..patterns import first_fit, patterns_of
+from ..patterns import first_match, split_patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ VARIABLE = "EAGLERAY_PROFILE"
 BY_FRAMEWORK = "(nsight)"
 
 
-class Profile:
+class ProfileSettings:
     """One reading of the settings; what is missing in them has the value that people mean by saying nothing."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self.workers = patterns_of(values.get("workers") or [])
+        self.workers = split_patterns(values.get("workers") or [])
         ranks = values.get("ranks")
         self.ranks = None if ranks is None else [int(rank) for rank in ranks]
         self.when = str(values.get("when") or "always")
@@ -37,14 +37,14 @@ class Profile:
 
     def pattern(self, names: Iterable[str]) -> str:
         """The first pattern that fits one of a worker's names; "" if it is not meant."""
-        return first_fit(self.workers, names)[0]
+        return first_match(self.workers, names)[0]
 
     def means_rank(self, rank: int | None) -> bool:
         """Whether a worker of this rank is meant; one whose rank is not known when it starts is not."""
         return self.ranks is None or rank in self.ranks
 
 
-def wish(pattern: str, module: str, qualified: str, actor: str) -> str:
+def profile_request(pattern: str, module: str, qualified: str, actor: str) -> str:
     """The value of the variable for a worker that is meant.
 
     Ray expands `$NAME` in the variables of a runtime_env, so there is no `$`.
@@ -53,7 +53,7 @@ def wish(pattern: str, module: str, qualified: str, actor: str) -> str:
     return json.dumps(said, separators=(",", ":")).replace("$", "\\u0024")
 
 
-def read_wish(environ: Mapping[str, str]) -> dict[str, str] | None:
+def read_profile_request(environ: Mapping[str, str]) -> dict[str, str] | None:
     """What the variable says of this worker, None if it is not meant."""
     text = environ.get(VARIABLE)
     return {str(key): str(value) for key, value in json.loads(text).items()} if text else None

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from . import arguments, node_processes, node_reports
-from .calls import START_S, STOP_S, generated
+from .calls import START_S, STOP_S, generated_reports
 
 # Each look at a report is a run of nsys on a node that has other work.
 FIRST_PAUSE_S = 0.25
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .calls import Nsys
-    from .profile_settings import Profile
+    from .calls import NsysProgram
+    from .profile_settings import ProfileSettings
 
 
-class Recording:
+class NsysRecording:
     """One of them; `path` is where its report is to be, `generated` where nsys said that it has put it."""
 
     def __init__(self, path: str, words: list[str], in_ranges: bool) -> None:
@@ -32,12 +32,12 @@ class Recording:
         self.generated = ""
 
 
-class Session:
+class NsysSession:
     """Used by one thread of the watcher.  `recording` is the one that is going on."""
 
-    def __init__(self, nsys: Nsys, name: str, profile: Profile) -> None:
+    def __init__(self, nsys: NsysProgram, name: str, profile: ProfileSettings) -> None:
         self.name = name
-        self.recording: Recording | None = None
+        self.recording: NsysRecording | None = None
         self._nsys = nsys
         self._profile = profile
 
@@ -47,14 +47,14 @@ class Session:
             self._profile, self.name, path.removesuffix(".nsys-rep"), in_ranges
         )
         self._nsys.call(words, START_S)
-        self.recording = Recording(path, words, in_ranges)
+        self.recording = NsysRecording(path, words, in_ranges)
 
     def end(self) -> None:
         """Of the recording that is going on, if there is one; raises Refused, and then it still is."""
         recording = self.recording
         if recording is not None:
             said = self._nsys.call(["stop", f"--session={self.name}"], STOP_S)
-            recording.generated = next(iter(generated(said)), "")
+            recording.generated = next(iter(generated_reports(said)), "")
             self.recording = None
 
     def processes(self) -> list[int]:
@@ -62,7 +62,7 @@ class Session:
         return node_processes.having_word(f"--session-name={self.name}")
 
 
-class Growing:
+class GrowingReports:
     """Reports that somebody else ends: which of them may be whole, as they have not grown since the look before.
 
     One that could not be read then is tried ever more rarely.
@@ -86,7 +86,7 @@ class Growing:
         return True
 
 
-def placed(recording: Recording) -> str:
+def placed(recording: NsysRecording) -> str:
     """Why there is no report where it should be, "" if it is there now: one elsewhere is brought.
 
     nsys returns 0 also when it could not write there, or has written nothing at all.
@@ -118,7 +118,7 @@ def _taken(take: Callable[[str, str], None], found: str, wanted: str) -> str:
     return ""
 
 
-def entry(recording: Recording, known: dict[str, Any], problem: str) -> dict[str, Any]:
+def entry(recording: NsysRecording, known: dict[str, Any], problem: str) -> dict[str, Any]:
     """What is written beside a report; of one that is lost it stands alone, with no size."""
     size, digest = 0, ""
     with contextlib.suppress(OSError):

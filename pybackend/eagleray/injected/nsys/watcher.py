@@ -11,19 +11,19 @@ import queue
 import time
 
 from . import node_processes, node_reports
-from .calls import Nsys, Refused
-from .conversation import Caller, serve
-from .databases import MakesDatabases
-from .node_processes import Process
-from .profile_settings import Profile
-from .session import Growing, Session, entry, placed
+from .calls import NsysError, NsysProgram
+from .conversation import WatcherClient, serve
+from .databases import DatabaseExports
+from .node_processes import NodeProcess
+from .profile_settings import ProfileSettings
+from .session import GrowingReports, NsysSession, entry, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any
 
-    from .session import Recording
+    from .session import NsysRecording
 
 LOOK_S = 0.25
 # So long a worker may take to begin under nsys, and nsys to write when the worker has ended.
@@ -39,27 +39,27 @@ class Watcher:
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
         self._known: dict[str, Any] = begin["known"]
         self._reports_folder: str = begin["reports"]
-        self._profile = Profile(begin["profile"])
+        self._profile = ProfileSettings(begin["profile"])
         self._folder = folder
-        self._nsys = Nsys(begin["nsys"], os.environ)
+        self._nsys = NsysProgram(begin["nsys"], os.environ)
         self._known["nsys_version"] = self._nsys.version()
-        self._session = Session(self._nsys, begin["session"], self._profile)
+        self._session = NsysSession(self._nsys, begin["session"], self._profile)
         version = self._known["nsys_version"]
-        self._databases = MakesDatabases(self._nsys, version, self._profile.reader, folder)
-        self._todo: queue.Queue[tuple[Caller, dict[str, Any]]] = queue.Queue()
-        self._callers: list[Caller] = []
+        self._databases = DatabaseExports(self._nsys, version, self._profile.reader, folder)
+        self._todo: queue.Queue[tuple[WatcherClient, dict[str, Any]]] = queue.Queue()
+        self._callers: list[WatcherClient] = []
         self._state = self._told = "armed"
         self._said: str = begin["said"]
         self._problem = ""
         self._reports: list[str] = []
         self._count = 0
-        self._starter: Caller | None = None
-        self._waiting: Caller | None = None
-        self._front = self._worker = Process()
+        self._starter: WatcherClient | None = None
+        self._waiting: WatcherClient | None = None
+        self._front = self._worker = NodeProcess()
         self._ends_at = 0.0
         self._limit = time.monotonic() + BEGIN_S
         self._is_over = False
-        self._growing = Growing()
+        self._growing = GrowingReports()
         serve(listener, self._todo)
 
     def run(self) -> None:
@@ -72,10 +72,10 @@ class Watcher:
 
     # --- who calls -------------------------------------------------------------------------------
 
-    def _take(self, caller: Caller, line: dict[str, Any]) -> None:
+    def _take(self, caller: WatcherClient, line: dict[str, Any]) -> None:
         op = line.get("op")
         if op == "front":
-            self._front, self._starter = Process(int(line["pid"])), caller
+            self._front, self._starter = NodeProcess(int(line["pid"])), caller
             self._introduce()
         elif op == "worker" and self._waiting is None:
             self._known["pid"], self._waiting = int(line["pid"]), caller
@@ -84,9 +84,9 @@ class Watcher:
             self._begin()
         elif op == "left" and caller is self._starter and not self._worker.pid:
             self._give_up()
-        elif op == "gate":
+        elif op == "proxy":
             self._callers.append(caller)
-            caller.say(self._line())
+            caller.send(self._line())
         elif op == "who":
             self._known.update({key: line[key] for key in WHO if line.get(key)})
             self._tell()
@@ -98,15 +98,15 @@ class Watcher:
     def _introduce(self) -> None:
         """A worker under nsys begins when who has started it leaves its place to it; either may come first."""
         if self._starter is not None and self._waiting is not None:
-            self._starter.say({"event": "started", "pid": self._known["pid"]})
+            self._starter.send({"event": "started", "pid": self._known["pid"]})
 
     def _begin(self) -> None:
         """The worker waits until what is to be recorded from its start is recorded."""
-        self._worker = Process(self._known["pid"])
+        self._worker = NodeProcess(self._known["pid"])
         self._stem = node_reports.stem(self._known)
         self._begin_recording()
         if self._waiting is not None:
-            self._waiting.say({"event": "go"})
+            self._waiting.send({"event": "go"})
 
     def _begin_recording(self) -> None:
         if self._profile.when == "steps":
@@ -139,7 +139,7 @@ class Watcher:
             with contextlib.suppress(OSError):
                 where = {"folder": self._reports_folder}
                 node_reports.write_json(path, {**self._known, **where, **line["profile"]})
-        self._callers = [one for one in self._callers if one.say(line)]
+        self._callers = [one for one in self._callers if one.send(line)]
 
     # --- recording -------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class Watcher:
         try:
             node_reports.checked(self._reports_folder)
             self._session.begin(self._next_path(), in_ranges)
-        except Refused as error:
+        except NsysError as error:
             self._problem = f"nsys does not record: {error}"
         except OSError as error:
             self._problem = f"nsys does not record into {self._reports_folder}: {error.strerror}"
@@ -167,7 +167,7 @@ class Watcher:
     def _end_after(self, seconds: float) -> None:
         self._ends_at = time.monotonic() + seconds if seconds > 0 else 0.0
 
-    def _cannot_time(self, recording: Recording) -> str:
+    def _cannot_time(self, recording: NsysRecording) -> str:
         """Why this one does not end after some seconds, "" if it can."""
         return "it is recorded where the program itself says so" if recording.in_ranges else ""
 
@@ -184,7 +184,7 @@ class Watcher:
         recording, problem = self._session.recording, ""
         try:
             self._session.end()
-        except Refused as error:
+        except NsysError as error:
             problem = str(error)
             if not self._worker.is_alive:
                 # It has ended meanwhile, and nsys writes the report for that.
@@ -194,7 +194,7 @@ class Watcher:
         self._state = "armed"
         self._tell()
 
-    def _keep(self, recording: Recording, refused: str = "") -> None:
+    def _keep(self, recording: NsysRecording, refused: str = "") -> None:
         """The report is whole when it can be read, which is then said by the file beside it."""
         lost = placed(recording)
         problem = lost and f"{lost} ({refused})" if refused else lost
@@ -235,7 +235,7 @@ class Watcher:
         elif recording is not None and self._ends_at and time.monotonic() > self._ends_at:
             self._stop()
 
-    def _look_for_range(self, recording: Recording) -> None:
+    def _look_for_range(self, recording: NsysRecording) -> None:
         """A report that the program's own calls have ended is there once it no longer grows and can be read."""
         path = recording.path
         if self._growing.may_be_whole(path) and not self._nsys.can_read(path, self._folder):

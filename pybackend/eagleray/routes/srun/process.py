@@ -25,7 +25,7 @@ from eagleray.remote_scripts.bridge import (
     OPENED,
     PING,
     REFUSED,
-    Broken,
+    BadFrame,
     Mux,
     Stream,
 )
@@ -238,7 +238,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
         assert self._mux is not None
         try:
             self._mux.feed(data)
-        except Broken as error:
+        except BadFrame as error:
             self.give_up(link_lost(self._spec.text, str(error)))
 
     def _on_frame(self, kind: int, number: int, payload: bytes) -> None:

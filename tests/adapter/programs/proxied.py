@@ -1,4 +1,4 @@
-"""A worker as part of a run: it has a gate, waits for a debugger if told so, then works until its input ends."""
+"""A worker as part of a run: it has a debug proxy, waits for a debugger if told so, then works until its input ends."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from eagleray.injected.debug_proxy import handle
-from eagleray.injected.debugpy.debugger import Debugger
+from eagleray.injected.debugpy.debugger import DebugpyServer
 
 HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])
@@ -18,7 +18,7 @@ asked = threading.Event()
 gone = threading.Event()
 asked_for = 0
 spinning = {1}
-debugger = Debugger(children=True)
+debugger = DebugpyServer(children=True)
 
 
 def on_line(line):
@@ -27,11 +27,11 @@ def on_line(line):
         gone.set()
     if line["op"] == "debug":
         if os.environ.get("NO_DEBUGPY"):
-            ours.say("problem", code="no-debugpy", text="No module named 'debugpy'")
+            ours.send("problem", code="no-debugpy", text="No module named 'debugpy'")
             return
         debugger.listen()
         with debugger.take_channel() as channel:
-            ours.say("listening", passing=[channel.fileno()], debugpy=debugger.version)
+            ours.send("listening", passing=[channel.fileno()], debugpy=debugger.version)
         asked.set()
 
 
@@ -53,19 +53,19 @@ def load(path, shown):
     global asked_for
     gone.clear()
     asked_for += 1
-    ours.say("files", files={HERE: HERE, shown: path}, wait=asked_for)
+    ours.send("files", files={HERE: HERE, shown: path}, wait=asked_for)
     gone.wait(60)
     spec = importlib.util.spec_from_file_location("late", path)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 def wait():
-    ours.say("waiting")
+    ours.send("waiting")
     if asked.wait(options.get("wait_s", 60)):
         debugger.wait(None)
         print("attached", flush=True)
     else:
-        ours.say("free")
+        ours.send("free")
         print("nobody came", flush=True)
 
 
@@ -82,22 +82,22 @@ first = {
 }
 file = options["file"]
 if "link" in options:
-    # Callers know only the address of a link that leads to the gate.
+    # Callers know only the address of a link that leads to the debug proxy.
     with socket.create_server(("127.0.0.1", 0)) as listener:
         print("listens at", listener.getsockname()[1], flush=True)
         addresses = [["127.0.0.1", options["link"]]]
-        ours = handle.start_at(
+        ours = handle.start_proxy_at(
             listener, {**first, "who": who, "file": file, "addresses": addresses}
         )
 else:
-    ours = handle.start(**first, host="127.0.0.1", who=who, file=file)
+    ours = handle.start_proxy(**first, host="127.0.0.1", who=who, file=file)
 ours.serve(on_line)
 if options.get("waits"):
     wait()
 for row in sys.stdin:
     words = row.split()
     if words[0] == "who":
-        ours.say("who", matches=words[1] == "yes")
+        ours.send("who", matches=words[1] == "yes")
     elif words[0] == "threads":
         together = [threading.Thread(target=work, args=(n,)) for n in range(int(words[1]))]
         for thread in together:

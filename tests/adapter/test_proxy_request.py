@@ -1,4 +1,4 @@
-"""Requests to gates: what a listener that only poses as a gate can do with one, and who else is refused."""
+"""Requests to debug proxies: what a listener that only poses as a debug proxy can do with one, and who else is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.proxy import Gate, Json
+from eagleray.adapter.runs.proxy import Json, ProxyClient
 from eagleray.adapter.runs.runs import Run
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.debug_proxy import handle, request
@@ -16,8 +16,8 @@ from eagleray.injected.debug_proxy.listener import LONGEST
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.routes.routes import Routes
 
-from tests.adapter.gated import KEY, PUBLIC, RUN, SECRET, GateCaller
 from tests.adapter.no_routes import no_routes
+from tests.adapter.proxied import KEY, PUBLIC, RUN, SECRET, ProxyCaller
 
 HOST = "127.0.0.1"
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
@@ -25,15 +25,15 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, An
 
 @pytest.fixture
 def port() -> Any:
-    """The port of a real gate of the run."""
-    made = handle.start(RUN, PUBLIC, 60, HOST, {})
+    """The port of a real debug proxy of the run."""
+    made = handle.start_proxy(RUN, PUBLIC, 60, HOST, {})
     yield made.port
     made.close()
 
 
 async def call(port: int, want: str = "control", host: str = HOST) -> Json:
-    """The gate's answer to the adapter."""
-    proxy = Gate(RUN, KEY, host, port, (DIRECT,))
+    """The proxy's answer to the adapter."""
+    proxy = ProxyClient(RUN, KEY, host, port, (DIRECT,))
     streams, answer = await proxy.call(Routes(no_routes), want)
     streams[1].close()
     return answer
@@ -47,27 +47,27 @@ async def refusal(port: int, want: str = "control") -> str:
 
 @contextlib.asynccontextmanager
 async def impostor(serve: Serve) -> AsyncIterator[int]:
-    """Listens where a gate was announced that has ended."""
+    """Listens where a debug proxy was announced that has ended."""
     server = await asyncio.start_server(serve, HOST, 0)
     async with server:
         yield int(server.sockets[0].getsockname()[1])
 
 
 def between(port: int, alter: Callable[[bytes], bytes] = bytes) -> Serve:
-    """Passes on what the adapter and the gate at `port` exchange, with the request altered."""
+    """Passes on what the adapter and the debug proxy at `port` exchange, with the request altered."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        gate_reader, gate_writer = await asyncio.open_connection(HOST, port)
-        writer.write(await gate_reader.readline())
-        gate_writer.write(alter(await reader.readline()))
-        writer.write(await gate_reader.readline())
-        gate_writer.close()
+        proxy_reader, proxy_writer = await asyncio.open_connection(HOST, port)
+        writer.write(await proxy_reader.readline())
+        proxy_writer.write(alter(await reader.readline()))
+        writer.write(await proxy_reader.readline())
+        proxy_writer.close()
         writer.close()
 
     return serve
 
 
-async def test_request_to_an_impostor_is_refused_by_every_other_gate(port: int) -> None:
+async def test_request_to_an_impostor_is_refused_by_every_other_proxy(port: int) -> None:
     heard: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,14 +77,14 @@ async def test_request_to_an_impostor_is_refused_by_every_other_gate(port: int) 
 
     async with impostor(serve) as its_port:
         assert await refusal(its_port) == "link-lost"
-        with GateCaller(port) as caller:
+        with ProxyCaller(port) as caller:
             caller.greeting()
             caller.sock.sendall(heard[0])
             assert caller.hear() == {"error": "refused"} and caller.hear() is None
     assert SECRET.encode() not in heard[0]
 
 
-async def test_request_that_is_relayed_to_another_gate_is_refused(port: int) -> None:
+async def test_request_that_is_relayed_to_another_proxy_is_refused(port: int) -> None:
     async with impostor(between(port)) as its_port:
         assert await refusal(its_port) == "gate-refused"
     assert "hello" in await call(port)
@@ -92,10 +92,10 @@ async def test_request_that_is_relayed_to_another_gate_is_refused(port: int) -> 
 
 @pytest.mark.parametrize("part", [b"control", b'"salt"', b"}"])
 async def test_altered_request_is_refused(port: int, part: bytes) -> None:
-    """Whoever sits on the way to the gate itself, so that the address is right."""
+    """Whoever sits on the way to the debug proxy itself, so that the address is right."""
 
     async def through(alter: Callable[[bytes], bytes]) -> Json | None:
-        with GateCaller(port) as caller:
+        with ProxyCaller(port) as caller:
             line = caller.signed(caller.nonce(), want="control")
             caller.sock.sendall(alter(line))
             return caller.hear()
@@ -107,19 +107,19 @@ async def test_altered_request_is_refused(port: int, part: bytes) -> None:
 
 
 def test_recorded_conversation_is_refused(port: int) -> None:
-    with GateCaller(port) as caller:
+    with ProxyCaller(port) as caller:
         line = caller.signed(caller.nonce(), want="control")
         caller.sock.sendall(line)
         assert "hello" in (caller.hear() or {})
     for _ in range(2):
-        with GateCaller(port) as caller:
+        with ProxyCaller(port) as caller:
             caller.greeting()
             caller.sock.sendall(line)
             assert caller.hear() == {"error": "refused"} and caller.hear() is None
 
 
 def test_request_for_another_run_is_refused(port: int) -> None:
-    with GateCaller(port) as caller:
+    with ProxyCaller(port) as caller:
         wish = {"want": "control"}
         line = request.signed(KEY, "another", caller.address, caller.nonce(), wish)
         caller.sock.sendall(line)
@@ -128,11 +128,11 @@ def test_request_for_another_run_is_refused(port: int) -> None:
 
 @pytest.mark.parametrize("listens", ["127.0.0.1", "localhost", "::1"])
 @pytest.mark.parametrize("called", ["127.0.0.1", "localhost", "0:0:0:0:0:0:0:1", "::1"])
-async def test_gate_and_adapter_may_spell_the_address_differently(
+async def test_proxy_and_adapter_may_spell_the_address_differently(
     listens: str, called: str
 ) -> None:
-    """A name and an address are different only for a gate that was never given the name."""
-    made = handle.start(RUN, PUBLIC, 60, listens, {})
+    """A name and an address are different only for a debug proxy that was never given the name."""
+    made = handle.start_proxy(RUN, PUBLIC, 60, listens, {})
     names = {"127.0.0.1": {"127.0.0.1"}, "localhost": {"127.0.0.1", "localhost"}}
     try:
         if called in names.get(listens, {"::1", "0:0:0:0:0:0:0:1"}):
@@ -144,11 +144,11 @@ async def test_gate_and_adapter_may_spell_the_address_differently(
         made.close()
 
 
-async def test_gate_of_an_older_version_is_named_as_such() -> None:
+async def test_proxy_of_an_older_version_is_named_as_such() -> None:
     heard = asyncio.Queue[bytes]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"EAGLERAY-GATE 1 {RUN}\n".encode())
+        writer.write(f"EAGLERAY-PROXY 1 {RUN}\n".encode())
         heard.put_nowait(await reader.read())
         writer.close()
 
@@ -185,7 +185,7 @@ async def test_answer_that_is_no_answer_is_that_of_a_stranger(answer: bytes) -> 
 
 @pytest.mark.parametrize(
     "said",
-    [b"SSH-2.0-x\r\n" * 20, b"EAGLERAY-GATE 2 another     \n", b"EAGLERAY-GATE 2 " + b"x" * 90],
+    [b"SSH-2.0-x\r\n" * 20, b"EAGLERAY-PROXY 2 another     \n", b"EAGLERAY-PROXY 2 " + b"x" * 90],
 )
 async def test_listener_that_greets_otherwise_receives_nothing(said: bytes) -> None:
     heard = asyncio.Queue[bytes]()
@@ -212,7 +212,7 @@ def test_same_request_is_never_signed_twice() -> None:
 
 
 @pytest.mark.parametrize("public", ["", "zz", "00", 64 * "0", 64 * "é"])
-def test_gate_with_an_unusable_key_refuses_everyone(public: str) -> None:
+def test_proxy_with_an_unusable_key_refuses_everyone(public: str) -> None:
     line = request.signed(KEY, RUN, (HOST, 1), bytes(32), {}).rstrip()
     assert request.verified(public, RUN, [(HOST, 1)], bytes(32), line) is None
     assert request.verified(PUBLIC, RUN, [(HOST, 1)], bytes(32), line) is not None

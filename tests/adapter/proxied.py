@@ -1,4 +1,4 @@
-"""Workers of a run for tests: a program with a gate beside it, and clients that speak to the gate itself."""
+"""Workers of a run for tests: a program with a debug proxy beside it, and clients that speak to the debug proxy itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.injected.debug_proxy import request as gate_request
+from eagleray.injected.debug_proxy import request as proxy_request
 from eagleray.injected.ed25519 import SecretKey
 
 from tests.adapter.harness import PROGRAMS, ROOT, ControlClient, Json, Program, until
@@ -19,22 +19,22 @@ SECRET = "5ec7e7" + 58 * "0"
 KEY = SecretKey(bytes.fromhex(SECRET))
 PUBLIC = KEY.public.hex()
 RUN = "0123456789ab"
-SOURCE = PROGRAMS / "gated.py"
+SOURCE = PROGRAMS / "proxied.py"
 
 
 def line_of(text: str) -> int:
-    """The line of gated.py that holds this text."""
+    """The line of proxied.py that holds this text."""
     return 1 + next(n for n, row in enumerate(SOURCE.read_text().splitlines()) if text in row)
 
 
 LINE = line_of("print(text, flush=True)")
 
 
-class Gated(Program):
-    """gated.py: it works when it is told to."""
+class ProxiedWorker(Program):
+    """proxied.py: it works when it is told to."""
 
     def __init__(self, folder: Path, python: str = sys.executable, **options: Any) -> None:
-        self._announcement = folder / f"gate-{options.get('worker_id', 'w1')}.json"
+        self._announcement = folder / f"proxy-{options.get('worker_id', 'w1')}.json"
         said = {
             "run": RUN,
             "verifier": PUBLIC,
@@ -43,21 +43,21 @@ class Gated(Program):
         }
         path = f"{PROGRAMS}{os.pathsep}{ROOT / 'pybackend'}"
         env = {"PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **options.get("env", {})}
-        super().__init__("gated.py", json.dumps(said), python=python, env=env)
+        super().__init__("proxied.py", json.dumps(said), python=python, env=env)
 
     @property
-    def gate(self) -> Json:
-        """What the gate announces of itself."""
-        found: Json = json.loads(until(self._announced, "the announcement of the gate"))
+    def proxy(self) -> Json:
+        """What the debug proxy announces of itself."""
+        found: Json = json.loads(until(self._announced, "the announcement of the proxy"))
         return found
 
     @property
     def port(self) -> int:
-        return int(self.gate["port"])
+        return int(self.proxy["port"])
 
     @property
     def listening_port(self) -> int:
-        """Where the gate of a worker behind a `link` listens."""
+        """Where the debug proxy of a worker behind a `link` listens."""
         self.wait_output("listens at")
         return int(self.output().split("listens at ")[1].split()[0])
 
@@ -65,8 +65,8 @@ class Gated(Program):
     def is_announced(self) -> bool:
         return self._announcement.exists()
 
-    def gate_pid(self) -> int:
-        (pid,) = gates_of(self.process.pid)
+    def proxy_pid(self) -> int:
+        (pid,) = proxies_of(self.process.pid)
         return pid
 
     def tell(self, line: str) -> None:
@@ -78,11 +78,11 @@ class Gated(Program):
         return self._announcement.read_text() if self._announcement.exists() else ""
 
 
-StartGated = Callable[..., Gated]
+StartProxied = Callable[..., ProxiedWorker]
 
 
-def gates_of(worker: int) -> list[int]:
-    """The processes of its gates, which are no children of the worker."""
+def proxies_of(worker: int) -> list[int]:
+    """The processes of its debug proxies, which are no children of the worker."""
     said = b"debug_proxy.process\0%d\0" % worker
     pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if said in command(pid)]
@@ -95,15 +95,15 @@ def command(pid: int) -> bytes:
         return b""
 
 
-class GateCaller:
-    """One connection to a gate, as any program may make it."""
+class ProxyCaller:
+    """One connection to a debug proxy, as any program may make it."""
 
     def __init__(self, port: int, source: str = "127.0.0.1") -> None:
         self.address = ("127.0.0.1", port)
         self.sock = socket.create_connection(self.address, 60, (source, 0))
         self.stream = self.sock.makefile("rb")
 
-    def __enter__(self) -> GateCaller:
+    def __enter__(self) -> ProxyCaller:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -118,11 +118,11 @@ class GateCaller:
 
     def nonce(self) -> bytes:
         greeting, _, nonce = self.greeting().rpartition(" ")
-        assert greeting == gate_request.greeting(RUN)
+        assert greeting == proxy_request.greeting(RUN)
         return bytes.fromhex(nonce)
 
     def signed(self, nonce: bytes, key: SecretKey = KEY, **wish: Any) -> bytes:
-        return gate_request.signed(key, RUN, self.address, nonce, wish)
+        return proxy_request.signed(key, RUN, self.address, nonce, wish)
 
     def say(self, **said: Any) -> None:
         self.sock.sendall(json.dumps(said).encode() + b"\n")
@@ -136,16 +136,16 @@ class GateCaller:
         while (line := self.hear()) is not None:
             if line.get("event") == event:
                 return line
-        raise AssertionError(f"the gate ended without {event}")
+        raise AssertionError(f"the debug proxy ended without {event}")
 
     def close(self) -> None:
         self.stream.close()
         self.sock.close()
 
 
-def owner(port: int) -> tuple[GateCaller, Json]:
+def owner(port: int) -> tuple[ProxyCaller, Json]:
     """A control connection, and the hello."""
-    caller = GateCaller(port)
+    caller = ProxyCaller(port)
     caller.request(want="control")
     said = caller.hear()
     assert said is not None
@@ -153,7 +153,7 @@ def owner(port: int) -> tuple[GateCaller, Json]:
 
 
 def lines(*numbers: int, **more: str) -> list[Json]:
-    """The breakpoints of a run: these lines of gated.py."""
+    """The breakpoints of a run: these lines of proxied.py."""
     return [{"path": str(SOURCE), "lines": [{"line": number, **more} for number in numbers]}]
 
 
@@ -166,7 +166,7 @@ class RunClient:
         control.call("subscribe")
         control.call("run_register", **{**said, "breakpoints": lines(LINE), **register})
 
-    def take(self, program: Gated) -> None:
+    def take(self, program: ProxiedWorker) -> None:
         self.control.call("run_worker", run=RUN, host="127.0.0.1", port=program.port)
 
     def state(self) -> Json:
@@ -194,10 +194,12 @@ class RunClient:
         self.control.call("continue", session="session_1", worker_id=worker)
 
 
-def attached(control: ControlClient, gated: StartGated, **options: Any) -> tuple[RunClient, Gated]:
+def attached(
+    control: ControlClient, proxied: StartProxied, **options: Any
+) -> tuple[RunClient, ProxiedWorker]:
     """A run with a line, and a worker of it that has waited for its debugger."""
     run = RunClient(control)
-    program = gated(waits=True, **options)
+    program = proxied(waits=True, **options)
     run.take(program)
     program.wait_output("attached")
     return run, program

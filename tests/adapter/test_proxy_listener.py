@@ -1,4 +1,4 @@
-"""Strangers at a gate, silent or slow, from the owner's own address too: the owner gets in every time."""
+"""Strangers at a debug proxy, silent or slow, from the owner's own address too: the owner gets in every time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.proxy import Gate
+from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.injected.debug_proxy import handle, listener
-from eagleray.injected.debug_proxy.listener import Calling
+from eagleray.injected.debug_proxy.listener import CallerAuthentication
 from eagleray.injected.debug_proxy.loop import Loop, Peer
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.routes.routes import Routes
 
-from tests.adapter.gated import KEY, PUBLIC, RUN, GateCaller
 from tests.adapter.no_routes import no_routes
+from tests.adapter.proxied import KEY, PUBLIC, RUN, ProxyCaller
 
 HOST = "127.0.0.1"
 
@@ -58,13 +58,15 @@ async def strangers(port: int, count: int, places: int) -> AsyncIterator[None]:
 
 
 async def owner_gets_in(port: int) -> None:
-    streams, answer = await Gate(RUN, KEY, HOST, port, (DIRECT,)).call(Routes(no_routes), "control")
+    streams, answer = await ProxyClient(RUN, KEY, HOST, port, (DIRECT,)).call(
+        Routes(no_routes), "control"
+    )
     streams[1].close()
     assert "hello" in answer
 
 
-async def test_two_hundred_strangers_at_a_real_gate() -> None:
-    made = handle.start(RUN, PUBLIC, 60, HOST, {})
+async def test_two_hundred_strangers_at_a_real_proxy() -> None:
+    made = handle.start_proxy(RUN, PUBLIC, 60, HOST, {})
     try:
         async with strangers(made.port, 200, 200):
             for _ in range(20):
@@ -74,14 +76,16 @@ async def test_two_hundred_strangers_at_a_real_gate() -> None:
 
 
 class InThread:
-    """The callers of a gate in this process, where a test can change the limits."""
+    """The callers of a debug proxy in this process, where a test can change the limits."""
 
     def __init__(self) -> None:
         self.loop = Loop()
         self.listener = socket.create_server((HOST, 0), backlog=200)
         self.port = int(self.listener.getsockname()[1])
         self.called: list[Peer] = []
-        Calling(self.loop, self.listener, RUN, PUBLIC, [(HOST, self.port)], self._called)
+        CallerAuthentication(
+            self.loop, self.listener, RUN, PUBLIC, [(HOST, self.port)], self._called
+        )
         self._thread = threading.Thread(target=self.loop.run)
         self._thread.start()
 
@@ -118,9 +122,9 @@ async def test_more_strangers_than_places(
             await owner_gets_in(started[0].port)
 
 
-def caller_from(host: str, port: int) -> GateCaller:
+def caller_from(host: str, port: int) -> ProxyCaller:
     """A caller that has been accepted."""
-    caller = GateCaller(port, host)
+    caller = ProxyCaller(port, host)
     assert caller.nonce()
     return caller
 
@@ -154,7 +158,7 @@ def test_caller_that_was_let_in_or_refused_takes_no_place(
     port = started[0].port
     with contextlib.ExitStack() as stack:
         for wish in ({"want": "control"}, {}, {"want": "control"}):
-            caller = stack.enter_context(GateCaller(port))
+            caller = stack.enter_context(ProxyCaller(port))
             nonce = caller.nonce()
             caller.sock.sendall(caller.signed(nonce if wish else bytes(32), **wish))
             assert ("hello" in (caller.hear() or {})) == bool(wish)

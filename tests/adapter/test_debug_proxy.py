@@ -1,4 +1,4 @@
-"""The gate beside a worker: who gets in, what it withstands, and that it ends with its worker."""
+"""The debug proxy beside a worker: who gets in, what it withstands, and that it ends with its worker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 from eagleray.injected.debug_proxy import handle
-from eagleray.injected.debug_proxy import listener as gate_calling
-from eagleray.injected.debug_proxy.debugging import Debugging
-from eagleray.injected.debug_proxy.listener import LONGEST, Calling
+from eagleray.injected.debug_proxy import listener as proxy_calling
+from eagleray.injected.debug_proxy.debugging import DebugpyConnection
+from eagleray.injected.debug_proxy.listener import LONGEST, CallerAuthentication
 from eagleray.injected.debug_proxy.loop import Loop, Peer
 from eagleray.tools.process_identity import born
 
-from tests.adapter.gated import PUBLIC, RUN, GateCaller, StartGated, command, gates_of, owner
 from tests.adapter.harness import PYTHONS, until
+from tests.adapter.proxied import PUBLIC, RUN, ProxyCaller, StartProxied, command, owner, proxies_of
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def python() -> str:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_owner_is_told_who_the_worker_is(gated: StartGated) -> None:
-    program = gated()
+def test_the_owner_is_told_who_the_worker_is(proxied: StartProxied) -> None:
+    program = proxied()
     caller, hello = owner(program.port)
     with caller:
         assert hello["run"] == RUN and hello["pid"] == program.process.pid
@@ -56,9 +56,9 @@ def test_the_owner_is_told_who_the_worker_is(gated: StartGated) -> None:
         b"\xff\xfe\n",
     ],
 )
-def test_a_caller_without_a_signature_is_refused(gated: StartGated, said: bytes) -> None:
-    program = gated()
-    with GateCaller(program.port) as caller:
+def test_a_caller_without_a_signature_is_refused(proxied: StartProxied, said: bytes) -> None:
+    program = proxied()
+    with ProxyCaller(program.port) as caller:
         caller.greeting()
         caller.sock.sendall(said)
         assert caller.hear() == {"error": "refused"}
@@ -67,10 +67,10 @@ def test_a_caller_without_a_signature_is_refused(gated: StartGated, said: bytes)
     caller.close()
 
 
-def test_who_breaks_off_before_the_answer_harms_nobody(gated: StartGated) -> None:
-    program = gated()
+def test_who_breaks_off_before_the_answer_harms_nobody(proxied: StartProxied) -> None:
+    program = proxied()
     for said in (b"", b'{"want": "control"}\n', b"x" * (LONGEST + 1)):
-        with GateCaller(program.port) as caller:
+        with ProxyCaller(program.port) as caller:
             caller.greeting()
             caller.sock.sendall(said)
             caller.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -83,14 +83,14 @@ def test_a_far_end_that_is_found_lost_while_debugpy_is_left_is_no_fault() -> Non
     told: list[str] = []
     pair = socket.socketpair()
     with (
-        socket.create_server(("127.0.0.1", 0)) as gates,
+        socket.create_server(("127.0.0.1", 0)) as proxies,
         pair[0] as debugpy,
         pair[1],
-        socket.create_connection(gates.getsockname()) as far,
+        socket.create_connection(proxies.getsockname()) as far,
     ):
         loop = Loop()
-        debugging = Debugging(loop, 60, told.append)
-        debugging.join(Peer(loop, gates.accept()[0]), debugpy, "session", 0)
+        debugging = DebugpyConnection(loop, 60, told.append)
+        debugging.join(Peer(loop, proxies.accept()[0]), debugpy, "session", 0)
         far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         far.close()
         debugging.leave()
@@ -103,13 +103,13 @@ def test_client_is_refused_when_adapter_of_debugpy_has_ended() -> None:
     with channel, client, client.makefile("rb") as answers:
         adapter.close()
         loop = Loop()
-        Debugging(loop, 60, lambda _: None).join(Peer(loop, ours), channel, "session", 0)
+        DebugpyConnection(loop, 60, lambda _: None).join(Peer(loop, ours), channel, "session", 0)
         assert json.loads(answers.read()) == {"error": "no-debugger"}
 
 
-def test_a_huge_line_is_not_read_to_its_end(gated: StartGated) -> None:
-    program = gated()
-    with GateCaller(program.port) as caller:
+def test_a_huge_line_is_not_read_to_its_end(proxied: StartProxied) -> None:
+    program = proxied()
+    with ProxyCaller(program.port) as caller:
         caller.greeting()
         caller.sock.sendall(b"x" * (LONGEST + 1))
         assert caller.hear() is None
@@ -122,28 +122,30 @@ def test_a_huge_line_is_not_read_to_its_end(gated: StartGated) -> None:
 
 
 def test_who_says_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_calling, "LIMIT_S", 0.1)
+    monkeypatch.setattr(proxy_calling, "LIMIT_S", 0.1)
     loop, listener = Loop(), socket.create_server(("127.0.0.1", 0))
     called: list[Peer] = []
     host, port = listener.getsockname()
-    Calling(loop, listener, RUN, PUBLIC, [(host, port)], lambda peer, _: called.append(peer))
+    CallerAuthentication(
+        loop, listener, RUN, PUBLIC, [(host, port)], lambda peer, _: called.append(peer)
+    )
     thread = threading.Thread(target=loop.run)
     thread.start()
     try:
-        with GateCaller(port) as silent, GateCaller(port) as slow:
+        with ProxyCaller(port) as silent, ProxyCaller(port) as slow:
             assert silent.greeting() != slow.greeting()
             slow.sock.sendall(b'{"want"')
             assert silent.hear() is None and slow.hear() is None
     finally:
         loop.after(0, lambda: setattr(loop, "is_over", True))
-        with GateCaller(port):
+        with ProxyCaller(port):
             thread.join(60)
         listener.close()
     assert called == []
 
 
-def test_the_newest_owner_wins_and_the_old_one_is_told(gated: StartGated) -> None:
-    program = gated()
+def test_the_newest_owner_wins_and_the_old_one_is_told(proxied: StartProxied) -> None:
+    program = proxied()
     first, _ = owner(program.port)
     second, _ = owner(program.port)
     with first, second:
@@ -152,24 +154,26 @@ def test_the_newest_owner_wins_and_the_old_one_is_told(gated: StartGated) -> Non
         program.wait_output('"breakpoints"')
 
 
-def test_the_gate_ends_with_its_worker_though_a_forked_child_lives_on(gated: StartGated) -> None:
-    program = gated()
+def test_the_proxy_ends_with_its_worker_though_a_forked_child_lives_on(
+    proxied: StartProxied,
+) -> None:
+    program = proxied()
     caller, _ = owner(program.port)
-    pid = program.gate_pid()
+    pid = program.proxy_pid()
     program.tell("fork")
     program.wait_output("forked")
     program.kill()
     with caller:
         assert caller.wait("ended")
         assert caller.hear() is None
-    until(lambda: not born(pid), "the end of the gate")
+    until(lambda: not born(pid), "the end of the proxy")
     assert not program.is_announced
 
 
-def test_the_worker_goes_on_when_its_gate_dies(gated: StartGated) -> None:
-    program = gated()
+def test_the_worker_goes_on_when_its_proxy_dies(proxied: StartProxied) -> None:
+    program = proxied()
     caller, _ = owner(program.port)
-    os.kill(program.gate_pid(), signal.SIGKILL)
+    os.kill(program.proxy_pid(), signal.SIGKILL)
     assert caller.hear() is None
     caller.close()
     program.wait_output('"gone"')
@@ -187,34 +191,36 @@ def test_the_worker_goes_on_when_its_gate_dies(gated: StartGated) -> None:
     ],
 )
 def test_a_stream_to_no_debugger_is_refused(
-    gated: StartGated, said: dict[str, Any], why: str
+    proxied: StartProxied, said: dict[str, Any], why: str
 ) -> None:
-    with GateCaller(gated().port) as caller:
+    with ProxyCaller(proxied().port) as caller:
         caller.request(want="debug", **said)
         assert caller.hear() == {"error": why} and caller.hear() is None
 
 
-def test_nothing_secret_is_seen_in_the_process_of_the_gate(gated: StartGated) -> None:
-    program = gated(env={"MY_TOKEN": "hidden"})
+def test_nothing_secret_is_seen_in_the_process_of_the_proxy(proxied: StartProxied) -> None:
+    program = proxied(env={"MY_TOKEN": "hidden"})
     assert program.port
-    pid = program.gate_pid()
+    pid = program.proxy_pid()
     shown = command(pid) + Path(f"/proc/{pid}/environ").read_bytes()
     assert b"hidden" not in shown and PUBLIC.encode() not in shown
 
 
-def test_the_announcement_is_for_nobody_else(gated: StartGated, tmp_path: Path) -> None:
-    assert gated().port
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("gate-*.json")] == [0o600]
+def test_the_announcement_is_for_nobody_else(proxied: StartProxied, tmp_path: Path) -> None:
+    assert proxied().port
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("proxy-*.json")] == [0o600]
 
 
-def test_sixty_four_gates_at_once() -> None:
-    gates = [handle.start(RUN, PUBLIC, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)]
+def test_sixty_four_proxies_at_once() -> None:
+    proxies = [
+        handle.start_proxy(RUN, PUBLIC, 60, "127.0.0.1", {"rank": str(n)}) for n in range(64)
+    ]
     try:
-        callers = [owner(one.port) for one in gates]
+        callers = [owner(one.port) for one in proxies]
         assert [hello["rank"] for _, hello in callers] == [str(n) for n in range(64)]
         for caller, _ in callers:
             caller.close()
     finally:
-        for one in gates:
+        for one in proxies:
             one.close()
-    until(lambda: not gates_of(os.getpid()), "the end of the gates")
+    until(lambda: not proxies_of(os.getpid()), "the end of the debug proxies")

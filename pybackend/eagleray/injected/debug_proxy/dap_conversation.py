@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .frames import Broken
+from .frames import BrokenStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _LONGEST_HEAD = 2**13
 EXCLUDED = "eagleray_excluded"
 
 
-class Messages:
+class DapMessages:
     """Takes a stream of the Debug Adapter Protocol apart into bodies; raises Broken for anything else."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Messages:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > _LONGEST_HEAD:
-                raise Broken("a head without an end")
+                raise BrokenStream("a head without an end")
             return False
         for line in bytes(self._buffer[:end]).split(b"\r\n"):
             name, _, value = line.partition(b":")
@@ -50,15 +50,15 @@ class Messages:
                 self._length = int(value)
         del self._buffer[: end + 4]
         if not 0 <= self._length <= _LARGEST:
-            raise Broken("a message without a length")
+            raise BrokenStream("a message without a length")
         return True
 
 
-def with_head(body: bytes) -> bytes:
+def with_header(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-class Talk:
+class DapConversation:
     """One connection to debugpy, however many clients come after one another.
 
     `is_attached`: the first client has said all that is needed, so that an heir can follow it.
@@ -71,7 +71,7 @@ class Talk:
         self._asked: dict[int, str] = {}
         self._left_behind: list[int] = []
 
-    def asks(self, body: bytes) -> bool:
+    def follow_request(self, body: bytes) -> bool:
         """Follows a message of the client; False: debugpy must not receive it, since it would close the connection."""
         message = _read(body)
         if message is None:
@@ -83,7 +83,7 @@ class Talk:
             self._asked[number] = str(message.get("command"))
         return True
 
-    def says(self, body: bytes, matches: bool) -> bytes | None:
+    def follow_reply(self, body: bytes, matches: bool) -> bytes | None:
         """What the client gets of what debugpy says, None for nothing.
 
         A stop in something that the filter of the run excludes is marked as such.

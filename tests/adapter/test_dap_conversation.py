@@ -1,4 +1,4 @@
-"""A conversation with debugpy that contains malformed messages: the gate lives, and the stop is kept."""
+"""A conversation with debugpy that contains malformed messages: the debug proxy lives, and the stop is kept."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from eagleray.injected.debug_proxy.debugging import Debugging
-from eagleray.injected.debug_proxy.frames import Incoming, Outgoing
+from eagleray.injected.debug_proxy.dap_conversation import (
+    DapConversation,
+    DapMessages,
+    with_header,
+)
+from eagleray.injected.debug_proxy.debugging import DebugpyConnection
+from eagleray.injected.debug_proxy.frames import IncomingStream, OutgoingStream
 from eagleray.injected.debug_proxy.loop import Loop, Peer
-from eagleray.injected.debug_proxy.talk import Messages, Talk, with_head
 
 UNHASHABLE = ([], {}, [[1]], {"a": 1})
 ODD = (*UNHASHABLE, None, "1", 1.5)
@@ -27,41 +31,41 @@ def stopped(thread: object) -> bytes:
 
 @pytest.mark.parametrize("odd", ODD)
 def test_stop_of_an_odd_thread_reaches_client_and_heir(odd: object) -> None:
-    talk = Talk()
-    assert talk.says(stopped(odd), True) == stopped(odd)
-    assert talk.says(stopped(7), True) == stopped(7)
+    talk = DapConversation()
+    assert talk.follow_reply(stopped(odd), True) == stopped(odd)
+    assert talk.follow_reply(stopped(7), True) == stopped(7)
     threads = [stop["threadId"] for stop in talk.inherited()["stopped"]]
     assert threads == [odd, 7]
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_response_to_an_odd_number_is_passed_on(odd: object) -> None:
-    talk = Talk()
+    talk = DapConversation()
     response = encoded(seq=1, type="response", request_seq=odd, success=True)
-    assert talk.says(response, True) == response
+    assert talk.follow_reply(response, True) == response
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_request_without_a_number_does_not_reach_debugpy(odd: object) -> None:
-    assert not Talk().asks(encoded(seq=odd, type="request", command="threads"))
+    assert not DapConversation().follow_request(encoded(seq=odd, type="request", command="threads"))
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 9000])
 def test_what_is_no_message_does_not_reach_debugpy(body: bytes) -> None:
-    assert not Talk().asks(body)
+    assert not DapConversation().follow_request(body)
     # What debugpy says is passed on as it is.
-    assert Talk().says(body, True) == body
+    assert DapConversation().follow_reply(body, True) == body
 
 
 @pytest.mark.parametrize("body", [None, [], "text", {"supportsX": True}])
 def test_capabilities_are_an_object(body: object) -> None:
-    talk = Talk()
-    assert talk.asks(encoded(seq=1, type="request", command="initialize"))
-    talk.says(encoded(seq=1, type="response", request_seq=1, success=True, body=body), True)
+    talk = DapConversation()
+    assert talk.follow_request(encoded(seq=1, type="request", command="initialize"))
+    talk.follow_reply(encoded(seq=1, type="response", request_seq=1, success=True, body=body), True)
     assert talk.inherited()["capabilities"] == (body if isinstance(body, dict) else {})
 
 
-class Held(Debugging):
+class Held(DebugpyConnection):
     """Debugs through a socket pair, whose other end is debugpy for the test."""
 
     def _connect(self) -> bool:
@@ -96,15 +100,15 @@ def join(held: Held) -> tuple[socket.socket, dict[str, Any]]:
     return far, json.loads(answer)
 
 
-def test_gate_holds_the_stop_through_malformed_messages(held: Held, told: list[str]) -> None:
+def test_proxy_holds_the_stop_through_malformed_messages(held: Held, told: list[str]) -> None:
     client, _ = join(held)
-    out = Outgoing()
+    out = OutgoingStream()
 
     def client_says(body: bytes) -> None:
-        held._on_far(out.add(with_head(body)))
+        held._on_far(out.add(with_header(body)))
 
     def debugpy_says(body: bytes) -> None:
-        held._on_debugger(with_head(body))
+        held._on_debugger(with_header(body))
 
     client_says(encoded(seq=1, type="request", command="attach"))
     debugpy_says(encoded(seq=1, type="response", request_seq=1, success=True))
@@ -116,10 +120,10 @@ def test_gate_holds_the_stop_through_malformed_messages(held: Held, told: list[s
     with client:
         assert held.is_alive and told == ["debugging"]
         # debugpy got the whole requests, also those behind a malformed one.
-        received = Messages().feed(held.debugpy.recv(2**16))
+        received = DapMessages().feed(held.debugpy.recv(2**16))
         assert [json.loads(body)["command"] for body in received] == ["attach", "threads"]
-        bodies = Messages().feed(
-            b"".join(data for _, _, data in Incoming().feed(client.recv(2**16)))
+        bodies = DapMessages().feed(
+            b"".join(data for _, _, data in IncomingStream().feed(client.recv(2**16)))
         )
         assert stopped(UNHASHABLE[0]) in bodies
         heir, answer = join(held)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from eagleray.injected.debug_proxy.dap_conversation import DapMessages, with_header
 from eagleray.injected.debug_proxy.frames import (
     BEAT,
     DATA,
     HEAD,
     LARGEST,
     TAKEN,
-    Broken,
-    Incoming,
-    Outgoing,
+    BrokenStream,
+    IncomingStream,
+    OutgoingStream,
     frame,
 )
-from eagleray.injected.debug_proxy.talk import Messages, with_head
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ class _Link:
     """One end says, the other hears; what is on the way is lost when it is cut."""
 
     def __init__(self) -> None:
-        self.out, self.incoming = Outgoing(), Incoming()
+        self.out, self.incoming = OutgoingStream(), IncomingStream()
         self.heard = b""
         self._way = b""
 
@@ -37,11 +37,11 @@ class _Link:
             self.heard += body
 
     def acknowledge(self) -> None:
-        self.out.taken(self.incoming.received)
+        self.out.acknowledge(self.incoming.received)
 
     def cut(self) -> None:
         self.incoming.restart()
-        self._way = self.out.again(self.incoming.received)
+        self._way = self.out.unacknowledged(self.incoming.received)
 
 
 _STEPS = st.lists(
@@ -70,7 +70,7 @@ def test_every_byte_arrives_once_and_in_order(steps: list[tuple[str, object]]) -
 
 
 def test_large_writes_are_cut_into_frames() -> None:
-    out, incoming = Outgoing(), Incoming()
+    out, incoming = OutgoingStream(), IncomingStream()
     found = incoming.feed(out.add(b"x" * (LARGEST + 1)))
     assert [len(body) for _, _, body in found] == [LARGEST, 1]
 
@@ -78,29 +78,29 @@ def test_large_writes_are_cut_into_frames() -> None:
 @pytest.mark.parametrize(
     "data", [HEAD.pack(9, 0), HEAD.pack(DATA, LARGEST + 1), b"GET / HTTP/1.1\r\n\r\n"]
 )
-def test_what_no_gate_says_is_refused(data: bytes) -> None:
-    with pytest.raises(Broken):
-        Incoming().feed(data)
+def test_what_no_proxy_says_is_refused(data: bytes) -> None:
+    with pytest.raises(BrokenStream):
+        IncomingStream().feed(data)
 
 
 @pytest.mark.parametrize("count", [-1, 4, 2**60])
 def test_counts_that_cannot_be_are_refused(count: int) -> None:
-    out = Outgoing()
+    out = OutgoingStream()
     out.add(b"abc")
-    with pytest.raises(Broken):
-        out.taken(count)
+    with pytest.raises(BrokenStream):
+        out.acknowledge(count)
 
 
 def test_beats_and_counts_carry_no_bytes() -> None:
-    incoming = Incoming()
+    incoming = IncomingStream()
     assert incoming.feed(frame(BEAT) + frame(TAKEN, 7)) == [(BEAT, 0, b""), (TAKEN, 7, b"")]
     assert incoming.received == 0
 
 
 @given(st.lists(st.binary(max_size=50)), st.integers(1, 20))
 def test_messages_come_out_whole_however_they_are_cut(bodies: list[bytes], size: int) -> None:
-    stream = b"".join(b"Eagleray: listens\r\n" + with_head(body) for body in bodies)
-    messages = Messages()
+    stream = b"".join(b"Eagleray: listens\r\n" + with_header(body) for body in bodies)
+    messages = DapMessages()
     found = []
     for at in range(0, len(stream), size):
         found += messages.feed(stream[at : at + size])
@@ -118,5 +118,5 @@ def test_messages_come_out_whole_however_they_are_cut(bodies: list[bytes], size:
     ],
 )
 def test_what_is_no_message_of_a_debugger_is_refused(data: bytes) -> None:
-    with pytest.raises(Broken):
-        Messages().feed(data)
+    with pytest.raises(BrokenStream):
+        DapMessages().feed(data)
