@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from eagleray.common.errors import command_missing, command_slow
 
-# What is beyond of each stream is dropped; `squeue` of a large site as JSON has a few megabytes.
+# Output beyond this is dropped, of each stream; `squeue` of a large site prints a few megabytes.
 LARGEST = 8 * 2**20
 # A process that was killed is gone at once, unless the kernel holds it.
 GONE_S = 2.0

@@ -1,12 +1,13 @@
-"""What `squeue` says of jobs, as text in our own format and as JSON of SLURM 22 to 26."""
+"""Parses the answers of `squeue` in our own text format, which SLURM 22 to 26 print alike.
+
+There is no JSON: SLURM 22.05 ignores all filters in it, and SLURM 26 leaves out which job has its nodes alone.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import frozen
 
@@ -15,14 +16,23 @@ from eagleray.common.errors import printable
 State = Literal["running", "pending", "ending", "over"]
 
 _RUNNING = frozenset({"RUNNING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING"})
-_PENDING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD"})
-_PENDING_TOO = frozenset({"SPECIAL_EXIT", "RESV_DEL_HOLD"})
+_PENDING = frozenset(
+    {
+        "PENDING",
+        "CONFIGURING",
+        "REQUEUED",
+        "REQUEUE_FED",
+        "REQUEUE_HOLD",
+        "SPECIAL_EXIT",
+        "RESV_DEL_HOLD",
+    }
+)
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
 # SLURM writes a year for a job without a limit.
 UNLIMITED_S = 300 * 24 * 3600.0
-# The fields of `squeue -o`, in the order of `_of_fields`.
+# The fields of `squeue -o`, in the order of `_job`.
 _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
-# The argument of `squeue -O` whose answer `alone` reads.
+# The argument of `squeue -O` whose answer `jobs_alone` reads.
 EXCLUSIVE = "JobID:20,Exclusive:20"
 _ID = re.compile(r"[0-9]{1,10}")
 # A year for a job without a limit is the longest.
@@ -32,11 +42,11 @@ _LARGEST = 2.0**53
 
 @frozen
 class SlurmJob:
-    """A job as SLURM says it; its texts are data of whoever submitted it.
+    """A job of the user as `squeue` lists it; its texts are untrusted data of the submitter.
 
-    `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while it has no nodes.
+    `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while the job has no nodes.
     `exclusive`: no other job can run on its nodes; `checked`: a second query has confirmed or denied that.
-    `started`: its start, or expected start, in seconds since the epoch; 0 if that is not known.
+    `started`: its start, or expected start, in seconds since the epoch; 0 if it is unknown.
     """
 
     id: str
@@ -55,140 +65,76 @@ class SlurmJob:
 
 
 def squeue_format(mark: str) -> str:
-    """The argument of `squeue -o`: `mark` before each field, so that no job's name can look like two fields."""
+    """Returns the argument of `squeue -o`: `mark` before each field, so that no job's name can look like two fields."""
     return "".join(mark + field for field in _FIELDS) + mark
 
 
-def of_text(text: str, mark: str) -> list[SlurmJob]:
-    """The jobs of an answer in `squeue_format(mark)`; ValueError if it is in another format.
+def parse_jobs(text: str, mark: str) -> list[SlurmJob]:
+    """Returns the jobs of an answer in `squeue_format(mark)`; raises ValueError if it has another format.
 
-    Its first line are the names of the fields, which an answer without jobs has too.
+    Its first line holds the names of the fields, also in an answer without jobs.
     """
     pieces = text.split(mark)
     each = len(_FIELDS)
     if len(pieces) <= each:
         raise ValueError("squeue does not answer in the format that was asked for")
-    # What stands before a mark at the beginning of a line is noise of a login shell, or a line's end.
+    # The text before a row's first mark is noise of a login shell, or the end of a line.
     rows = (pieces[at + 1 : at + 1 + each] for at in range(0, len(pieces) - each, each + 1))
-    return [job for fields in rows if (job := _of_fields(fields))]
+    return [job for fields in rows if (job := _job(fields))]
 
 
-def alone(text: str) -> set[str]:
-    """The ids of those jobs of an answer in `EXCLUSIVE` with whom nobody shares a node, if `%h` says so too.
+def jobs_alone(text: str) -> set[str]:
+    """Returns the ids of the jobs of an answer in `EXCLUSIVE` that share no node, if `%h` agrees.
 
-    SLURM 26 says NO there of every job that did not ask to share its CPUs, and has another field for this
-    one.  Older ones leave out that field, of which they know nothing.
+    SLURM 26 prints NO in `%h` for every job that did not ask to share its CPUs, and has the field `Exclusive`
+    for jobs that have their nodes alone.  Older versions don't know that field and leave it out.
     """
     rows = (line.split() for line in text.splitlines())
     return {row[0] for row in rows if row and row[1:] in ([], ["NODE"])}
 
 
-def _of_fields(fields: list[str]) -> SlurmJob | None:
+def _job(fields: list[str]) -> SlurmJob | None:
     if len(fields) != len(_FIELDS) or not _ID.fullmatch(fields[0]):
         return None
     job, word, count, left, ran, start, share, partition, reason, nodelist, name = fields
-    return _job(
-        job=job,
-        words=[word],
-        name=name,
-        reason=reason,
-        partition=partition,
-        nodelist=nodelist,
-        count=int(count) if count.isdecimal() else 0,
-        left_s=seconds(left),
-        ran_s=seconds(ran) or 0.0,
+    state, left_s = state_of(word), seconds(left)
+    return SlurmJob(
+        id=job,
+        name=printable(name, 120),
+        word=printable(word, 60),
+        state=state,
+        reason="" if reason in ("None", "(null)") else printable(reason, 120),
+        partition=printable(partition, 60),
+        nodelist="" if nodelist in ("(null)", "None assigned") else nodelist,
+        node_count=int(count) if count.isdecimal() else 0,
+        time_left_s=left_s if state == "running" and (left_s or 0) < UNLIMITED_S else None,
+        ran_s=seconds(ran) or 0.0 if state == "running" else 0.0,
         started=_epoch(start),
         exclusive=share == "NO",
     )
 
 
-def of_json(text: str, user: str, now: float) -> list[SlurmJob]:
-    """The jobs of `user` in an answer of `squeue --json`; ValueError if it is none.
-
-    SLURM 22 lists the jobs of everybody, also ended ones, whatever filters it was given.
-    """
-    begin = text.find("{")
-    value = json.loads(text[begin:]) if begin >= 0 else None
-    listed = value.get("jobs") if isinstance(value, dict) else None
-    if not isinstance(listed, list):
-        raise ValueError("squeue --json does not answer with jobs")
-    own = (row for row in listed if isinstance(row, dict) and row.get("user_name") == user)
-    return list(_of_rows(own, now))
-
-
-def _of_rows(rows: Iterator[dict[str, Any]], now: float) -> Iterator[SlurmJob]:
-    for row in rows:
-        job = str(row.get("job_id", ""))
-        if not _ID.fullmatch(job):
-            continue
-        started, end = _number(row.get("start_time")) or 0.0, _number(row.get("end_time"))
-        yield _job(
-            job=job,
-            words=_words(row.get("job_state")),
-            name=_text(row.get("name")),
-            reason=_text(row.get("state_reason")),
-            partition=_text(row.get("partition")),
-            nodelist=_text(row.get("nodes")) or _of_resources(row.get("job_resources")),
-            count=int(_number(row.get("node_count")) or 0),
-            left_s=max(0.0, end - now) if end else None,
-            ran_s=max(0.0, now - started) if started else 0.0,
-            started=started,
-            exclusive="none" in [word.lower() for word in _words(row.get("shared"))],
-        )
-
-
-def _job(
-    *,
-    job: str,
-    words: list[str],
-    name: str,
-    reason: str,
-    partition: str,
-    nodelist: str,
-    count: int,
-    left_s: float | None,
-    ran_s: float,
-    started: float,
-    exclusive: bool,
-) -> SlurmJob:
-    state = state_of(words)
-    return SlurmJob(
-        id=job,
-        name=printable(name, 120),
-        word=printable(" ".join(words), 60),
-        state=state,
-        reason="" if reason in ("None", "(null)") else printable(reason, 120),
-        partition=printable(partition, 60),
-        nodelist="" if nodelist in ("(null)", "None assigned") else nodelist,
-        node_count=count,
-        time_left_s=left_s if state == "running" and (left_s or 0) < UNLIMITED_S else None,
-        ran_s=ran_s if state == "running" else 0.0,
-        started=started,
-        exclusive=exclusive,
-    )
-
-
-def state_of(words: list[str]) -> State:
-    """A newer SLURM says several words: the state, and flags such as COMPLETING or CONFIGURING."""
-    said = {word.upper() for word in words}
-    if said & (_PENDING | _PENDING_TOO):
+def state_of(word: str) -> State:
+    """What SLURM's word for a state means for a connection to the job."""
+    word = word.upper()
+    if word in _PENDING:
         return "pending"
-    if said & _ENDING:
+    if word in _ENDING:
         return "ending"
-    return "running" if said & _RUNNING else "over"
+    return "running" if word in _RUNNING else "over"
 
 
 def seconds(written: str) -> float | None:
-    """Seconds of `[days-][hours:]minutes:seconds`; None for UNLIMITED, INVALID and the like."""
-    found = _TIME.fullmatch(written.strip())
-    if not found:
+    """Returns the seconds of `[days-][hours:]minutes:seconds`; None for UNLIMITED, INVALID and the like."""
+    match = _TIME.fullmatch(written.strip())
+    if not match:
         return None
-    days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
 
 
 def _epoch(written: str) -> float:
-    """The time of `%S`, which is asked for in seconds since the epoch; sites may insist on their own form."""
+    """Returns the time of `%S`, which we request in seconds since the epoch; a site may print its own form."""
     text = written.strip()
     if text.isdecimal():
         return min(float(text), _LARGEST)
@@ -196,27 +142,3 @@ def _epoch(written: str) -> float:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
         return 0.0
-
-
-def _number(value: Any) -> float | None:
-    """A number, or a newer SLURM's `{"set": true, "infinite": false, "number": 3}`."""
-    if isinstance(value, Mapping):
-        known = value.get("set") is True and value.get("infinite") is not True
-        value = value.get("number") if known else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) <= _LARGEST else None
-
-
-def _words(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [word for word in value if isinstance(word, str)]
-    return [value] if isinstance(value, str) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _of_resources(value: Any) -> str:
-    nodes = value.get("nodes") if isinstance(value, Mapping) else None
-    return _text(nodes.get("list") if isinstance(nodes, Mapping) else nodes)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -20,8 +19,7 @@ from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_fa
 from eagleray.protocol.control import Ran
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
-from eagleray.slurm import jobs as slurm_jobs
-from eagleray.slurm.jobs import SlurmJob
+from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
 from eagleray.tools.commands import NOT_FOUND, Commands
 from eagleray.tools.remote_script import said_by
 
@@ -95,37 +93,28 @@ class FoundDashboard:
 class Slurm:
     """Asks through `Commands`, on one event loop; every method takes the ssh destination, "" for here."""
 
-    def __init__(self, commands: Commands, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, commands: Commands) -> None:
         self._commands = commands
-        self._now = now
 
     def is_here(self) -> bool:
         """Whether this machine has SLURM's commands."""
         return shutil.which("squeue") is not None
 
     async def jobs(self, ssh: str, before: Sequence[SlurmJob] = ()) -> list[SlurmJob]:
-        """The user's jobs, also those that ended a while ago.
+        """Returns the user's jobs, also those that ended a while ago.
 
-        1. As text in our own format, which all versions know.
-        2. As JSON, where a site's `squeue` insists on a format of its own.
         `before` are the jobs of an earlier answer: what was checked of them isn't asked again.
         """
         mark = secrets.token_hex(8)
         query = ["--me", "-r", "-t", "all"]
-        ran = await self._squeue(ssh, [*query, "-o", slurm_jobs.squeue_format(mark)])
+        ran = await self._squeue(ssh, [*query, "-o", squeue_format(mark)])
+        if ran.code != 0:
+            raise slurm_failed("squeue", ran.stderr)
         try:
-            if ran.code == 0:
-                jobs = slurm_jobs.of_text(ran.stdout, mark)
-                return await self._surely_exclusive(ssh, query, jobs, before)
-        except ValueError:
-            ran = await self._squeue(ssh, [*query, "--json"])
-        try:
-            if ran.code == 0:
-                user = (await self._commands.run(ssh, ["id", "-un"])).stdout.split()[-1:]
-                return slurm_jobs.of_json(ran.stdout, "".join(user), self._now())
-        except (ValueError, RecursionError) as error:
+            jobs = parse_jobs(ran.stdout, mark)
+        except ValueError as error:
             raise slurm_failed("squeue", str(error)) from error
-        raise slurm_failed("squeue", ran.stderr)
+        return await self._surely_exclusive(ssh, query, jobs, before)
 
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
         """The names of the nodes of a list: by ourselves, else by `scontrol`."""
@@ -176,9 +165,9 @@ class Slurm:
         claimed = [job for job in jobs if job.exclusive and job.nodelist]
         alone, checked = {job.id for job in claimed if known.get((job.id, job.started))}, True
         if any((job.id, job.started) not in known for job in claimed):
-            ran = await self._squeue(ssh, [*query, "-h", "-O", slurm_jobs.EXCLUSIVE])
+            ran = await self._squeue(ssh, [*query, "-h", "-O", EXCLUSIVE])
             checked = ran.code == 0
-            alone = slurm_jobs.alone(ran.stdout) if checked else set()
+            alone = jobs_alone(ran.stdout) if checked else set()
         ids = {job.id for job in claimed} if checked else set()
         return [evolve(job, exclusive=job.id in alone, checked=job.id in ids) for job in jobs]
 

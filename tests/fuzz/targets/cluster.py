@@ -96,18 +96,10 @@ NODE = {"node_id": "n1", "node_ip": "10.0.0.1", "node_name": "n1", "state": "ALI
 
 
 def squeue_text(text: str) -> None:
-    slurm_jobs.alone(text)
+    slurm_jobs.jobs_alone(text)
     try:
-        jobs = slurm_jobs.of_text(text, MARK)
+        jobs = slurm_jobs.parse_jobs(text, MARK)
     except ValueError:
-        return
-    every(jobs)
-
-
-def squeue_json(text: str) -> None:
-    try:
-        jobs = slurm_jobs.of_json(text, "alice", 1e9)
-    except (ValueError, RecursionError):
         return
     every(jobs)
 
@@ -180,15 +172,9 @@ TARGETS = [
         "squeue-text",
         "text",
         squeue_text,
-        [path.read_text() for path in SQUEUE if path.suffix == ".txt"],
+        [path.read_text() for path in SQUEUE],
         (),
         (MARK, "1-00:00:00", "UNLIMITED", "(null)", "2026-01-01T00:00:00", "PENDING"),
-    ),
-    Target(
-        "squeue-json",
-        "json",
-        squeue_json,
-        [path.read_text() for path in SQUEUE if path.suffix == ".json"][::3],
     ),
     Target(
         "hostlist",
