@@ -49,9 +49,9 @@ from eagleray.features.workers.rows import everyone
 from eagleray.protocol.control import SshSettings
 from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.ssh.command import OF_PERSON
+from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
-from eagleray.slurm.slurm import Slurm
 from eagleray.tools.commands import Commands
 from eagleray.tools.shared_answers import SharedAnswers
 
@@ -154,7 +154,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
 
     tokens = TokenRules({**os.environ, **access}, folder=home())
     commands = Commands(adapters.run, argv_over_ssh=adapters.argv)
-    slurm = Slurm(commands)
+    slurm = SlurmClient(commands)
     answers = SharedAnswers(clock=clock)
     queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
     ways = Ways(adapters, commands, Heads(slurm, queue, nodes), tokens)

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Program, attach_params, until
 from tests.adapter.test_routes import connected, echoed

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
-from eagleray.tools import code_copy as copies
-from eagleray.tools.code_copy import code_copy, detached_command
+from eagleray.tools import code_copies as copies
+from eagleray.tools.code_copies import code_copy, detached_command
 
 from tests.adapter.harness import ROOT, ControlClient, Program, until
 from tests.dap_client import DapClient
@@ -26,7 +26,7 @@ from tests.profiling.reports import put, status
 
 Start = Callable[..., Program]
 PRINT_COMMAND = "print(json.dumps(adapter_process.command()))"
-IMPORTS = "import json, sys; from eagleray.clients import adapter_process; "
+IMPORTS = "import json, sys; from eagleray.adapter_client import process as adapter_process; "
 
 
 class Extension:

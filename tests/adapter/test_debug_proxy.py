@@ -17,7 +17,7 @@ from eagleray.injected.debug_proxy import listener as proxy_calling
 from eagleray.injected.debug_proxy.debugging import DebugpyConnection
 from eagleray.injected.debug_proxy.listener import LONGEST, CallerAuthentication
 from eagleray.injected.debug_proxy.loop import Loop, Peer
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 from tests.adapter.harness import PYTHONS, until
 from tests.adapter.proxied import PUBLIC, RUN, ProxyCaller, StartProxied, command, owner, proxies_of

@@ -18,8 +18,8 @@ from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Node
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.ray.agent import RayAgent
-from eagleray.ray.endpoint import FindWay, Way
+from eagleray.ray.endpoint import Endpoint, FindEndpoint
+from eagleray.ray.logs import RayAgent
 
 RUN = "bench"
 NAME = "policy.nsys-rep"
@@ -41,10 +41,10 @@ class Listing:
         yield json.dumps(said).encode()
 
 
-def through_login(adapters: Adapters, node: str, port: int) -> FindWay:
-    async def find() -> Way:
+def through_login(adapters: Adapters, node: str, port: int) -> FindEndpoint:
+    async def find() -> Endpoint:
         opened = await adapters.open_socket([LOGIN], node, port)
-        return Way(f"http://{node}:{port}", opened.socket)
+        return Endpoint(f"http://{node}:{port}", opened.socket)
 
     return find
 

@@ -13,22 +13,22 @@ import time
 
 from eagleray.common.paths import run_folder
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.routes.asking import Ask, Kind
 from eagleray.routes.routes import Routes
-from eagleray.routes.transport_factory import Making
+from eagleray.routes.ssh.askpass import AskUser, QuestionKind
+from eagleray.routes.transport_factory import TransportFactory
 
 LIMIT_S = 60.0
 
 
-def nobody(_destination: str) -> Ask:
-    async def ask(_prompt: str, _kind: Kind) -> str | None:
+def nobody(_destination: str) -> AskUser:
+    async def ask(_prompt: str, _kind: QuestionKind) -> str | None:
         return None
 
     return ask
 
 
 async def main(destination: str, host: str, port: int, samples: int, many: int) -> None:
-    routes = Routes(Making(run_folder(), nobody))
+    routes = Routes(TransportFactory(run_folder(), nobody))
     spec = RouteSpec(ssh=destination)
 
     async def heard(confirmed: bool) -> None:

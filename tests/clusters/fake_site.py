@@ -19,9 +19,9 @@ from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
 from eagleray.protocol.control import OpenedSocket, Ran, RouteState
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
-from eagleray.slurm.slurm import Slurm
 from eagleray.tools.commands import Commands
 from eagleray.tools.shared_answers import SharedAnswers
 
@@ -172,11 +172,11 @@ class Around:
 
 def asking(
     commands: Commands, folder: Path, clock: Clock | None = None
-) -> tuple[Slurm, SlurmQueue, JobNodes]:
+) -> tuple[SlurmClient, SlurmQueue, JobNodes]:
     """What asks SLURM and the nodes, as all windows whose answers lie in `folder`."""
     shared = folder / "answers"
     shared.mkdir(exist_ok=True)
-    slurm, answers = Slurm(commands), SharedAnswers(lambda: shared, clock)
+    slurm, answers = SlurmClient(commands), SharedAnswers(lambda: shared, clock)
     return slurm, SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
 
 

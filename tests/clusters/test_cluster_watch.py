@@ -10,7 +10,7 @@ from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_status import FORGET_S, Seen
 from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.ray.endpoint import Way
+from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
@@ -171,10 +171,10 @@ async def test_who_is_paused_stays_so_while_only_the_way_is_lost(
 ) -> None:
     lost: list[EaglerayError] = []
 
-    async def way() -> Way:
+    async def way() -> Endpoint:
         for error in lost:
             raise error
-        return Way(fake.address)
+        return Endpoint(fake.address)
 
     watch.add(patient("ssh://login/http://node-1:8265", find_way=way), poll=False)
     await watch.refresh()

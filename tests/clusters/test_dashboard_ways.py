@@ -10,7 +10,7 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.endpoint import FindWay, Way
+from eagleray.ray.endpoint import Endpoint, FindEndpoint
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before
@@ -24,17 +24,17 @@ def given(look: bool) -> dict[str, str]:
     return {NAME: VALUE}
 
 
-def through(relay: Relay, url: str = "http://node-1:8265", ca_file: str = "") -> FindWay:
+def through(relay: Relay, url: str = "http://node-1:8265", ca_file: str = "") -> FindEndpoint:
     """The way as it is when it is asked for, like that of the adapter."""
 
-    async def find() -> Way:
-        return Way(url, relay.path, ca_file, given)
+    async def find() -> Endpoint:
+        return Endpoint(url, relay.path, ca_file, given)
 
     return find
 
 
-def to(way: Way) -> FindWay:
-    async def find() -> Way:
+def to(way: Endpoint) -> FindEndpoint:
+    async def find() -> Endpoint:
         return way
 
     return find
@@ -91,16 +91,16 @@ async def test_a_socket_that_was_rebuilt_is_found_within_the_same_question(
 
 async def test_why_the_way_is_closed_is_what_the_person_reads(relay: Relay) -> None:
     closed = EaglerayError("ssh-refused", "The host refuses the key.")
-    answers: list[Callable[[], Way]] = []
+    answers: list[Callable[[], Endpoint]] = []
 
-    async def find() -> Way:
+    async def find() -> Endpoint:
         return answers.pop(0)()
 
-    def refused() -> Way:
+    def refused() -> Endpoint:
         raise closed
 
-    def there() -> Way:
-        return Way("http://node-1:8265", relay.path)
+    def there() -> Endpoint:
+        return Endpoint("http://node-1:8265", relay.path)
 
     answers += [refused, there, refused, there]
     client = patient(CLUSTER, find_way=find)
@@ -126,11 +126,11 @@ async def test_a_way_that_takes_long_is_looked_for_once_and_outlasts_the_questio
     answered = asyncio.Event()
     looks = 0
 
-    async def find() -> Way:
+    async def find() -> Endpoint:
         nonlocal looks
         looks += 1
         await answered.wait()
-        return Way("http://node-1:8265", relay.path)
+        return Endpoint("http://node-1:8265", relay.path)
 
     client = Dashboard(CLUSTER, find_way=find, quick_s=0.1)
     assert [await code(client) for _ in range(3)] == ["cluster-connecting"] * 3
@@ -145,7 +145,7 @@ async def test_closing_ends_the_search_for_the_way() -> None:
     ended = asyncio.Event()
     began = asyncio.Event()
 
-    async def find() -> Way:
+    async def find() -> Endpoint:
         began.set()
         try:
             await asyncio.Event().wait()
@@ -217,7 +217,7 @@ async def test_tls_with_an_authority_of_one_s_own_a_prefix_and_a_header(
     fake.token = "token-of-ray"
     async with proxy_before(fake.port, authority.server("IP:127.0.0.1")) as proxy:
         url = f"https://127.0.0.1:{proxy.port}{IN_URL}"
-        way = Way(url, ca_file=authority.file, headers=given)
+        way = Endpoint(url, ca_file=authority.file, headers=given)
         client = patient(url, lambda look: "token-of-ray", to(way))
         assert (await client.version()).session == fake.session
         assert len(await client.paused_workers()) == 3
@@ -254,7 +254,9 @@ async def test_a_proxy_that_wants_the_usual_header_leaves_ray_its_own(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     fake.token = "token-of-ray"
-    way = Way("http://node-1:8265", relay.path, headers=lambda look: {"Authorization": "Basic x"})
+    way = Endpoint(
+        "http://node-1:8265", relay.path, headers=lambda look: {"Authorization": "Basic x"}
+    )
     client = patient(CLUSTER, lambda look: "token-of-ray", to(way))
     fake.token = ""
     await client.version()
@@ -267,7 +269,7 @@ async def test_a_proxy_that_wants_the_usual_header_leaves_ray_its_own(
 
 async def test_headers_follow_no_redirect(fake: FakeDashboard) -> None:
     async with dashboard() as elsewhere:
-        client = patient(CLUSTER, find_way=to(Way(fake.address, headers=given)))
+        client = patient(CLUSTER, find_way=to(Endpoint(fake.address, headers=given)))
         fake.fault = "redirect"
         assert await code_of(client) == "redirected"
         assert elsewhere.requests == []
@@ -280,7 +282,7 @@ async def test_headers_are_kept_back_from_who_came_after(fake: FakeDashboard) ->
     def headers(look: bool) -> dict[str, str]:
         return {} if look and strangers else {NAME: VALUE}
 
-    client = patient(fake.address, find_way=to(Way(fake.address, headers=headers)))
+    client = patient(fake.address, find_way=to(Endpoint(fake.address, headers=headers)))
     await client.version()
     assert fake.requests[-1].headers[NAME] == VALUE
     await fake.stop()

@@ -9,7 +9,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.remote_listeners import ASKED, is_other_users, owner_check
 from eagleray.protocol.control import Ran
-from eagleray.ray.endpoint import Way
+from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import dashboard, patient
 from tests.fakes.relay import relay_to
@@ -69,8 +69,8 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
     async with dashboard() as fake, relay_to(fake.port) as relay:
         check = owner_check(run, "login", 8265, "ssh://login/http://127.0.0.1:8265", unknown.append)
 
-        async def find() -> Way:
-            return Way("http://127.0.0.1:8265", relay.path, check=check)
+        async def find() -> Endpoint:
+            return Endpoint("http://127.0.0.1:8265", relay.path, check=check)
 
         client = patient("ssh://login/http://127.0.0.1:8265", lambda look: "secret", find)
         await client.version()

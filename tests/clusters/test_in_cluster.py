@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.remote_scripts import ask_nodes, find_dashboards
-from eagleray.slurm.slurm import NodeAnswer, Slurm
+from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.tools.commands import Commands
 
 from tests.fakes.dashboard import FakeDashboard, dashboard
@@ -43,8 +43,8 @@ Ask = Callable[[int, str], Awaitable[NodeAnswer]]
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     async def asked(port: int, host: str) -> NodeAnswer:
-        monkeypatch.setattr("eagleray.slurm.slurm.USUAL_PORT", port)
-        (answer,) = await Slurm(Commands(no_ssh)).ask_nodes("", [host])
+        monkeypatch.setattr("eagleray.slurm.client.USUAL_PORT", port)
+        (answer,) = await SlurmClient(Commands(no_ssh)).ask_nodes("", [host])
         return answer
 
     return asked

@@ -13,8 +13,8 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.protocol.control import Ran
+from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.slurm.slurm import Slurm
 from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import Around, FakeJob, FakeSite, around, asking, ray
@@ -94,14 +94,14 @@ async def test_a_host_that_fails_later_stays(world: Around) -> None:
 async def test_a_host_that_fails_hides_no_other(
     world: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.site.jobs, asked = [FakeJob("13")], Slurm.jobs
+    world.site.jobs, asked = [FakeJob("13")], SlurmClient.jobs
 
-    async def some(self: Slurm, host: str, before: object = ()) -> list[SlurmJob]:
+    async def some(self: SlurmClient, host: str, before: object = ()) -> list[SlurmJob]:
         if host == "down":
             raise DOWN
         return await asked(self, host)
 
-    monkeypatch.setattr(Slurm, "jobs", some)
+    monkeypatch.setattr(SlurmClient, "jobs", some)
     seen, down = await world.jobs.look_once(["login", "down"]), world.jobs.host("down")
     assert [one.address for one in seen] == ["ssh://login/slurm://13"]
     assert down is not None and down.error is DOWN
@@ -110,10 +110,10 @@ async def test_a_host_that_fails_hides_no_other(
 async def test_a_fault_of_a_look_is_not_looked_for_without_a_pause(
     world: Around, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def faulty(self: Slurm, host: str, before: object = ()) -> None:
+    async def faulty(self: SlurmClient, host: str, before: object = ()) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Slurm, "jobs", faulty)
+    monkeypatch.setattr(SlurmClient, "jobs", faulty)
     await world.jobs._logged_look("login")
     seen = world.jobs.host("login")
     assert seen is not None and (seen.state, seen.failures) == ("failing", 1)

@@ -10,9 +10,9 @@ from aiohttp import web
 from eagleray.common.errors import EaglerayError
 from eagleray.ray import cluster_query
 from eagleray.ray import jobs as ray_jobs
-from eagleray.ray.cluster_query import RayAsking
+from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.job_log import follow
+from eagleray.ray.logs import follow
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"
 VERSION = {"ray_version": "2.60.0", "session_name": "session_1", "ray_commit": "c"}
@@ -180,7 +180,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server: Server) -> None:
     jobs, dashboard = server
     jobs.states = [{"status": "SUCCEEDED"}]
-    asking = RayAsking()
+    asking = ClusterQuery()
     with pytest.raises(EaglerayError) as raised:
         await asking.ask(dashboard, "list", "text", {"a": 1}, 5)
     assert raised.value.code == "job-failed"
@@ -195,7 +195,7 @@ async def test_an_answer_comes_behind_its_mark_and_the_job_is_taken_away(server:
 async def test_a_job_that_hangs_is_stopped(server: Server) -> None:
     jobs, dashboard = server
     jobs.states = [{"status": "RUNNING"}]
-    asking = RayAsking()
+    asking = ClusterQuery()
     with pytest.raises(EaglerayError) as raised:
         await asking.ask(dashboard, "list", "text", {}, 0.01)
     assert raised.value.code == "job-unfinished"

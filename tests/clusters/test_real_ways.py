@@ -9,7 +9,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.addresses import host_and_port
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.endpoint import FindWay, Way
+from eagleray.ray.endpoint import Endpoint, FindEndpoint
 
 from tests.fakes.dashboard import patient
 from tests.fakes.proxy import IN_URL, NAME, VALUE, Authority, proxy_before
@@ -23,8 +23,8 @@ ROUTED = "ssh://login/http://127.0.0.1:8265"
 FOUND = "slurm://12"
 
 
-def to(way: Way) -> FindWay:
-    async def find() -> Way:
+def to(way: Endpoint) -> FindEndpoint:
+    async def find() -> Endpoint:
         return way
 
     return find
@@ -43,7 +43,7 @@ async def code_of(client: Dashboard) -> str:
 
 async def test_through_a_route_the_token_goes_to_what_was_added(cluster: RayCluster) -> None:
     async with relay_to(host_and_port(cluster.address)[1]) as relay:
-        way = to(Way("http://127.0.0.1:8265", relay.path))
+        way = to(Endpoint("http://127.0.0.1:8265", relay.path))
         rules = TokenRules({"RAY_AUTH_TOKEN": TOKEN})
         assert await code_of(patient(FOUND, rules.source(FOUND, lambda: False), way)) == (
             "token-needed"
@@ -65,7 +65,7 @@ async def test_through_a_route_the_token_goes_to_what_was_added(cluster: RayClus
 
 async def test_profiling_that_is_off_is_no_refused_token(cluster: RayCluster) -> None:
     async with relay_to(host_and_port(cluster.address)[1]) as relay:
-        way = to(Way("http://127.0.0.1:8265", relay.path))
+        way = to(Endpoint("http://127.0.0.1:8265", relay.path))
         client = patient(ROUTED, lambda look: TOKEN, way)
         assert not await client.profiling_enabled()
         with pytest.raises(EaglerayError) as failed:
@@ -84,7 +84,7 @@ async def test_behind_a_proxy_with_tls_a_prefix_and_headers_of_its_own(
     async with proxy_before(upstream, context) as proxy, relay_to(proxy.port) as relay:
         url = f"https://proxy.example{IN_URL}"
         headers = {NAME: VALUE}
-        way = Way(url, relay.path, authority.file, lambda look: headers)
+        way = Endpoint(url, relay.path, authority.file, lambda look: headers)
         client = patient(url, lambda look: TOKEN, to(way))
         assert (await client.version()).session == cluster.session
         assert [node.head for node in await client.nodes()] == [True]

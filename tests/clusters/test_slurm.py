@@ -7,7 +7,7 @@ import sys
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import Ran
-from eagleray.slurm.slurm import Slurm
+from eagleray.slurm.client import SlurmClient
 from eagleray.tools.commands import Commands
 
 from tests.clusters.fake_site import FakeJob, FakeSite, ray
@@ -19,8 +19,8 @@ def site() -> FakeSite:
 
 
 @pytest.fixture
-def slurm(site: FakeSite) -> Slurm:
-    return Slurm(Commands(site.run, {}))
+def slurm(site: FakeSite) -> SlurmClient:
+    return SlurmClient(Commands(site.run, {}))
 
 
 async def failure(asking: object) -> EaglerayError:
@@ -30,7 +30,7 @@ async def failure(asking: object) -> EaglerayError:
 
 
 async def test_nothing_of_the_persons_profile_shapes_the_answer(
-    site: FakeSite, slurm: Slurm
+    site: FakeSite, slurm: SlurmClient
 ) -> None:
     site.jobs = [FakeJob()]
     (job,) = await slurm.jobs("login")
@@ -43,7 +43,7 @@ async def test_nothing_of_the_persons_profile_shapes_the_answer(
     assert argv[argv.index("squeue") + 1 :][:4] == ["--me", "-r", "-t", "all"]
 
 
-async def test_exclusive_jobs_are_checked_once(site: FakeSite, slurm: Slurm) -> None:
+async def test_exclusive_jobs_are_checked_once(site: FakeSite, slurm: SlurmClient) -> None:
     """A second `squeue` each time would be twice the load."""
     site.jobs = [FakeJob("12"), FakeJob("13", exclusive="NO")]
     before = await slurm.jobs("login")
@@ -58,14 +58,16 @@ async def test_exclusive_jobs_are_checked_once(site: FakeSite, slurm: Slurm) -> 
 
 
 @pytest.mark.parametrize("job", ["", "1;id", "-w", "x", "$(id)"])
-async def test_what_is_no_id_reaches_no_command(site: FakeSite, slurm: Slurm, job: str) -> None:
+async def test_what_is_no_id_reaches_no_command(
+    site: FakeSite, slurm: SlurmClient, job: str
+) -> None:
     assert (await failure(slurm.find_dashboards("login", job, ["n"]))).code == "bad-route"
     assert site.asked == []
 
 
 @pytest.mark.parametrize("says", ["NO", "USER", "TOPO"])
 async def test_a_newer_slurm_says_otherwise_who_has_its_nodes_alone(
-    site: FakeSite, slurm: Slurm, says: str
+    site: FakeSite, slurm: SlurmClient, says: str
 ) -> None:
     """Its older field says NO of all of them, and would have a stranger's Ray taken for one's own."""
     site.jobs = [FakeJob("12", exclusive=says), FakeJob("13", exclusive="NODE"), FakeJob("14")]
@@ -74,12 +76,12 @@ async def test_a_newer_slurm_says_otherwise_who_has_its_nodes_alone(
     assert not any(job.exclusive for job in await slurm.jobs("login"))
 
 
-async def test_squeue_in_another_format_is_reported(site: FakeSite, slurm: Slurm) -> None:
+async def test_squeue_in_another_format_is_reported(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {"squeue": Ran(0, "JOBID NAME\n 1 x\n", "")}
     assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
 
 
-async def test_what_squeue_says_is_said(site: FakeSite, slurm: Slurm) -> None:
+async def test_what_squeue_says_is_said(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {
         "squeue": Ran(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
     }
@@ -96,7 +98,7 @@ async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> 
         return await site.run(ssh, argv, stdin, limit_s)
 
     site.jobs = [FakeJob(share="OK")]
-    slurm = Slurm(Commands(run, {}))
+    slurm = SlurmClient(Commands(run, {}))
     assert len(await slurm.jobs("login")) == 1
     assert len(await slurm.jobs("login")) == 1
     assert [argv[0] for argv in asked] == ["env", "bash", "bash"]
@@ -104,12 +106,12 @@ async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> 
     assert asked[1][:4] == ["bash", "-lc", 'exec "$@"', "bash"]
 
 
-async def test_no_slurm_there(site: FakeSite, slurm: Slurm) -> None:
+async def test_no_slurm_there(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {"squeue": Ran(127, "", "env: squeue: No such file or directory")}
     assert (await failure(slurm.jobs("login"))).code == "no-slurm"
 
 
-async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: Slurm) -> None:
+async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: SlurmClient) -> None:
     assert await slurm.nodes("login", "node-[9-10]") == ["node-9", "node-10"]
     assert site.asked == []
     site.answers = {"scontrol": Ran(0, "a1\na2\n", "")}
@@ -119,7 +121,7 @@ async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: Slurm) -> 
     assert await slurm.nodes("login", "--help[") == []
 
 
-async def test_nodes_are_asked_at_once(site: FakeSite, slurm: Slurm) -> None:
+async def test_nodes_are_asked_at_once(site: FakeSite, slurm: SlurmClient) -> None:
     site.nodes = {"node-10": ray("node-10", "node-9")}
     first, second = await slurm.ask_nodes("login", ["node-9", "node-10"])
     assert (first.node, first.said, first.addresses) == ("node-9", "refused", ("10.77.0.9",))
@@ -131,7 +133,7 @@ async def test_nodes_are_asked_at_once(site: FakeSite, slurm: Slurm) -> None:
     assert len(site.asked) == 1
 
 
-async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: Slurm) -> None:
+async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: SlurmClient) -> None:
     odd = [{"port": "x"}, {"port": 0}, 3, None]
     dashboard = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 7}
     site.inside = {"node-10": [dashboard], "node-9": odd}
@@ -142,7 +144,7 @@ async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: Slurm) -> No
     assert {"--overlap", "--jobid=12", "--nodelist=node-9,node-10", "--ntasks=2"} <= set(argv)
 
 
-async def test_a_node_without_python_is_said(site: FakeSite, slurm: Slurm) -> None:
+async def test_a_node_without_python_is_said(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {"srun": Ran(2, "", "error: execve(): python3: No such file or directory")}
     error = await failure(slurm.find_dashboards("login", "12", ["node-9"]))
     assert error.code == "job-not-looked-into"

@@ -12,7 +12,7 @@ from eagleray.features.clusters.terminals import Terminals
 from eagleray.protocol.control import RouteState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.endpoint import Way
+from eagleray.ray.endpoint import Endpoint
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 from tests.fakes.dashboard import FakeDashboard, dashboard
@@ -41,8 +41,8 @@ class World:
         ]
 
     async def argv(self, cluster: str, node_id: str = "") -> tuple[str, ...]:
-        async def way() -> Way:
-            return Way(self._fake.address)
+        async def way() -> Endpoint:
+            return Endpoint(self._fake.address)
 
         if cluster not in [seen.cluster for seen in self._watch.all_seen()]:
             self._watch.add(Dashboard(cluster, find_way=way), poll=False)

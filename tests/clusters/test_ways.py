@@ -10,7 +10,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.ways import via
 from eagleray.protocol.control import Ran
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.endpoint import Way
+from eagleray.ray.endpoint import Endpoint
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray
 
@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> Around:
 
 
 async def test_a_dashboard_beyond_ssh(world: Around) -> None:
-    assert await world.ways.find_way(BEYOND)() == Way("http://node-1:8265", "/t")
+    assert await world.ways.find_way(BEYOND)() == Endpoint("http://node-1:8265", "/t")
     assert world.ways.routes(BEYOND, "10.77.0.12") == [LOGIN]
     assert world.ways.dashboard_at(BEYOND) == ("node-1", 8265)
     assert not world.ways.is_near(BEYOND)
@@ -55,7 +55,7 @@ async def test_what_fails_before_the_port_is_not_tried_elsewhere(world: Around) 
 
 
 async def test_into_a_job(world: Around) -> None:
-    assert await world.ways.find_way(JOB)() == Way("http://node-10:8265", "/s")
+    assert await world.ways.find_way(JOB)() == Endpoint("http://node-10:8265", "/s")
     assert world.ways.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
     # On the login node's localhost there is somebody else.
     assert world.ways.routes(JOB, "127.0.0.1") == [BRIDGE]

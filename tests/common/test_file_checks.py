@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.common import file_checks
 from eagleray.common.file_checks import FileChecks
-from eagleray.common.mount_table import Mount, mount_of, parsed
+from eagleray.common.mount_table import MountedFileSystem, mount_of, parsed
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
@@ -100,13 +100,13 @@ async def test_only_what_autofs_has_not_mounted_is_left_alone(disk: Disk) -> Non
 @pytest.mark.parametrize(
     ("path", "mount"),
     [
-        ("/my data/x", Mount("/my data", "lustre")),
-        ("/my", Mount("/", "ext4")),
-        ("/home/me", Mount("/home/me", "nfs4")),
-        ("relative", Mount()),
+        ("/my data/x", MountedFileSystem("/my data", "lustre")),
+        ("/my", MountedFileSystem("/", "ext4")),
+        ("/home/me", MountedFileSystem("/home/me", "nfs4")),
+        ("relative", MountedFileSystem()),
     ],
 )
-def test_mount_of(path: str, mount: Mount) -> None:
+def test_mount_of(path: str, mount: MountedFileSystem) -> None:
     assert mount_of(path, parsed(MOUNTS)) == mount
 
 

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 from eagleray.common import tasks
-from eagleray.common.waiting import result_within
+from eagleray.common.tasks import wait_for_result
 
 
 async def test_cancellation_together_with_the_result_is_not_lost() -> None:
     answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    waiting = asyncio.create_task(result_within(answer, 60))
+    waiting = asyncio.create_task(wait_for_result(answer, 60))
     await asyncio.sleep(0)
     answer.set_result(1)
     waiting.cancel()
@@ -22,10 +22,10 @@ async def test_cancellation_together_with_the_result_is_not_lost() -> None:
 async def test_result_and_time_limit() -> None:
     answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     with pytest.raises(asyncio.TimeoutError):
-        await result_within(answer, 0)
+        await wait_for_result(answer, 0)
     assert not answer.cancelled()
     answer.set_result(7)
-    assert await result_within(answer, None) == 7
+    assert await wait_for_result(answer, None) == 7
 
 
 async def test_task_that_swallows_a_cancellation_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.pdb.sessions import PdbSession
 from eagleray.protocol.control import OpenedSocket, Ran
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.values import NodeRow
+from eagleray.ray.rows import NodeRow
 from eagleray.routes.ssh.errors import ssh_key_refused
 
 from tests.clusters.fake_site import Around, FakeJob, around, ray

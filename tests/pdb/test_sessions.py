@@ -11,7 +11,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.pdb.sessions import Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target, read
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.ray.values import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, NodeRow, RuntimeEnv, TaskRow, WorkerRow
 
 HEAD = NodeRow("n1", "10.0.0.1", "node-1", alive=True, head=True)
 OTHER = NodeRow("n2", "10.0.0.2", "node-2", alive=True, head=False)

@@ -15,8 +15,8 @@ from eagleray.features.profiling.manifest import Entry, entry_of
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Source
-from eagleray.ray.agent import RayAgent
 from eagleray.ray.endpoint import straight
+from eagleray.ray.logs import RayAgent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -15,7 +15,7 @@ from eagleray.features.runs.model import Profiled
 from eagleray.injected.nsys.profile_settings import ProfileSettings
 from eagleray.injected.patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
-from eagleray.ray.values import ActorRow, RuntimeEnv
+from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.commands import Commands
 
 from tests.profiling.test_profiled_runs import Gates, Known, Opens, nobody

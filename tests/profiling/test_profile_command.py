@@ -29,8 +29,8 @@ from eagleray.features.runs.model import (
 )
 from eagleray.features.runs.profile_plan import checked
 from eagleray.features.runs.records import Listed, Record
-from eagleray.ray.values import ActorRow, RuntimeEnv
-from eagleray.tools.injected_package import Package
+from eagleray.ray.rows import ActorRow, RuntimeEnv
+from eagleray.tools.code_copies import Package
 
 SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 

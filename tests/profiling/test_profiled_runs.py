@@ -24,7 +24,7 @@ from eagleray.features.runs.records import Records as RunRecords
 from eagleray.features.runs.runs import Runs
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.tools.commands import Commands
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 from tests.profiling.reports import RUN, put, status
 

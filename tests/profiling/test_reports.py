@@ -190,16 +190,16 @@ def test_which_nsys_is_used(tmp_path: Path) -> None:
     root = str(tmp_path)
     assert nsys.find({"PATH": ""}, root) is None
     sdk = place("opt/nvidia/hpc_sdk/Linux_x86_64/24.5/profilers/Nsight_Systems/bin/nsys")
-    assert nsys.find({"PATH": ""}, root) == nsys.Nsys(str(sdk))
+    assert nsys.find({"PATH": ""}, root) == nsys.NsysTool(str(sdk))
     old = place("opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
     new = place("opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
-    assert nsys.find({"PATH": ""}, root) == nsys.Nsys(str(old))
+    assert nsys.find({"PATH": ""}, root) == nsys.NsysTool(str(old))
     cuda = place("usr/local/cuda/bin/nsys")
-    assert nsys.find({"PATH": "relative:"}, root) == nsys.Nsys(str(cuda))
+    assert nsys.find({"PATH": "relative:"}, root) == nsys.NsysTool(str(cuda))
     on_path = place("some/bin/nsys")
-    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, root) == nsys.Nsys(str(on_path))
+    assert nsys.find({"PATH": f"relative:{on_path.parent}"}, root) == nsys.NsysTool(str(on_path))
     named = {"EAGLERAY_NSYS": str(new), "PATH": str(on_path.parent)}
-    assert nsys.find(named, root) == nsys.Nsys(str(new))
+    assert nsys.find(named, root) == nsys.NsysTool(str(new))
     assert nsys.find({**named, "EAGLERAY_NSYS": "/nowhere"}, root) is None
 
 

@@ -18,7 +18,7 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import NodeRow
+from eagleray.ray.rows import NodeRow
 
 from tests.fakes.agent import agent_of
 from tests.fakes.dashboard import FakeDashboard

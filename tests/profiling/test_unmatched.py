@@ -11,7 +11,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling import unmatched
 from eagleray.features.profiling.unmatched import Unmatched, sentence
 from eagleray.features.runs.model import Profiled, ProfiledWorker
-from eagleray.ray.values import ActorRow, RuntimeEnv
+from eagleray.ray.rows import ActorRow, RuntimeEnv
 
 if TYPE_CHECKING:
     from eagleray.features.profiling.run_reports import RunReports

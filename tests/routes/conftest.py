@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.srun.transport import OverSrun
-from eagleray.routes.transport import Carrier
+from eagleray.routes.srun.transport import SrunTransport
+from eagleray.routes.transport import Transport
 
 from tests.routes.ssh_fixtures import masters, short, sshd, started, wire
 
@@ -74,9 +74,9 @@ def srun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSrun:
     return fake
 
 
-def by_srun(spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> OverSrun:
+def by_srun(spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> SrunTransport:
     """Makes the only carriers that these tests need."""
-    return OverSrun(spec, changed, beneath)
+    return SrunTransport(spec, changed, beneath)
 
 
 @pytest.fixture

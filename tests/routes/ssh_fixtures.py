@@ -14,15 +14,15 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from eagleray.routes.asking import Kind
+from eagleray.routes.ssh.askpass import QuestionKind
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.master import SshMaster
-from eagleray.routes.ssh.process import Carried
+from eagleray.routes.ssh.process import SshStream
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer, Wire
 
-Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter, Carried]
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter, SshStream]
 
 
 async def until(condition: Callable[[], Any], what: str = "it happens") -> None:
@@ -38,10 +38,10 @@ class Person:
 
     def __init__(self) -> None:
         self.answers: list[str | None] = []
-        self.asked: list[tuple[str, Kind]] = []
+        self.asked: list[tuple[str, QuestionKind]] = []
         self.withdrawn: list[str] = []
 
-    async def ask(self, prompt: str, kind: Kind) -> str | None:
+    async def ask(self, prompt: str, kind: QuestionKind) -> str | None:
         self.asked.append((prompt, kind))
         if self.answers:
             return self.answers.pop(0)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from eagleray.routes.ssh import mux, process
 from eagleray.routes.ssh.command import SshOptions
-from eagleray.routes.ssh.transport import OverSsh
-from eagleray.routes.transport import Carried
+from eagleray.routes.ssh.transport import SshTransport
+from eagleray.routes.transport import ForwardedStream
 
 from tests.routes.ssh_fixtures import Masters
 from tests.routes.ssh_server import HOST, PATIENCE_S, SshServer
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.lab
 
 # More than all buffers on the way hold.
 MUCH = os.urandom(2**24)
-Client = tuple[asyncio.StreamReader, asyncio.StreamWriter, Carried]
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter, ForwardedStream]
 
 
 class Far:
@@ -39,11 +39,11 @@ class Far:
 
 
 @pytest.fixture
-async def over(sshd: SshServer, masters: Masters) -> AsyncIterator[OverSsh]:
+async def over(sshd: SshServer, masters: Masters) -> AsyncIterator[SshTransport]:
     sshd.start()
     await sshd.listens()
     options = SshOptions(str(sshd.configure()), reuse=False)
-    over = OverSsh(HOST, masters.folder, masters.person.ask, lambda: None, lambda: options)
+    over = SshTransport(HOST, masters.folder, masters.person.ask, lambda: None, lambda: options)
     yield over
     await over.close()
 
@@ -54,7 +54,7 @@ async def far() -> AsyncIterator[Far]:
 
 
 @pytest.fixture
-async def client(over: OverSsh, far: Far) -> AsyncIterator[Client]:
+async def client(over: SshTransport, far: Far) -> AsyncIterator[Client]:
     async with await asyncio.start_server(far.serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         near, carried_end = socket.socketpair()
@@ -90,7 +90,7 @@ def leave(control: Path) -> None:
 
 @pytest.mark.parametrize("treat", [leave, remove])
 async def test_an_ssh_that_dies_is_a_loss(
-    over: OverSsh, client: Client, treat: Callable[[Path], None]
+    over: SshTransport, client: Client, treat: Callable[[Path], None]
 ) -> None:
     reader, _, carried = client
     pid = await mux.check(Path(over.health.control))
@@ -102,7 +102,7 @@ async def test_an_ssh_that_dies_is_a_loss(
 
 
 async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
-    over: OverSsh, client: Client, far: Far
+    over: SshTransport, client: Client, far: Far
 ) -> None:
     reader, _, carried = client
     remove(Path(over.health.control))
@@ -112,7 +112,7 @@ async def test_a_far_end_that_closes_is_no_loss_without_a_control_socket(
     assert carried.loss is None
 
 
-async def test_a_client_is_cut_off_although_ssh_hangs(over: OverSsh, client: Client) -> None:
+async def test_a_client_is_cut_off_although_ssh_hangs(over: SshTransport, client: Client) -> None:
     reader, _, carried = client
     pid = await mux.check(Path(over.health.control))
     os.kill(pid, signal.SIGSTOP)
@@ -126,4 +126,4 @@ async def test_a_client_is_cut_off_although_ssh_hangs(over: OverSsh, client: Cli
 async def test_an_ssh_that_just_died_has_left_its_control_socket(short: Path) -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(short / "m"))
-        assert await process.Carried(short / "m", lambda: None).is_lost()
+        assert await process.SshStream(short / "m", lambda: None).is_lost()

@@ -11,8 +11,8 @@ import pytest
 from eagleray.common.retry import Backoff
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.routes import recovery
-from eagleray.routes.health import Health, State
 from eagleray.routes.routes import Routes
+from eagleray.routes.transport import Health, State
 
 LOGIN = RouteSpec(ssh="login")
 MANY = 200

@@ -13,11 +13,10 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import port_refused
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.routes.direct import Direct
-from eagleray.routes.health import Health
+from eagleray.routes.direct import DirectTransport
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import Routes
-from eagleray.routes.transport import Carried, Carrier
+from eagleray.routes.transport import ForwardedStream, Health, Transport
 
 from tests.fakes.echo import Echo
 from tests.routes.ssh_fixtures import until
@@ -30,7 +29,7 @@ JOB = RouteSpec(ssh="login", job="7", node="node-1")
 class FakeCarrier:
     """Carries as the direct route does, unless it is told to refuse."""
 
-    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> None:
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> None:
         self.spec = spec
         self.health = Health("ready")
         self.beneath = beneath
@@ -39,15 +38,17 @@ class FakeCarrier:
         self.asked = 0
         self.may_carry = asyncio.Event()
         self.may_carry.set()
-        self.carried: list[Carried] = []
+        self.carried: list[ForwardedStream] = []
         self.reconnects = 0
 
-    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+    async def carry(
+        self, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> ForwardedStream:
         self.asked += 1
         await self.may_carry.wait()
         if self.refuses:
             raise port_refused(host, port, "no", self.spec.text)
-        self.carried.append(await Direct().carry(client, host, port, limit_s))
+        self.carried.append(await DirectTransport().carry(client, host, port, limit_s))
         return self.carried[-1]
 
     async def argv(self, far: list[str]) -> list[str]:
@@ -69,7 +70,9 @@ class World:
         self.made: list[FakeCarrier] = []
         self.routes = Routes(self._make, linger_s=0.0)
 
-    def _make(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> FakeCarrier:
+    def _make(
+        self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport
+    ) -> FakeCarrier:
         self.made.append(FakeCarrier(spec, changed, beneath))
         return self.made[-1]
 
@@ -117,7 +120,7 @@ async def test_a_far_end_that_breaks_off_leaves_nobody_waiting_for_its_socket() 
         near, client = socket.socketpair()
         with near:
             host, port = listening.getsockname()
-            carried = await Direct().carry(client, host, port, 60)
+            carried = await DirectTransport().carry(client, host, port, 60)
             far, _ = await loop.sock_accept(listening)
             near.setblocking(False)
             await loop.sock_sendall(near, b"both ways are up")
@@ -249,7 +252,7 @@ async def test_what_is_short_is_not_kept_back_by_a_port(
     relays, carry = Relays(world.routes, short), world.routes.carry
     clients: list[socket.socket] = []
 
-    async def seen(spec: RouteSpec, client: socket.socket, *more: Any) -> Carried:
+    async def seen(spec: RouteSpec, client: socket.socket, *more: Any) -> ForwardedStream:
         clients.append(client)
         return await carry(spec, client, *more)
 

@@ -16,7 +16,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote_scripts import bridge
-from eagleray.routes.direct import Direct
+from eagleray.routes.direct import DirectTransport
 from eagleray.routes.routes import Routes
 from eagleray.routes.srun import process as srun_process
 from eagleray.routes.srun import transport as over_srun
@@ -218,7 +218,7 @@ async def test_a_step_that_does_not_end_is_not_waited_for_without_end(
     python.chmod(0o755)
     monkeypatch.setenv("FAKE_SRUN_PYTHON", str(python))
     process = SrunProcess(SPEC, lambda: None, lambda: None)
-    await process.start(Direct())
+    await process.start(DirectTransport())
     try:
         await asyncio.wait_for(process.close(), LIMIT_S)
         assert process.problem is not None and process.problem.code == "link-lost"

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.common.private_socket import connect
-from eagleray.routes.asking import Kind
-from eagleray.routes.ssh import attempt, attempts, mux
-from eagleray.routes.ssh.askpass import Askpass
+from eagleray.routes.ssh import attempts, mux
+from eagleray.routes.ssh.askpass import Askpass, QuestionKind
 from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
-from eagleray.routes.ssh.attempt import Target
-from eagleray.routes.ssh.attempts import Trying
+from eagleray.routes.ssh.attempts import ConnectAttempts, SshTarget
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.master import SshMaster
 
@@ -55,7 +53,7 @@ class Slow(Person):
         super().__init__()
         self._clock = clock
 
-    async def ask(self, prompt: str, kind: Kind) -> str | None:
+    async def ask(self, prompt: str, kind: QuestionKind) -> str | None:
         for self._clock.fast in (True, False):
             enough = self._clock.looks + 5
             await until(lambda enough=enough: self._clock.looks >= enough, "time goes by")
@@ -68,7 +66,7 @@ async def test_an_answer_may_take_longer_than_the_attempt(
     running.new_key("key", "s3cret")
     (running.folder / "authorized_keys").write_text((running.folder / "key.pub").read_text())
     clock = Clock()
-    monkeypatch.setattr(attempt, "time", clock)
+    monkeypatch.setattr(attempts, "time", clock)
     masters.person = Slow(clock)
     masters.person.answers = ["s3cret"]
     await masters.make(running.configure()).argv(["true"], PATIENCE_S)
@@ -156,8 +154,8 @@ async def test_nothing_comes_of_attempts_that_were_stopped(
             began.append(self)
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(attempts, "Attempt", Endless)
-    trying = Trying(Target(HOST, short, SshOptions), lambda: None)
+    monkeypatch.setattr(attempts, "ConnectAttempt", Endless)
+    trying = ConnectAttempts(SshTarget(HOST, short, SshOptions), lambda: None)
     for _ in range(2):
         trying.go_on()
         await until(lambda: began, "it has begun")

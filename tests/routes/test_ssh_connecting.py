@@ -241,7 +241,7 @@ async def test_ssh_dies_with_us_and_its_socket_is_cleared_away(
         str(masters.folder),
         str(sshd.configure()),
         stdout=asyncio.subprocess.PIPE,
-        env={"PYTHONPATH": str(Path(ssh_master.__file__).parents[2]), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(Path(ssh_master.__file__).parents[3]), "PATH": "/usr/bin:/bin"},
     )
     assert process.stdout is not None
     assert await process.stdout.readline() == b"ready\n"

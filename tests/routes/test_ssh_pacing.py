@@ -8,14 +8,13 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
-from eagleray.routes.network_watch import NetworkWatch
 from eagleray.routes.ssh import attempts
 from eagleray.routes.ssh import master as ssh_master
-from eagleray.routes.ssh.attempt import Failed, Target
-from eagleray.routes.ssh.attempts import Trying
+from eagleray.routes.ssh.attempts import AttemptFailed, ConnectAttempts, SshTarget
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.errors import ssh_lost
 from eagleray.routes.ssh.master import SshMaster
+from eagleray.routes.ssh.system_watch import NetworkWatch
 
 from tests.routes.ssh_fixtures import until
 
@@ -34,7 +33,7 @@ class Site:
 
     async def run(self) -> NoReturn:
         self.attempts.append(self.now)
-        raise Failed(ssh_lost("login"), final=False)
+        raise AttemptFailed(ssh_lost("login"), final=False)
 
     def within(self, begin: float, end: float) -> int:
         return sum(begin <= at - 1000.0 < end for at in self.attempts)
@@ -45,11 +44,11 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     made = Site()
     attempt = SimpleNamespace(asks=False, is_asking=False, run=made.run, took_s=0.0)
     monkeypatch.setattr(attempts, "time", SimpleNamespace(monotonic=made.monotonic))
-    monkeypatch.setattr(attempts, "Attempt", lambda *_: attempt)
+    monkeypatch.setattr(attempts, "ConnectAttempt", lambda *_: attempt)
     return made
 
 
-async def tried(trying: Trying, site: Site, seconds: float) -> None:
+async def tried(trying: ConnectAttempts, site: Site, seconds: float) -> None:
     end = site.now + seconds
     while site.now < end:
         trying.go_on()
@@ -60,7 +59,7 @@ async def tried(trying: Trying, site: Site, seconds: float) -> None:
 
 
 async def test_attempts_become_rare_and_begin_anew_after_a_change(site: Site) -> None:
-    trying = Trying(Target("login", Path("/nowhere"), SshOptions), lambda: None)
+    trying = ConnectAttempts(SshTarget("login", Path("/nowhere"), SshOptions), lambda: None)
     await tried(trying, site, 2 * HOUR)
     assert site.within(0, 30) >= 28
     assert site.within(0, HOUR) <= 300
@@ -91,7 +90,7 @@ async def test_a_caller_that_waits_for_a_connection_sleeps_until_there_is_news(
         waits.append(limit_s)
         return await event.wait()
 
-    monkeypatch.setattr(ssh_master, "is_set_within", waited)
+    monkeypatch.setattr(ssh_master, "wait_for_event", waited)
     master = SshMaster("login", short, ask_nobody, lambda: None)
     keeping = master._keeping = asyncio.create_task(asyncio.Event().wait())
     connecting = asyncio.create_task(master._connection(30.0))

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
-from eagleray.routes.asking import Kind
 from eagleray.routes.ssh import askpass, command
 from eagleray.routes.ssh import paths as ssh_paths
-from eagleray.routes.ssh.askpass import kind, without
-from eagleray.routes.ssh.attempt import Attempt, Failed, Target
+from eagleray.routes.ssh.askpass import QuestionKind, kind, without
+from eagleray.routes.ssh.attempts import AttemptFailed, ConnectAttempt, SshTarget
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.process import SshProcess
-from eagleray.routes.ssh.sleep_watch import SleepWatch
-from eagleray.routes.transport_factory import Making
+from eagleray.routes.ssh.system_watch import SleepWatch
+from eagleray.routes.transport_factory import TransportFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,7 +96,7 @@ def test_kinds_of_questions(prompt: str, hint: str, expected: str) -> None:
 def test_settings_that_were_not_said_stay(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal has no settings of the editor, and a new window may have another agent."""
     monkeypatch.setenv("EAGLERAY_SSH", "/opt/ssh")
-    making = Making(short, ask_for=lambda _: nobody)
+    making = TransportFactory(short, ask_for=lambda _: nobody)
     assert making.ssh() == SshOptions("/opt/ssh", True, {})
     making.set_ssh("/usr/bin/ssh", False, {"SSH_AUTH_SOCK": "/a", "LD_PRELOAD": "/evil.so"})
     making.set_ssh("", None, {"KRB5CCNAME": "/k"})
@@ -105,7 +104,7 @@ def test_settings_that_were_not_said_stay(short: Path, monkeypatch: pytest.Monke
     assert making.ssh() == SshOptions("/usr/bin/ssh", False, said)
 
 
-async def nobody(prompt: str, how: Kind) -> str | None:
+async def nobody(prompt: str, how: QuestionKind) -> str | None:
     return None
 
 
@@ -184,9 +183,9 @@ async def test_an_attempt_without_a_place_for_its_helper_leaves_no_socket(
         raise OSError("No space left on device")
 
     monkeypatch.setattr(askpass, "_script", full)
-    target = Target("host", short, lambda: SshOptions("true", reuse=False))
-    with pytest.raises(Failed) as failed:
-        await Attempt(target, 60, lambda: None, nobody).run()
+    target = SshTarget("host", short, lambda: SshOptions("true", reuse=False))
+    with pytest.raises(AttemptFailed) as failed:
+        await ConnectAttempt(target, 60, lambda: None, nobody).run()
     assert "No space left" in failed.value.error.message
     assert list(short.iterdir()) == []
 

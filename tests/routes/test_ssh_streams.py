@@ -235,7 +235,7 @@ async def short_server(short: object) -> AsyncIterator[asyncio.Server]:
         yield server
 
 
-async def run(master: SshMaster, words: list[str], stdin: bytes = b"") -> commands.Ended:
+async def run(master: SshMaster, words: list[str], stdin: bytes = b"") -> commands.CommandResult:
     return await commands.run(await master.argv(words, PATIENCE_S), stdin, PATIENCE_S)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.routes.ssh.stderr import Words, far_error
+from eagleray.routes.ssh.errors import StderrLines, forward_error
 
 # What ssh wrote, the code that it stands for, and whether trying again by itself is pointless.
 SAID = [
@@ -105,8 +105,8 @@ SAID = [
 ]
 
 
-def words(text: str) -> Words:
-    made = Words()
+def words(text: str) -> StderrLines:
+    made = StderrLines()
     for line in text.splitlines():
         made.take(line)
     return made
@@ -144,7 +144,7 @@ def test_secrets_and_terminal_escapes_do_not_get_through() -> None:
 
 
 def test_endless_words_are_bounded() -> None:
-    made = Words()
+    made = StderrLines()
     for number in range(1000):
         made.take(f"channel {number}: open failed: connect failed: Connection refused")
         made.take("x" * 100_000)
@@ -180,6 +180,6 @@ def test_reasons_of_streams_come_in_their_order_and_do_not_explain_the_end() -> 
     ],
 )
 def test_why_something_behind_the_host_is_not_reached(said: str, code: str) -> None:
-    error = far_error("node-1:8265", "login", said)
+    error = forward_error("node-1:8265", "login", said)
     assert error.code == code
     assert "login" in error.message

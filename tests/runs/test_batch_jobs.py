@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
-from eagleray.common.poll_schedule import JOB_STATE, PollSchedule
-from eagleray.common.retry import Backoff
+from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
 from eagleray.features.runs.output import Output
 from eagleray.protocol.control import Ran
 from eagleray.slurm.jobs import SlurmJob, state_of

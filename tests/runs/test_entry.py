@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.tools.injected_package import delivered, package
+from eagleray.tools.code_copies import delivered, package
 
 SAY = "import json, os, sys; print(json.dumps([sys.argv[1:], os.getcwd(), 'EAGLERAY_ENTRY' in os.environ]))"
 

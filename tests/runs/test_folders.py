@@ -29,9 +29,8 @@ from eagleray.features.runs.model import (
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.run_status import outdated
-from eagleray.tools.debugger_copy import debugger_copy
-from eagleray.tools.injected_package import delivered, package, zipped
-from eagleray.tools.process_identity import born
+from eagleray.tools.code_copies import debugger_copy, delivered, package, zipped
+from eagleray.tools.processes import born
 
 PLAN = RunPlan(
     kind="program",

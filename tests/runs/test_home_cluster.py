@@ -8,7 +8,7 @@ from attrs import evolve
 from eagleray.features.runs.home_cluster import HomeCluster, OwnDashboard
 from eagleray.features.runs.model import RunState
 from eagleray.ray.errors import unknown_cluster
-from eagleray.ray.values import Version
+from eagleray.ray.rows import RayVersion
 
 STATE = RunState("running", 1.0)
 OTHER = OwnDashboard("http://127.0.0.1:8265", "another", "10.0.0.1:6379")
@@ -25,8 +25,8 @@ class Clusters:
 
 
 class Dashboard:
-    async def version(self) -> Version:
-        return Version("2.60.0", "session_1", "")
+    async def version(self) -> RayVersion:
+        return RayVersion("2.60.0", "session_1", "")
 
 
 async def found(

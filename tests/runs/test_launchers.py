@@ -11,12 +11,11 @@ import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.output import Output
-from eagleray.ray.errors import answer_too_large
-from eagleray.ray.job_errors import job_refused, no_job
+from eagleray.ray.errors import answer_too_large, job_refused, no_job
 from eagleray.ray.jobs import JobState
 from eagleray.supervisor.launchers import ray_job
 from eagleray.supervisor.launchers.ray_job import RayJob
-from eagleray.tools.injected_package import package
+from eagleray.tools.code_copies import package
 
 LOST = EaglerayError("cluster-unreachable", "gone")
 

@@ -23,7 +23,7 @@ from eagleray.features.runs.records import Listed, Record, Records
 from eagleray.features.runs.run_status import UNKEPT_S, outdated, seen
 from eagleray.features.runs.runs import Runs
 from eagleray.supervisor.supervisor import Keeper
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import Terminal, row

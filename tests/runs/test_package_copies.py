@@ -19,8 +19,7 @@ from eagleray.features.runs.remote_delivery import delivered_to
 from eagleray.protocol.control import Ran
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused
-from eagleray.tools.debugger_copy import debugger_copy
-from eagleray.tools.injected_package import delivered, package
+from eagleray.tools.code_copies import debugger_copy, delivered, package
 
 DAY = 24 * 3600.0
 PLAN = RunPlan("program", ("python", "x.py"), "/w", "x.py")

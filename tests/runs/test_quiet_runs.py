@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.common.paths import host_name
-from eagleray.common.poll_schedule import UNSTOPPED_WORKERS, WORKER_TABLE
+from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
 from eagleray.features.runs import records as run_records
 from eagleray.features.runs import runs as all_runs
 from eagleray.features.runs.adapter_gateway import OfAdapter, Seen
@@ -23,7 +23,7 @@ from eagleray.features.runs.output import follow
 from eagleray.features.runs.records import Record, Records
 from eagleray.features.runs.runs import Runs
 from eagleray.supervisor.run_watch import Watching
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually

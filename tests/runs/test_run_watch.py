@@ -17,7 +17,7 @@ from eagleray.features.runs.model import Breakpoint, Line, RunPlan, RunState, Se
 from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import Record, Records
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.launcher import Ending
 from eagleray.supervisor.nsight_refusal import Refusal, refusal
 from eagleray.supervisor.run_watch import Watching

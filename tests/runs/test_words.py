@@ -22,10 +22,10 @@ from eagleray.features.runs.plan_text import command_text, confirm_text
 from eagleray.features.runs.proxy_addresses import in_table
 from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
 from eagleray.ray.jobs import JobState
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.ray_job import ending
 from eagleray.supervisor.launchers.sbatch import fields
-from eagleray.tools.injected_package import Package
+from eagleray.tools.code_copies import Package
 
 ENV = {"A": "1,2 'x'", "B": "="}
 SUBMISSIONS = [

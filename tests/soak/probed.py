@@ -35,10 +35,10 @@ def main() -> None:
 
 def pass_on() -> None:
     from eagleray.adapter_client import process
-    from eagleray.tools import code_copy, self_command
+    from eagleray.tools import code_copies, self_command
 
     start = str(Path(__file__).resolve())
-    copy: Any = code_copy
+    copy: Any = code_copies
     copy.ENTRY = Path(start).name
     copy.code_copy = lambda: Path(start).parent
     adapter: Any = process

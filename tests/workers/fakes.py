@@ -13,7 +13,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.protocol.control import WorkerState
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed, unknown_cluster
-from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
 from eagleray.tools.pyspy import Dump, PySpy
 
 from tests.workers.rows import CLUSTER, SESSION

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eagleray.protocol.control import Stop, WorkerState
-from eagleray.ray.values import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
 
 CLUSTER = "http://127.0.0.1:8265"
 SESSION = "session_1"

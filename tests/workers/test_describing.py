@@ -7,7 +7,7 @@ import asyncio
 from eagleray.features.workers.describing import Describer, Wanted
 from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.rows import Key
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 
 from tests.workers.fakes import FakeDashboard, until
 from tests.workers.rows import CLUSTER, IP, SESSION, actor_row, job_row, task_row, worker_row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.features.workers.live_workers import LiveWorker, ask_live_workers
-from eagleray.ray.values import RuntimeEnv
+from eagleray.ray.rows import RuntimeEnv
 
 from tests.workers.fakes import FakeDashboard
 from tests.workers.rows import actor_row, job_row, task_row, worker_row

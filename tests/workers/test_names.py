@@ -13,7 +13,7 @@ from eagleray.features.workers.names import (
     script_of,
 )
 from eagleray.features.workers.rows import Facts
-from eagleray.ray.values import RuntimeEnv
+from eagleray.ray.rows import RuntimeEnv
 from hypothesis import given
 from hypothesis import strategies as st
 

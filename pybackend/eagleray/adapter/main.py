@@ -25,7 +25,7 @@ from eagleray.common.clock import SystemClock
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes
-from eagleray.routes.transport_factory import Making
+from eagleray.routes.transport_factory import TransportFactory
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def _raise_limits() -> None:
 def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Parts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
-    making = Making(folder, questions.asks_for)
+    making = TransportFactory(folder, questions.asks_for)
     routes = Routes(making, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
     runs = Runs(registry, routes)

@@ -13,7 +13,7 @@ from typing import Any
 
 from eagleray.common import private_socket, tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.common.waiting import result_within
+from eagleray.common.tasks import wait_for_result
 from eagleray.protocol.control import (
     ATTACH,
     CONTINUE,
@@ -125,7 +125,7 @@ class AdapterConnection:
         line = json.dumps({"id": request_id, "op": op, "params": params or {}})
         self._writer.write(line.encode() + b"\n")
         try:
-            return await result_within(answer, limit_s)
+            return await wait_for_result(answer, limit_s)
         except asyncio.TimeoutError:
             self.is_stuck = True
             raise adapter_stuck(limit_s or 0.0) from None

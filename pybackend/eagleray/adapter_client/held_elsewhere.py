@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter_client.adapters import worker_state
-from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
 from eagleray.common.paths import held_folder, host_name
 from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
 
@@ -40,7 +39,7 @@ def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
         said = json.loads(path.read_bytes()[:_LARGEST])
         holder, age = _holder(said), now - float(said["written"])
         workers = [_state(worker) for worker in said["workers"]]
-    except UNREADABLE as error:
+    except UNREADABLE_JSON as error:
         log.info("a record of what is held elsewhere: %r", error)
         return
     if holder and -_CLOCKS_APART_S < age < BELIEVED_S:

@@ -16,8 +16,8 @@ from eagleray.common.file_lock import locked
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 from eagleray.protocol.errors import adapter_not_started
-from eagleray.tools.code_copy import detached_command
-from eagleray.tools.detached import start_detached
+from eagleray.tools.code_copies import detached_command
+from eagleray.tools.processes import start_detached
 
 START_S = 20.0
 _LOOK_S = 0.01

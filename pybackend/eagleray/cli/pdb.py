@@ -19,7 +19,7 @@ from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.pdb import in_order, shown_node
 from eagleray.features.pdb.sessions import PdbSession, chosen
 from eagleray.features.pdb.target import Target
-from eagleray.tools.self_command import own_command
+from eagleray.tools.self_command import self_command
 
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 
@@ -86,7 +86,7 @@ async def _terminal(address: str, target: Target) -> int:
     )
     _say(f"{name} at {place} on {node}. {LEAVE}")
     async with _signals_of_terminal():
-        process = await asyncio.create_subprocess_exec(*own_command("pdb-terminal", address))
+        process = await asyncio.create_subprocess_exec(*self_command("pdb-terminal", address))
         return await process.wait()
 
 

@@ -95,3 +95,15 @@ def internal(detail: str) -> EaglerayError:
         "“Show Logs” has the details; a report of them helps us mend it.",
         detail,
     )
+
+
+# Deep nesting raises RecursionError; converting an infinite or huge number raises OverflowError.
+UNREADABLE_JSON = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)

@@ -12,7 +12,7 @@ Mounts = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Mount:
+class MountedFileSystem:
     """Where a file system is mounted, and its type; both "" where nothing is known."""
 
     point: str = ""
@@ -33,11 +33,11 @@ def parsed(table: str) -> Mounts:
     return {row[1].replace("\\040", " "): row[2] for row in rows if len(row) >= 3}
 
 
-def mount_of(path: str, mounts: Mounts) -> Mount:
+def mount_of(path: str, mounts: Mounts) -> MountedFileSystem:
     """The file system that holds `path`, links not followed."""
     while path not in mounts:
         folder = posixpath.dirname(path)
         if folder == path:
-            return Mount()
+            return MountedFileSystem()
         path = folder
-    return Mount(path, mounts[path])
+    return MountedFileSystem(path, mounts[path])

@@ -28,3 +28,40 @@ class Backoff:
 def jittered(seconds: float) -> float:
     """Only longer: a budget of polls or attempts is never exceeded."""
     return seconds * random.uniform(1.0, 1.0 + _JITTER)  # noqa: S311 (nothing depends on it being secret)
+
+
+@dataclass(frozen=True)
+class PollSchedule:
+    """`steps` are pairs (until this age, this interval), in seconds; beyond the last one it is `steady_s`.
+
+    The age counts from the user's last action, or from the last change.
+    """
+
+    steps: tuple[tuple[float, float], ...]
+    steady_s: float
+
+    def interval_s(self, age_s: float) -> float:
+        """The time from one poll to the next at that age."""
+        return next((every for until, every in self.steps if age_s < until), self.steady_s)
+
+    def delay_s(self, age_s: float) -> float:
+        """The interval with jitter, so that windows that were opened together drift apart."""
+        return jittered(self.interval_s(age_s))
+
+
+# The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s.
+JOB_STATE = PollSchedule(((60.0, 3.0), (120.0, 10.0), (600.0, 30.0)), 60.0)
+# Whether a Ray dashboard answers on the nodes of a job; the age is that of the running job.
+RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)
+# The worker table of a run's cluster, since the last worker came or went.  A new worker that may stop waits for it.
+WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 2.0)), 5.0)
+# The same for a run in which no worker stops.
+UNSTOPPED_WORKERS = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 10.0)), 30.0)
+# The workers of a cluster that are counted for the panel.
+WORKER_COUNT = PollSchedule(((60.0, 5.0), (600.0, 15.0)), 30.0)
+# The folders of runs, for changes that inotify doesn't report: those by another machine with the same home.
+RUN_FOLDERS = PollSchedule(((60.0, 2.0), (600.0, 10.0)), 60.0)
+# The reports on a node that Ray has left, since it was first missed.  Each look is a command over ssh or a job step.
+LEFT_NODE = PollSchedule(((60.0, 20.0), (600.0, 120.0)), 600.0)
+# A growing file, where inotify doesn't report that it grows.
+GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)

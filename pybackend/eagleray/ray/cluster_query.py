@@ -14,7 +14,7 @@ from typing import Any
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.job_errors import job_failed, job_unfinished
+from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.jobs import JobState
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ _PYTHON = '"$(readlink /proc/$PPID/exe || echo python)"'
 ENTRYPOINT = f"exec {_PYTHON} -c {shlex.quote(_START)} $PPID"
 
 
-class RayAsking:
+class ClusterQuery:
     """Asks such questions on one event loop; `close` returns when nothing of ours is left in any list of jobs."""
 
     def __init__(self) -> None:

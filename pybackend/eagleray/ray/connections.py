@@ -8,15 +8,21 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import aiohttp
+from aiohttp.client_exceptions import UnixClientConnectorError
 from attrs import field, frozen
 
 from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
 from eagleray.ray import errors
-from eagleray.ray.endpoint import FindWay, TokenSource, Way
-from eagleray.ray.socket_connector import SocketConnector
+from eagleray.ray.endpoint import Endpoint, FindEndpoint, TokenSource
+
+if TYPE_CHECKING:
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.client_reqrep import ClientRequest
+    from aiohttp.tracing import Trace
 
 BeforeConnecting = Callable[
     [aiohttp.ClientSession, SimpleNamespace, aiohttp.TraceConnectionCreateStartParams],
@@ -36,7 +42,7 @@ class Secrets:
 class Opened:
     """A session and the way that it takes."""
 
-    way: Way
+    way: Endpoint
     session: aiohttp.ClientSession
 
 
@@ -48,7 +54,7 @@ class Connections:
     a request that carries secrets.
     """
 
-    def __init__(self, address: str, find_way: FindWay, token_source: TokenSource) -> None:
+    def __init__(self, address: str, find_way: FindEndpoint, token_source: TokenSource) -> None:
         self._address = address
         self._find_way = find_way
         self._token_source = token_source
@@ -110,7 +116,7 @@ class Connections:
         self._opened, self._doubted = opened, False
         return opened
 
-    async def _session(self, way: Way) -> aiohttp.ClientSession:
+    async def _session(self, way: Endpoint) -> aiohttp.ClientSession:
         secure = way.url.startswith("https:")
         context = await off_loop(partial(trusting, way.ca_file)) if secure else None
         trace = aiohttp.TraceConfig()
@@ -127,7 +133,7 @@ class Connections:
             trust_env=False,
         )
 
-    def _check_listener(self, way: Way) -> BeforeConnecting:
+    def _check_listener(self, way: Endpoint) -> BeforeConnecting:
         async def check(
             session: aiohttp.ClientSession,
             request: SimpleNamespace,
@@ -172,3 +178,34 @@ def trusting(ca_file: str) -> ssl.SSLContext:
                 ca_file, error.strerror or "it holds no certificate"
             ) from error
     return context
+
+
+class SocketConnector(aiohttp.UnixConnector):
+    """`context` verifies the server by the host of the URL, as on a direct connection."""
+
+    def __init__(self, path: str, context: ssl.SSLContext | None) -> None:
+        super().__init__(path, limit=0)
+        self._context = context
+
+    async def _create_connection(
+        self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> ResponseHandler:
+        context = self._context if req.is_ssl() else None
+        key = req.connection_key
+        if req.is_ssl() and context is None:
+            raise aiohttp.ClientConnectorError(key, OSError("no TLS was prepared"))
+        host = (req.url.raw_host or "").rstrip(".") if context is not None else None
+        connecting = self._loop.create_unix_connection(
+            self._factory, self.path, ssl=context, server_hostname=host
+        )
+        try:
+            _, protocol = await asyncio.wait_for(connecting, timeout.sock_connect)
+        except ssl.SSLCertVerificationError as error:
+            raise aiohttp.ClientConnectorCertificateError(key, error) from error
+        except ssl.SSLError as error:
+            raise aiohttp.ClientConnectorSSLError(key, error) from error
+        except asyncio.TimeoutError:
+            raise
+        except OSError as error:
+            raise UnixClientConnectorError(self.path, key, error) from error
+        return protocol

@@ -18,10 +18,10 @@ from eagleray.common import worker_errors
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.ray import errors, logs
 from eagleray.ray import rows as ray_rows
-from eagleray.ray.endpoint import FindWay, TokenSource, straight
+from eagleray.ray.endpoint import FindEndpoint, TokenSource, straight
 from eagleray.ray.http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.ray.jobs import RayJobs
-from eagleray.ray.values import ActorRow, JobRow, NodeRow, TaskRow, Version, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, NodeRow, RayVersion, TaskRow, WorkerRow
 
 QUICK_SECONDS = 5.0
 LIST_SECONDS = 30.0
@@ -46,7 +46,7 @@ class Dashboard:
         self,
         address: str,
         token_source: TokenSource = lambda look: None,
-        find_way: FindWay | None = None,
+        find_way: FindEndpoint | None = None,
         *,
         quick_s: float = QUICK_SECONDS,
         list_s: float = LIST_SECONDS,
@@ -65,7 +65,7 @@ class Dashboard:
         """To be called when the way there has come back or become another one; questions are asked again."""
         self._http.reset()
 
-    async def version(self) -> Version:
+    async def version(self) -> RayVersion:
         """Who answers there; `not-ray` if it is something else."""
         reply = await self._http.get("/api/version", seconds=self._quick_s, limit=2**20)
         if reply.status >= 500:
@@ -75,7 +75,7 @@ class Dashboard:
             raise errors.not_ray(self.address, f"/api/version answers {reply.status}")
         ray = printable(ray_rows.text(value, "ray_version"), 40)
         self._marks_logs = logs.is_marked(ray)
-        return Version(
+        return RayVersion(
             ray=ray,
             session=printable(ray_rows.text(value, "session_name") or await self._head(), 120),
             commit=printable(ray_rows.text(value, "ray_commit"), 60),

@@ -26,7 +26,7 @@ async def no_check() -> None:
 
 
 @frozen
-class Way:
+class Endpoint:
     """One way to a dashboard.
 
     `url` is `http(s)://host:port[/prefix]` as it is where the connection comes out.  `socket` is the path of
@@ -44,13 +44,13 @@ class Way:
 
 # Finds the way, which may take as long as a person needs to type in a code.  It is asked before the first
 # request and anew after a connection failed; an error of the catalogue that it raises reaches the person.
-FindWay = Callable[[], Awaitable[Way]]
+FindEndpoint = Callable[[], Awaitable[Endpoint]]
 
 
-def straight(url: str) -> FindWay:
+def straight(url: str) -> FindEndpoint:
     """The way to a dashboard that this machine reaches by itself."""
 
-    async def find() -> Way:
-        return Way(url)
+    async def find() -> Endpoint:
+        return Endpoint(url)
 
     return find

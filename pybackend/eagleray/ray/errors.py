@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
+import time
+
+import aiohttp
+from yarl import URL
+
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.ray.endpoint import Endpoint
+from eagleray.ray.tokens import is_over
 
 
 def bad_address(address: str) -> EaglerayError:
@@ -208,4 +217,114 @@ def no_clusters() -> EaglerayError:
         "no-clusters",
         "No Ray cluster of yours is running on this machine, and none was added.",
         "Start one, or name its dashboard: `--cluster http://host:8265`.",
+    )
+
+
+# OpenSSL's numbers of what a missing or private authority looks like.
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)
+
+
+def is_broken_connection(error: BaseException) -> bool:
+    """Whether the connection failed or ended early, rather than being slow or refused by TLS."""
+    if isinstance(error, asyncio.TimeoutError | aiohttp.ClientSSLError):
+        return False
+    return isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
+
+
+def mapped(error: BaseException, address: str, seconds: float) -> EaglerayError:
+    """The error that the person gets to see."""
+    detail = f"{type(error).__name__}: {printable(str(error))}"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return _of_certificate(address, error.certificate_error)
+    if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError):
+        return cluster_unreachable(address, detail)
+    if isinstance(error, asyncio.TimeoutError):
+        return cluster_slow(address, seconds)
+    if isinstance(error, aiohttp.InvalidURL):
+        return bad_address(address)
+    if isinstance(error, aiohttp.ClientResponseError | ValueError):
+        return not_ray(address, detail)
+    return cluster_unreachable(address, detail)
+
+
+def _of_certificate(address: str, error: Exception) -> EaglerayError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code in _UNKNOWN_AUTHORITY:
+            return ca_needed(address, error.verify_message)
+        return certificate_refused(address, error.verify_message)
+    return certificate_refused(address, str(error))
+
+
+# Ray's own words, since it says 403 for both.
+PROFILING_OFF = "rofiling is disabled"
+ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray calls one)
+
+
+def meaning(
+    address: str, way: Endpoint, status: int, said: str, token: str | None, accepted: str | None
+) -> EaglerayError | None:
+    """The error for an answer `status` to a request with `token`, None when it is not about credentials.
+
+    1. Ray has switched profiling off.
+    2. A proxy that is known to stand there says so in other words than Ray's.
+    3. The token's own date is over, or the cluster took it before.
+    4. The token is a wrong one.
+    5. Something that no token was sent to forbids what was asked.
+    """
+    if status == 403 and PROFILING_OFF in said:
+        return None
+    if ABOUT_A_TOKEN not in said and is_behind_proxy(way):
+        return proxy_refused(address, status)
+    if token is not None:
+        expired = token == accepted or is_over(token, time.time())
+        return token_expired(address) if expired else token_refused(address)
+    return token_refused(address) if status == 401 else None
+
+
+def not_of_ray(address: str, way: Endpoint, status: int) -> EaglerayError:
+    """The error for a server that wants credentials and does not know Ray's question about them."""
+    if status in (401, 403) and is_behind_proxy(way):
+        return proxy_refused(address, status)
+    return not_ray(address, "it asks for credentials but not as Ray does")
+
+
+def is_behind_proxy(way: Endpoint) -> bool:
+    """Whether the person said so: Ray's dashboard has no prefix, no TLS and wants no other headers."""
+    url = URL(way.url)
+    return url.scheme == "https" or url.path not in ("", "/") or bool(way.headers(False))
+
+
+def job_refused(address: str, said: str) -> EaglerayError:
+    """`said` is what the dashboard answered: often a traceback, the last line of which says why."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return EaglerayError(
+        "job-refused",
+        f"{printable(address)} did not take the job: {printable(lines[-1]) if lines else 'no reason given'}",
+        "Submitting needs the dashboard of a full Ray (`ray[default]`); “Show Logs” has all that it said.",
+        printable(said, 4000),
+    )
+
+
+def no_job(address: str, job: str) -> EaglerayError:
+    return EaglerayError(
+        "no-job",
+        f"{printable(address)} knows no job {printable(job)}.",
+        "It may have been deleted, or the cluster was started anew.",
+    )
+
+
+def job_unfinished(address: str, what: str, seconds: float) -> EaglerayError:
+    return EaglerayError(
+        "job-unfinished",
+        f"The job for {what} did not end within {seconds:g} s on {printable(address)}.",
+        "The head may be busy; try again.",
+    )
+
+
+def job_failed(address: str, what: str, why: str, detail: str = "") -> EaglerayError:
+    return EaglerayError(
+        "job-failed",
+        f"The job for {what} failed on {printable(address)}: {printable(why) or 'no reason given'}",
+        "“Show Logs” has what it wrote.",
+        printable(detail, 4000),
     )

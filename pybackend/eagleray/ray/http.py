@@ -19,9 +19,9 @@ from attrs import field, frozen
 from yarl import URL
 
 from eagleray.common.off_loop import off_loop
-from eagleray.ray import errors, failures, refusals
+from eagleray.ray import errors
 from eagleray.ray.connections import Connections, Opened, Secrets
-from eagleray.ray.endpoint import FindWay, TokenSource
+from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
@@ -35,7 +35,7 @@ Send = Callable[[str, Query, "str | None"], Awaitable[aiohttp.ClientResponse]]
 
 
 @frozen
-class Said:
+class RequestSpec:
     """What a question is besides its path: the method, and the bytes that go with it.
 
     `start` asks for the rest of a file from there on; who does not understand that sends all of it.
@@ -47,7 +47,7 @@ class Said:
     start: int = 0
 
 
-PLAIN = Said()
+PLAIN = RequestSpec()
 
 
 @frozen
@@ -76,7 +76,7 @@ class RayHttp:
     more before a connection is made for such a request: the listener may have become another one.
     """
 
-    def __init__(self, address: str, token_source: TokenSource, find_way: FindWay) -> None:
+    def __init__(self, address: str, token_source: TokenSource, find_way: FindEndpoint) -> None:
         self.address = address
         self._token_source = token_source
         self._connections = Connections(address, find_way, token_source)
@@ -105,7 +105,7 @@ class RayHttp:
                     return await self._whole(opened, path, query, seconds, limit)
                 except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
                     may_help = self._connections.doubt(opened)
-                    if not (may_help and failures.is_broken_connection(error)):
+                    if not (may_help and errors.is_broken_connection(error)):
                         raise
                 opened = await self._connections.opened(seconds)
                 return await self._whole(opened, path, query, seconds, limit)
@@ -120,7 +120,7 @@ class RayHttp:
         kind: str = "application/json",
     ) -> Reply:
         """The answer to something that changes the cluster, which is therefore never sent a second time."""
-        said = Said(method, body, kind)
+        said = RequestSpec(method, body, kind)
         async with self._places:
             with self._mapping(seconds):
                 opened = await self._connections.opened(seconds)
@@ -138,7 +138,9 @@ class RayHttp:
         with self._mapping(seconds or CONNECT_SECONDS):
             opened = await self._connections.opened(seconds or CONNECT_SECONDS)
             try:
-                async with self._answer(opened, path, query, seconds, Said(start=start)) as answer:
+                async with self._answer(
+                    opened, path, query, seconds, RequestSpec(start=start)
+                ) as answer:
                     yield answer
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
                 self._connections.doubt(opened)
@@ -160,14 +162,19 @@ class RayHttp:
         query: Query,
         seconds: float,
         limit: int,
-        said: Said = PLAIN,
+        said: RequestSpec = PLAIN,
     ) -> Reply:
         async with self._answer(opened, path, query, seconds, said) as answer:
             return await self.read(answer, limit)
 
     @asynccontextmanager
     async def _answer(
-        self, opened: Opened, path: str, query: Query, seconds: float | None, said: Said = PLAIN
+        self,
+        opened: Opened,
+        path: str,
+        query: Query,
+        seconds: float | None,
+        said: RequestSpec = PLAIN,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=min(CONNECT_SECONDS, seconds or CONNECT_SECONDS)
@@ -209,7 +216,7 @@ class RayHttp:
         query: Query,
         timeout: aiohttp.ClientTimeout,
         token: str | None,
-        said: Said,
+        said: RequestSpec,
     ) -> aiohttp.ClientResponse:
         headers = dict(await off_loop(partial(opened.way.headers, False)))
         kind = {"Content-Type": said.kind} if said.kind else {}
@@ -243,7 +250,7 @@ class RayHttp:
         finally:
             answer.close()
         if not isinstance(mode, Mapping) or "authentication_mode" not in mode:
-            refused = partial(refusals.not_of_ray, self.address, opened.way, answer.status)
+            refused = partial(errors.not_of_ray, self.address, opened.way, answer.status)
             raise await off_loop(refused)
         token = await off_loop(partial(self._token_source, True))
         if token is None:
@@ -259,7 +266,7 @@ class RayHttp:
         """Raises what a 401 or 403 means, unless it is Ray's way to say that profiling is switched off."""
         said = (await self.read(answer, 64 * 1024)).text
         meaning = partial(
-            refusals.meaning,
+            errors.meaning,
             self.address,
             opened.way,
             answer.status,
@@ -277,7 +284,7 @@ class RayHttp:
         try:
             yield
         except (aiohttp.ClientError, OSError, asyncio.TimeoutError, ValueError) as error:
-            raise failures.mapped(error, self.address, seconds) from error
+            raise errors.mapped(error, self.address, seconds) from error
 
 
 def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:

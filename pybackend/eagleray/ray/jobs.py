@@ -13,8 +13,8 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.ray import rows
+from eagleray.ray.errors import job_refused, no_job
 from eagleray.ray.http import RayHttp, Reply
-from eagleray.ray.job_errors import job_refused, no_job
 
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
 SECONDS = 30.0

@@ -20,7 +20,7 @@ _AT_ONCE = 2**18
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     """How a command ended."""
 
     code: int
@@ -34,7 +34,7 @@ async def run(
     limit_s: float,
     cwd: str | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Ended:
+) -> CommandResult:
     """Runs `argv` without a terminal or a shell; it ends, with all that it started, when we no longer wait."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -73,12 +73,12 @@ async def end(process: asyncio.subprocess.Process) -> None:
         cast(Any, process)._transport.close()
 
 
-async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> Ended:
+async def _ended(process: asyncio.subprocess.Process, stdin: bytes) -> CommandResult:
     assert process.stdout is not None and process.stderr is not None
     stdout, stderr, _ = await asyncio.gather(
         _beginning(process.stdout), _beginning(process.stderr), _feed(process, stdin)
     )
-    return Ended(await process.wait(), stdout, stderr)
+    return CommandResult(await process.wait(), stdout, stderr)
 
 
 async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:

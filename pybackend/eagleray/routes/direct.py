@@ -9,8 +9,7 @@ import socket
 
 from eagleray.common import tasks
 from eagleray.common.route_errors import port_refused, port_silent
-from eagleray.routes.health import Health
-from eagleray.routes.transport import Carried, shovel
+from eagleray.routes.transport import ForwardedStream, Health, shovel
 
 # Several stack frames with large sources fit; a header line never comes near it.
 _BUFFER = 2**20
@@ -56,16 +55,18 @@ def said(error: OSError) -> str:
     return os.strerror(errno) if errno > 0 else error.strerror or str(error)
 
 
-class Direct:
+class DirectTransport:
     """The carrier that needs no connection of its own."""
 
     health = Health("ready")
 
-    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+    async def carry(
+        self, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> ForwardedStream:
         far = await _connected(host, port, limit_s)
         client.setblocking(False)
         task = tasks.owned(_both_ways(client, far), f"{host}:{port}", tasks.only_logged)
-        carried = Carried(task.cancel)
+        carried = ForwardedStream(task.cancel)
         task.add_done_callback(lambda _: carried.close())
         return carried
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eagleray.common.retry import Backoff
-from eagleray.common.waiting import is_set_within
+from eagleray.common.tasks import wait_for_event
 from eagleray.protocol.route_spec import RouteSpec
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Recovery:
                     lost.tries += 1
                     lost.due = now + OF_ROUTE.jittered_s(lost.tries)
                     return
-                await is_set_within(self._changed, min(end, lost.due) - now)
+                await wait_for_event(self._changed, min(end, lost.due) - now)
         finally:
             lost.waiting -= 1
             self._forget_recovered()

@@ -19,7 +19,7 @@ from eagleray.common.route_errors import link_lost, port_taken, route_not_possib
 from eagleray.injected import tcp_peer
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
-from eagleray.routes.transport import Carried
+from eagleray.routes.transport import ForwardedStream
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class _Relay:
         self._path: Path | None = None
         self._identity: private_socket.FileIdentity | None = None
         self._resting: asyncio.TimerHandle | None = None
-        self._carried: set[Carried] = set()
+        self._carried: set[ForwardedStream] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
@@ -256,7 +256,7 @@ class _Relay:
                 carried.close()
                 self._carried.discard(carried)
 
-    async def _carry(self, client: socket.socket) -> tuple[RouteSpec, Carried]:
+    async def _carry(self, client: socket.socket) -> tuple[RouteSpec, ForwardedStream]:
         """Tries the routes in their order, the one that reached the port last first."""
         problem = route_not_possible("no route")
         order = self._routes.in_order(self._specs)

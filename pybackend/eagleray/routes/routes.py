@@ -14,11 +14,10 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.route_errors import port_refused
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes import commands, direct
-from eagleray.routes.commands import Ended
-from eagleray.routes.direct import Direct
-from eagleray.routes.health import Health
+from eagleray.routes.commands import CommandResult
+from eagleray.routes.direct import DirectTransport
 from eagleray.routes.recovery import Recovery
-from eagleray.routes.transport import Carried, Carrier
+from eagleray.routes.transport import ForwardedStream, Health, Transport
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +28,13 @@ _BUFFER = 2**20
 
 # Makes what carries a route; `changed` is to be called after every change of its health.  The last one carries
 # what runs beneath it: the route to the machine where `srun` is run.
-Make = Callable[[RouteSpec, Callable[[], None], Carrier], Carrier]
+Make = Callable[[RouteSpec, Callable[[], None], Transport], Transport]
 
 
 class _Owned:
     """A carrier with those who need it."""
 
-    def __init__(self, carrier: Carrier) -> None:
+    def __init__(self, carrier: Transport) -> None:
         self.carrier = carrier
         self.holders: set[Hashable] = set()
         self.ending: asyncio.TimerHandle | None = None
@@ -51,7 +50,7 @@ class Routes:
         self._make = make
         self._linger_s = linger_s
         self._owned: dict[RouteSpec, _Owned] = {}
-        self._direct = Direct()
+        self._direct = DirectTransport()
         self._best: dict[tuple[RouteSpec, ...], RouteSpec] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -80,7 +79,7 @@ class Routes:
         owned = (self._owned.get(spec) for spec in specs)
         return any(one is None or one.carrier.health.state == "ready" for one in owned)
 
-    def hold(self, holder: Hashable, spec: RouteSpec) -> Carrier:
+    def hold(self, holder: Hashable, spec: RouteSpec) -> Transport:
         """What carries `spec`, which stays alive until `holder` lets go."""
         if spec.kind == "direct":
             return self._direct
@@ -107,7 +106,7 @@ class Routes:
 
     async def carry(
         self, spec: RouteSpec, client: socket.socket, host: str, port: int, limit_s: float
-    ) -> Carried:
+    ) -> ForwardedStream:
         """Connects `client` with `host:port`, as `Carrier.carry` does; the route stays until that ends."""
         _check_port(host, port)
         holder = object()
@@ -148,7 +147,7 @@ class Routes:
             raise problem
         return reader, writer
 
-    async def run(self, ssh: str, argv: list[str], stdin: bytes, limit_s: float) -> Ended:
+    async def run(self, ssh: str, argv: list[str], stdin: bytes, limit_s: float) -> CommandResult:
         """A command on `ssh`, or on this machine if that is empty."""
         holder, spec = object(), RouteSpec(ssh=ssh)
         try:
@@ -191,7 +190,9 @@ class Routes:
         else:
             carried.when_lost(reader.set_exception)
 
-    async def _let_go_after(self, carried: Carried, holder: Hashable, spec: RouteSpec) -> None:
+    async def _let_go_after(
+        self, carried: ForwardedStream, holder: Hashable, spec: RouteSpec
+    ) -> None:
         try:
             await carried.ended.wait()
         finally:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.routes.health import Health
 
 
-class Carried:
+class ForwardedStream:
     """Owns the client's socket until `ended`; `close` cuts it off.
 
     `loss` is set when what carried it was lost, and stays None when one of its two ends closed.
@@ -44,13 +45,15 @@ class Carried:
         self._on_loss.append(tell)
 
 
-class Carrier(Protocol):
+class Transport(Protocol):
     """A connection into a cluster that carries others."""
 
     @property
     def health(self) -> Health: ...
 
-    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+    async def carry(
+        self, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> ForwardedStream:
         """Connects `client` with `host:port` as the far end of the route sees it.
 
         Returns when it is connected, and `client` belongs to it then.  If it raises (an error of the
@@ -77,3 +80,24 @@ async def shovel(source: socket.socket, sink: socket.socket) -> None:
         await loop.sock_sendall(sink, buffer[:count])
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
+
+
+State = Literal["connecting", "ready", "degraded", "lost", "reconnecting"]
+
+
+@dataclass(frozen=True)
+class Health:
+    """The state of a connection since `since` (monotonic seconds).
+
+    connecting: the first connection is being made.  ready: the far end has answered within 3 s.
+    degraded: it has not; a new connection is being made beside this one.  reconnecting: the old one is
+    given up, new ones are tried.  lost: nothing is tried until the person acts or somebody needs it.
+    `reason` is a sentence, `message` the last words of ssh or srun, both plain text.  `control` is where a
+    ready ssh takes further sessions, so that a terminal of the person need not ask them again.
+    """
+
+    state: State
+    reason: str = ""
+    message: str = ""
+    since: float = field(default_factory=time.monotonic)
+    control: str = ""

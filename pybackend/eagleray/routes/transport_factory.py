@@ -7,26 +7,28 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.routes.asking import AskFor
-from eagleray.routes.srun.transport import OverSrun
+from eagleray.routes.srun.transport import SrunTransport
+from eagleray.routes.ssh.askpass import AskUserFor
 from eagleray.routes.ssh.command import OF_PERSON, SshOptions
-from eagleray.routes.ssh.transport import OverSsh
-from eagleray.routes.transport import Carrier
+from eagleray.routes.ssh.transport import SshTransport
+from eagleray.routes.transport import Transport
 
 
-class Making:
+class TransportFactory:
     """Makes the carriers of one process."""
 
-    def __init__(self, folder: Path, ask_for: AskFor) -> None:
+    def __init__(self, folder: Path, ask_for: AskUserFor) -> None:
         self._options = SshOptions(os.environ.get("EAGLERAY_SSH") or "ssh")
         self._folder = folder
         self._ask_for = ask_for
 
-    def __call__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> Carrier:
+    def __call__(
+        self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport
+    ) -> Transport:
         """What carries `spec`; it calls `changed` after every change of its health."""
         if spec.job:
-            return OverSrun(spec, changed, beneath)
-        return OverSsh(spec.ssh, self._folder, self._ask_for(spec.ssh), changed, self.ssh)
+            return SrunTransport(spec, changed, beneath)
+        return SshTransport(spec.ssh, self._folder, self._ask_for(spec.ssh), changed, self.ssh)
 
     def ssh(self) -> SshOptions:
         """The settings as they are now."""

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from eagleray.protocol.route_spec import RouteSpec, checked
-from eagleray.slurm.slurm import step_of
+from eagleray.slurm.client import step_of
 
 # Nobody is there to answer, and no host is believed that the login node does not know.
 _SSH = (

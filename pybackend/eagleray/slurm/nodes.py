@@ -8,9 +8,9 @@ from typing import Any
 import cattrs
 
 from eagleray.common.clock import Clock, SystemClock
-from eagleray.common.poll_schedule import RAY_IN_JOB
+from eagleray.common.retry import RAY_IN_JOB
+from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.slurm.slurm import NodeAnswer, Slurm
 from eagleray.tools.shared_answers import SharedAnswers
 
 _FORMAT = "nodes-1"
@@ -26,7 +26,9 @@ Nodes = Mapping[str, Sequence[str]]
 class JobNodes:
     """Asks the nodes of a job more often while it is young: a Ray that starts does so at the beginning."""
 
-    def __init__(self, slurm: Slurm, answers: SharedAnswers, clock: Clock | None = None) -> None:
+    def __init__(
+        self, slurm: SlurmClient, answers: SharedAnswers, clock: Clock | None = None
+    ) -> None:
         self._slurm = slurm
         self._answers = answers
         self._clock = clock or SystemClock()

@@ -8,8 +8,8 @@ from typing import Any
 import cattrs
 from attrs import frozen
 
+from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.slurm.slurm import Slurm
 from eagleray.tools.shared_answers import Answer, SharedAnswers
 
 # Another version may write other fields.
@@ -33,7 +33,7 @@ class Queue:
 class SlurmQueue:
     """Asks `squeue` at most as often as the most impatient of all who ask wants it."""
 
-    def __init__(self, slurm: Slurm, answers: SharedAnswers) -> None:
+    def __init__(self, slurm: SlurmClient, answers: SharedAnswers) -> None:
         self._slurm = slurm
         self._answers = answers
 

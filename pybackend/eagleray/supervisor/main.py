@@ -27,7 +27,7 @@ from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import Starters
 from eagleray.supervisor.run_watch import Watching
 from eagleray.supervisor.supervisor import Keeper
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 
 def main(arguments: list[str]) -> int:

@@ -12,9 +12,9 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.folder_changes import FolderChanges
-from eagleray.common.poll_schedule import UNSTOPPED_WORKERS, WORKER_TABLE, PollSchedule
 from eagleray.common.profile_errors import nsight_refused
-from eagleray.common.waiting import is_set_within
+from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE, PollSchedule
+from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.adapter_gateway import Seen
 from eagleray.features.runs.errors import (
     ended_before_stopping,
@@ -112,7 +112,7 @@ class Watching:
             except Exception:
                 # A fault of one look must not end all looking.
                 log.exception("a look at the run failed")
-            await is_set_within(self._wake, max(0.0, self._table_at - _now()))
+            await wait_for_event(self._wake, max(0.0, self._table_at - _now()))
 
     def _on_file(self, name: str) -> None:
         """A driver of this machine announces itself, and waits."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 from attrs import frozen
@@ -196,3 +199,43 @@ def _leads_to(address: ipaddress.IPv4Address | ipaddress.IPv6Address, bound: str
     # Names like localhost lead to ::1 as well as to 127.0.0.1.
     both_loopback = address.is_loopback and other.is_loopback
     return other == address or other.is_unspecified or address.is_unspecified or both_loopback
+
+
+def born(pid: int) -> float:
+    """When a process began, 0.0 if it is gone or only waits for somebody to reap it."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return 0.0
+        return float(process.create_time())
+    except psutil.Error:
+        return 0.0
+
+
+def lives(pid: int, birth: float) -> bool:
+    """Whether the process of that id still is the one that began then."""
+    # The clock may be set between two looks, by which the kernel's own count is translated.
+    return pid > 0 and birth > 0 and abs(born(pid) - birth) < 2.0
+
+
+def group_lives(group: int) -> bool:
+    """Whether any process of a group of one's own is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def start_detached(
+    command: list[str], output: BinaryIO, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Starts it in a session of its own, whose signals are not ours; raises OSError."""
+    process = subprocess.Popen(
+        command, stdin=stdin, stdout=output, stderr=output, cwd="/", start_new_session=True
+    )
+    # Somebody must wait for it, or it would stay as a zombie once it ends by itself.
+    threading.Thread(target=process.wait, daemon=True, name="waits for a process").start()
+    return process

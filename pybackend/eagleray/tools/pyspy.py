@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.tools.processes import is_own
 
 AT_ONCE = 2
@@ -117,7 +117,7 @@ def parse_json(pid: int, text: bytes, folder: str = "") -> Dump | None:
             )
             for thread in json.loads(text)
         )
-    except UNREADABLE:
+    except UNREADABLE_JSON:
         return None
     return Dump(pid, "", stacks)
 

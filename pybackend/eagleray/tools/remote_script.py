@@ -12,7 +12,7 @@ from eagleray.common.errors import printable
 from eagleray.tools.commands import Commands
 
 
-async def said_by(
+async def run_remote_script(
     commands: Commands,
     ssh: str,
     name: str,

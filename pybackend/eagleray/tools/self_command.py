@@ -1,4 +1,4 @@
-"""How a process of ours is started by somebody else, such as a terminal of the editor."""
+"""The command line with which another process, such as a terminal of the editor, starts Eagleray."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 ENTRY = Path(__file__).resolve().parents[2] / "eagleray_start.py"
 
 
-def own_command(*words: str) -> list[str]:
-    """`eagleray_start.py WORDS` by our own Python, isolated as we are ourselves."""
+def self_command(*words: str) -> list[str]:
+    """Returns `eagleray_start.py WORDS` by our own Python, isolated as this process is."""
     site = ["-S"] if sys.flags.no_site else []
     return [sys.executable, "-I", *site, str(ENTRY), *words]

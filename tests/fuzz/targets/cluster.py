@@ -18,7 +18,7 @@ from eagleray.ray import logs
 from eagleray.ray import rows as ray_rows
 from eagleray.ray.http import Reply
 from eagleray.ray.tokens import is_over
-from eagleray.slurm import hostlist, slurm
+from eagleray.slurm import client, hostlist
 from eagleray.slurm import jobs as slurm_jobs
 
 from tests.fuzz.target import Target, of_json
@@ -124,8 +124,8 @@ def nodes(text: str) -> None:
 
 def node_answers(said: Any) -> None:
     for row in said if isinstance(said, list) else [said]:
-        slurm._node_answer(row)
-        slurm._dashboards(row, ["n1", "n2"])
+        client._node_answer(row)
+        client._dashboards(row, ["n1", "n2"])
         _file(row)
         _bytes(row)
 

@@ -17,7 +17,7 @@ from eagleray.injected.nsys.versions import is_newer, version_in
 from eagleray.protocol.control import Mapping, Mounts
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.srun import stderr
-from eagleray.routes.ssh.stderr import Words, far_error
+from eagleray.routes.ssh.errors import StderrLines, forward_error
 from eagleray.tools.host_names import host_of
 from eagleray.tools.nsys import _reason
 from eagleray.tools.processes import of_table
@@ -70,12 +70,12 @@ def ssh_config(text: str) -> None:
 
 
 def ssh_messages(text: str) -> None:
-    words = Words()
+    words = StderrLines()
     for line in text.split("\n"):
         words.take(line)
     error, _ = words.why("login")
     shown(error)
-    shown(far_error("node:1", "login", words.next_refusal()))
+    shown(forward_error("node:1", "login", words.next_refusal()))
     assert words.last.isprintable() and len(words.last) < 1000
     _ = words.tell_of_changed_key, words.offers_questions
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from eagleray.common.errors import printable
 from eagleray.protocol.control import Question
-from eagleray.routes.asking import Ask, Kind
+from eagleray.routes.ssh.askpass import AskUser, QuestionKind
 
 # A prompt is a line or two; a banner with a login's rules may come before it.
 _LONGEST_PROMPT = 4000
@@ -50,11 +50,11 @@ class Questions:
         self._open: dict[int, _Open] = {}
         self._ids = itertools.count(1)
 
-    def asks_for(self, destination: str) -> Ask:
+    def asks_for(self, destination: str) -> AskUser:
         """How the connection to `destination` asks: first the client that wants it now."""
         cause = asking.get()
 
-        async def ask(prompt: str, kind: Kind) -> str | None:
+        async def ask(prompt: str, kind: QuestionKind) -> str | None:
             return await self._ask(cause, destination, prompt, kind)
 
         return ask
@@ -82,7 +82,7 @@ class Questions:
             one.answer.set_result(text)
 
     async def _ask(
-        self, cause: Asker | None, destination: str, prompt: str, kind: Kind
+        self, cause: Asker | None, destination: str, prompt: str, kind: QuestionKind
     ) -> str | None:
         """The person's answer, None if it was cancelled or nobody is there to be asked.
 

@@ -8,7 +8,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
-from eagleray.ray.values import NodeRow, Version, WorkerRow
+from eagleray.ray.rows import NodeRow, RayVersion, WorkerRow
 
 State = Literal["connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"]
 
@@ -101,7 +101,7 @@ class Seen:
 Listener = Callable[[Seen], None]
 
 
-def of_version(seen: Seen, version: Version) -> Seen:
+def of_version(seen: Seen, version: RayVersion) -> Seen:
     """`seen` of that version and session; nothing of another session is kept."""
     if seen.session and seen.session != version.session:
         seen = evolve(seen, paused=(), live_workers=-1, gone_nodes=frozenset())

@@ -17,7 +17,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reasons import Evidence, reasons
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import JobRow, WorkerRow
+from eagleray.ray.rows import JobRow, WorkerRow
 from eagleray.tools import worker_processes
 from eagleray.tools.processes import local_addresses
 from eagleray.tools.worker_processes import WorkerEnvironment

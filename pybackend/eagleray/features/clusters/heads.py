@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError
-from eagleray.common.poll_schedule import JOB_STATE, RAY_IN_JOB
+from eagleray.common.retry import JOB_STATE, RAY_IN_JOB
 from eagleray.common.slurm_errors import (
     job_over,
     job_waits,
@@ -23,10 +23,10 @@ from eagleray.common.slurm_errors import (
 )
 from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.protocol.route_spec import RouteSpec, checked
+from eagleray.slurm.client import USUAL_PORT, JobDashboard, NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
-from eagleray.slurm.slurm import USUAL_PORT, FoundDashboard, NodeAnswer, Slurm
 
 # A job that runs for less than this may still be starting its Ray: containers are slow to unpack.
 RAY_START_S = 600.0
@@ -63,7 +63,7 @@ class Heads:
 
     def __init__(
         self,
-        slurm: Slurm,
+        slurm: SlurmClient,
         queue: SlurmQueue,
         nodes: JobNodes,
         sleep: Sleep = asyncio.sleep,
@@ -194,7 +194,7 @@ def _head(ssh: str, job: str, node: str, host: str, port: int, asked: Sequence[N
     )
 
 
-def _host(found: FoundDashboard) -> str:
+def _host(found: JobDashboard) -> str:
     """Where to connect to: what listens everywhere is reached by the name of its node."""
     try:
         address = ipaddress.ip_address(found.address)

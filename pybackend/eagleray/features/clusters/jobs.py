@@ -12,14 +12,13 @@ from eagleray.common import tasks
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
-from eagleray.common.poll_schedule import JOB_STATE
-from eagleray.common.retry import Backoff, jittered
+from eagleray.common.retry import JOB_STATE, Backoff, jittered
 from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob, ray_of, with_ray
 from eagleray.features.clusters.stored_hosts import StoredHosts
+from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import Queue, SlurmQueue
-from eagleray.slurm.slurm import Slurm
 
 POLL_S = JOB_STATE.steady_s
 STEP_S = 1.0
@@ -41,7 +40,7 @@ class Jobs:
 
     def __init__(
         self,
-        slurm: Slurm,
+        slurm: SlurmClient,
         queue: SlurmQueue,
         nodes: JobNodes,
         stored: StoredHosts,

@@ -10,7 +10,7 @@ from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.terminals import name_in_job
 from eagleray.features.clusters.ways import Ways
 from eagleray.protocol.route_spec import DIRECT, RouteSpec, checked
-from eagleray.ray.values import NodeRow
+from eagleray.ray.rows import NodeRow
 from eagleray.tools.host_names import host_of
 from eagleray.tools.processes import local_addresses
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from attrs import frozen
 
 from eagleray.common.listeners import Listeners
-from eagleray.common.poll_schedule import JOB_STATE
+from eagleray.common.retry import JOB_STATE
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.features.clusters.addresses import place
 from eagleray.features.clusters.cluster_watch import ClusterWatch
@@ -19,7 +19,7 @@ from eagleray.features.clusters.seen_jobs import SeenJob
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways, via
 from eagleray.protocol.control import RouteState
-from eagleray.ray.endpoint import FindWay
+from eagleray.ray.endpoint import FindEndpoint
 from eagleray.ray.errors import listener_unchecked
 
 # So much before its job ends somebody who stands at a breakpoint is warned.
@@ -51,7 +51,7 @@ class Reach:
 class Reaches(Protocol):
     """What `Clusters` needs to reach them."""
 
-    def find_way(self, cluster: str) -> FindWay: ...
+    def find_way(self, cluster: str) -> FindEndpoint: ...
 
     async def prepare(
         self, cluster: str, say: Say, *, wait: bool = True, clicked: bool = True
@@ -72,7 +72,7 @@ class OnlyDirect:
     def __init__(self, access: TokenRules) -> None:
         self._access = access
 
-    def find_way(self, cluster: str) -> FindWay:
+    def find_way(self, cluster: str) -> FindEndpoint:
         return self._access.find_way(cluster)
 
     async def prepare(
@@ -132,7 +132,7 @@ class Reaching:
         """Calls `listener` whenever `of` may answer something else."""
         self._listeners.add(listener)
 
-    def find_way(self, cluster: str) -> FindWay:
+    def find_way(self, cluster: str) -> FindEndpoint:
         return self._ways.find_way(cluster)
 
     def is_near(self, cluster: str) -> bool:

@@ -9,8 +9,8 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import is_within
+from eagleray.slurm.client import NodeAnswer
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.slurm.slurm import NodeAnswer
 
 Ray = Literal["live", "none", "unknown"]
 

@@ -16,7 +16,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.heads import Head, is_loopback
 from eagleray.features.clusters.ways import Ways
 from eagleray.protocol.route_spec import RouteSpec, checked
-from eagleray.ray.values import NodeRow
+from eagleray.ray.rows import NodeRow
 from eagleray.tools.host_names import host_of
 from eagleray.tools.processes import local_addresses
 

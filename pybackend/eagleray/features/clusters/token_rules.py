@@ -17,7 +17,7 @@ from eagleray.features.clusters.addresses import host_and_port, normalised, plac
 from eagleray.features.clusters.heads import is_loopback
 from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.stored_access import Access, checked_headers, kept_access
-from eagleray.ray.endpoint import FindWay, HeaderSource, TokenSource, Way
+from eagleray.ray.endpoint import Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import plain_text_credentials
 from eagleray.ray.tokens import own_token, sendable
 from eagleray.tools.processes import listener_uid, local_addresses
@@ -115,12 +115,12 @@ class TokenRules:
             self._used.add(cluster)
         return credentials
 
-    def find_way(self, url: str) -> FindWay:
+    def find_way(self, url: str) -> FindEndpoint:
         """The way to a dashboard that this machine reaches by itself."""
 
-        async def find() -> Way:
+        async def find() -> Endpoint:
             ca_file = await off_loop(partial(self.ca_file, url))
-            return Way(url, ca_file=ca_file, headers=self.header_source(url))
+            return Endpoint(url, ca_file=ca_file, headers=self.header_source(url))
 
         return find
 

@@ -10,8 +10,7 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError, internal
-from eagleray.common.poll_schedule import WORKER_COUNT
-from eagleray.common.retry import Backoff
+from eagleray.common.retry import WORKER_COUNT, Backoff
 from eagleray.features.clusters.cluster_status import (
     Listener,
     Seen,

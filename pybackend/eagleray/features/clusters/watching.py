@@ -11,9 +11,9 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.reaching import Reaches
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.endpoint import FindWay, TokenSource
+from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
-MakeDashboard = Callable[[str, TokenSource, FindWay], Dashboard]
+MakeDashboard = Callable[[str, TokenSource, FindEndpoint], Dashboard]
 
 
 class Watching:

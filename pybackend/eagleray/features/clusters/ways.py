@@ -20,7 +20,7 @@ from eagleray.features.clusters.job_steps import JobSteps
 from eagleray.features.clusters.remote_listeners import owner_check
 from eagleray.protocol.control import OpenedSocket, RouteState
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.endpoint import CheckListener, FindWay, HeaderSource, Way, no_check
+from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, HeaderSource, no_check
 from eagleray.tools.commands import Commands
 from eagleray.tools.host_names import HOST_NAME
 
@@ -40,7 +40,7 @@ class Access(Protocol):
 
     def header_source(self, cluster: str) -> HeaderSource: ...
 
-    def find_way(self, url: str) -> FindWay: ...
+    def find_way(self, url: str) -> FindEndpoint: ...
 
 
 @frozen
@@ -68,13 +68,13 @@ class Ways:
         self._heads = heads
         self._access = access
         self._reached: dict[str, Reached] = {}
-        self._prepared: dict[str, list[Way]] = {}
+        self._prepared: dict[str, list[Endpoint]] = {}
         self._said: dict[str, str] = {}
         self._unchecked: set[str] = set()
         self._clicked: dict[str, JobSteps] = {}
         self._started: dict[str, JobSteps] = {}
 
-    def find_way(self, cluster: str) -> FindWay:
+    def find_way(self, cluster: str) -> FindEndpoint:
         """For the dashboard of a cluster: asked before its first request and after each failure.
 
         It starts a step of a job only right after a click on Reconnect.
@@ -83,7 +83,7 @@ class Ways:
         if where.is_direct:
             return self._access.find_way(where.url)
 
-        async def find() -> Way:
+        async def find() -> Endpoint:
             if prepared := self._prepared.get(cluster, []):
                 return prepared.pop()
             say = partial(self._say, cluster)
@@ -218,7 +218,7 @@ class Ways:
 
     async def _find(
         self, where: Place, say: Say, steps: JobSteps, *, wait: bool, at_once: bool
-    ) -> Way:
+    ) -> Endpoint:
         if where.job:
             find = partial(self._heads.find, where.ssh, where.job, steps, say)
             before = self._reached.get(where.id)
@@ -229,7 +229,7 @@ class Ways:
         self._said.pop(where.id, None)
         self._reached[where.id] = reached
         log.info("%s is reached by %s", where.id, via(reached.route) or "the network")
-        return Way(
+        return Endpoint(
             url=reached.url,
             socket=reached.socket,
             ca_file=await off_loop(partial(self._access.ca_file, where.id)),

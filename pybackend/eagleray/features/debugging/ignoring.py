@@ -19,8 +19,7 @@ from attrs import asdict, frozen
 
 from eagleray.adapter_client.adapters import Adapters
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
-from eagleray.common.errors import EaglerayError
-from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.common.gather import gather_bounded
 from eagleray.common.off_loop import InOrder
 from eagleray.features.debugging.needs import RoutesTo, Target, directly
@@ -154,7 +153,7 @@ def _read(file: Path) -> list[Rule]:
         return [_rule(said) for said in json.loads(file.read_text("utf-8"))]
     except FileNotFoundError:
         return []
-    except UNREADABLE as error:
+    except UNREADABLE_JSON as error:
         log.warning("can't read %s, which counts as empty: %s", file, error)
         return []
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eagleray.features.pdb import messages as wire
 from eagleray.features.pdb.pdb import Pdb, shown_node
 from eagleray.features.pdb.sessions import PdbSession
-from eagleray.tools.self_command import own_command
+from eagleray.tools.self_command import self_command
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
@@ -39,7 +39,7 @@ class Handlers:
     async def terminal(self, asked: wire.PdbRef) -> wire.Terminal:
         session = await self._pdb.named(asked.cluster, asked.id)
         target = self._pdb.target(session)
-        argv = own_command("cli", "pdb", "--at", target.text())
+        argv = self_command("cli", "pdb", "--at", target.text())
         # The command is another process, which knows nothing of the editor's settings.
         env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
         return wire.Terminal(session.name, argv, env)

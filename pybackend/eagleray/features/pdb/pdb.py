@@ -17,9 +17,9 @@ from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_wo
 from eagleray.features.pdb.target import Target
 from eagleray.protocol.control import OpenedSocket, Ran
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.cluster_query import RayAsking
+from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import NodeRow
+from eagleray.ray.rows import NodeRow
 
 # The first job of a cluster on a busy machine; a quiet one answers within two seconds.
 ASK_S = 60.0
@@ -58,7 +58,7 @@ class Pdb:
         self._opens = opens
         self._routes = routes
         self._own_routes = own_routes
-        self._asking = RayAsking()
+        self._asking = ClusterQuery()
 
     async def close(self) -> None:
         """Returns when no job of ours is left in the clusters that were asked."""

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.features.pdb.errors import ambiguous_pdb, unknown_pdb
-from eagleray.ray.values import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow
 
 _ID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _ADDRESS = re.compile(

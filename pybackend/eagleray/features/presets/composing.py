@@ -28,7 +28,7 @@ from eagleray.features.presets.errors import not_composed
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import environment_of
 from eagleray.features.runs.scripts.launch_lines import Said
-from eagleray.routes.commands import Ended, run
+from eagleray.routes.commands import CommandResult, run
 
 LIMIT_S = 120.0
 _PROGRAM = Path(__file__).with_name("compose_program.py")
@@ -185,7 +185,7 @@ def _interpreter(words: Sequence[Said], cwd: Path) -> str:
     return next(named, "python3")
 
 
-def _values(ended: Ended, made: Composition) -> dict[str, str] | None:
+def _values(ended: CommandResult, made: Composition) -> dict[str, str] | None:
     """The values of the keys in what was printed; None if the program reported none."""
     printed = ended.stdout.decode("utf-8", "replace")
     if made.mark:
@@ -205,7 +205,7 @@ def _shown(node: Node) -> str:
     return "{…}" if node.children is not None else node.value
 
 
-def _failed(ended: Ended, python: str) -> Composed:
+def _failed(ended: CommandResult, python: str) -> Composed:
     """The error of the program in one or two sentences."""
     lines = ended.stderr.decode("utf-8", "replace").splitlines()
     if found := next((one for line in reversed(lines) if (one := _NOT_IMPORTED.match(line))), None):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.poll_schedule import LEFT_NODE
+from eagleray.common.retry import LEFT_NODE
 from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.runs.model import ProfiledWorker
 from eagleray.features.runs.remote_files import FarFiles

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from eagleray.common.off_loop import off_loop
-from eagleray.common.waiting import after_changes
+from eagleray.common.tasks import publish_changes
 from eagleray.features.profiling import messages
 from eagleray.features.profiling.profiling import ProfiledRun, Profiling
 from eagleray.features.runs.model import Profiled, ProfiledWorker
@@ -44,7 +44,7 @@ def register(
             told[0] = now
             server.notify(messages.CHANGED, now)
 
-    server.in_background("rows of profiled runs", lambda: after_changes(changed, publish))
+    server.in_background("rows of profiled runs", lambda: publish_changes(changed, publish))
 
 
 class RunHandlers:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.injected.patterns import first_match, matchable_names, split_patterns
-from eagleray.ray.values import ActorRow
+from eagleray.ray.rows import ActorRow
 
 
 @frozen

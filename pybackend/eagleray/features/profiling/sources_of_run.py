@@ -14,9 +14,9 @@ from eagleray.features.profiling.sources import Folder, Gone, Node, Source
 from eagleray.features.runs.model import ProfiledWorker
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.agent import RayAgent
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.endpoint import FindWay, Way
+from eagleray.ray.endpoint import Endpoint, FindEndpoint
+from eagleray.ray.logs import RayAgent
 from eagleray.tools.host_names import host_of
 
 # Where the agent of a node listens unless somebody said otherwise.
@@ -128,10 +128,10 @@ class SourcesOfRun:
 
         return Node(dashboard, node_id, ip, self._run, agent)
 
-    def _way(self, routes: list[RouteSpec], ip: str, port: int, url: str) -> FindWay:
-        async def find() -> Way:
+    def _way(self, routes: list[RouteSpec], ip: str, port: int, url: str) -> FindEndpoint:
+        async def find() -> Endpoint:
             if routes == [DIRECT]:
-                return Way(url)
-            return Way(url, (await self._opens.open_socket(routes, ip, port)).socket)
+                return Endpoint(url)
+            return Endpoint(url, (await self._opens.open_socket(routes, ip, port)).socket)
 
         return find

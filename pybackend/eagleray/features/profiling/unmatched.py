@@ -13,7 +13,7 @@ from eagleray.features.profiling.collector import Home
 from eagleray.features.profiling.preview import preview
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.runs.model import Profiled
-from eagleray.ray.values import ActorRow
+from eagleray.ray.rows import ActorRow
 
 # The list of all actors is asked for so seldom, and seldom indeed where others were seen.
 ASK_S = 2.0

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType
 
-from eagleray.common.breakpoint_errors import (
+from eagleray.common.breakpoint_rules import problem_of
+from eagleray.common.errors import EaglerayError
+from eagleray.features.runs.errors import (
     bad_breakpoint,
     bad_condition,
     no_code_at_line,
     no_such_line,
 )
-from eagleray.common.breakpoint_rules import problem_of
-from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.model import Breakpoint, Line
 
 _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+))?")

@@ -277,3 +277,34 @@ def rest_not_read(why: str) -> str:
 def _redacted(text: str, limit: int = 200) -> str:
     """A command, or a program's message about one."""
     return printable(redact_text(text), limit)
+
+
+def bad_breakpoint(text: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-breakpoint",
+        f"“{printable(text)}” is not a valid breakpoint.",
+        "Use FILE:LINE, or FILE:LINE:CONDITION.",
+    )
+
+
+def bad_condition(text: str, why: str) -> EaglerayError:
+    """`why` is a sentence."""
+    return EaglerayError(
+        "bad-breakpoint", f"“{printable(text)}” can't stop anything. {printable(why)}"
+    )
+
+
+def no_such_line(path: str, line: int, count: int) -> EaglerayError:
+    return EaglerayError(
+        "no-such-line",
+        f"{printable(path)} has {count} line{'' if count == 1 else 's'}, so nothing can stop at line {line}.",
+        "Use a line of the file.",
+    )
+
+
+def no_code_at_line(path: str, line: int, nearest: int) -> EaglerayError:
+    return EaglerayError(
+        "no-code-at-line",
+        f"Line {line} of {printable(path)} has no code to stop at.",
+        f"Use line {nearest}.",
+    )

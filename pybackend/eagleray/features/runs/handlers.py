@@ -13,7 +13,7 @@ from attrs import Attribute, asdict
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
-from eagleray.common.waiting import after_changes
+from eagleray.common.tasks import publish_changes
 from eagleray.features.runs import messages
 from eagleray.features.runs.errors import bad_plan
 from eagleray.features.runs.model import (
@@ -66,7 +66,7 @@ def register(
         server.notify(messages.CHANGED, await handlers.list())
 
     server.in_background("runs", runs.run)
-    server.in_background("rows of runs", lambda: after_changes(changed, publish))
+    server.in_background("rows of runs", lambda: publish_changes(changed, publish))
 
 
 class Handlers:

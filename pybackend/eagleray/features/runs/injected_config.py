@@ -12,7 +12,7 @@ from attrs import Attribute, asdict, frozen
 from eagleray.common.paths import host_name
 from eagleray.features.runs.model import RunPlan
 from eagleray.injected.ed25519 import SecretKey
-from eagleray.tools.injected_package import NAME, SITE, Package, zipped
+from eagleray.tools.code_copies import NAME, SITE, Package, zipped
 
 VARIABLE = "EAGLERAY_RUN"
 # How long a worker waits at a line for somebody to come, and how long a stop is held when the far end is lost.

@@ -14,8 +14,8 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.folder_changes import FolderChanges
-from eagleray.common.poll_schedule import GROWING_FILE
-from eagleray.common.waiting import is_set_within
+from eagleray.common.retry import GROWING_FILE
+from eagleray.common.tasks import wait_for_event
 
 # Of a run that prints without end the beginning is thrown away.
 MOST = 64 * 2**20
@@ -194,7 +194,7 @@ class Growth:
 
     async def wait(self) -> None:
         await asyncio.sleep(_PAUSE_S)
-        await is_set_within(self._wake, GROWING_FILE.interval_s(self._now() - self._seen_at))
+        await wait_for_event(self._wake, GROWING_FILE.interval_s(self._now() - self._seen_at))
         self._wake.clear()
 
     def close(self) -> None:

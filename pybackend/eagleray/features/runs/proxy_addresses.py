@@ -9,8 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
-from eagleray.common.foreign_json import UNREADABLE
-from eagleray.ray.values import WorkerRow
+from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.ray.rows import WorkerRow
 
 LOOPBACK = "127.0.0.1"
 
@@ -61,7 +61,7 @@ def _announced(folder: Path, kind: str = "proxy") -> Iterator[tuple[str, dict[st
     for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
             said = json.loads(path.read_text("utf-8"))
-        except UNREADABLE:
+        except UNREADABLE_JSON:
             # It ended, or is being written.
             continue
         if isinstance(said, dict):

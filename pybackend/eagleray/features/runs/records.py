@@ -19,12 +19,12 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common.atomic_file import replace_text
-from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.runs import model
 from eagleray.features.runs.errors import unknown_run
 from eagleray.features.runs.model import Process, RunPlan, RunState
 
-_UNREADABLE = (*UNREADABLE, cattrs.BaseValidationError)
+_UNREADABLE = (*UNREADABLE_JSON, cattrs.BaseValidationError)
 
 _ID = re.compile(r"[0-9a-f]{12}")
 

@@ -11,8 +11,8 @@ from eagleray.features.runs.errors import not_delivered
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.remote_files import FarFiles, FarPlace
 from eagleray.remote_scripts import package_copies
+from eagleray.tools.code_copies import Package, zipped
 from eagleray.tools.commands import Commands
-from eagleray.tools.injected_package import Package, zipped
 
 # Read at once: an update of the extension removes this folder while a supervisor lives.
 _SCRIPT = Path(package_copies.__file__).read_text("utf-8")

@@ -16,7 +16,7 @@ from eagleray.common.profile_errors import far_folder_failed
 from eagleray.remote_scripts.report_folder import MOST
 from eagleray.slurm.node_commands import Wrap
 from eagleray.tools.commands import Commands
-from eagleray.tools.remote_script import said_by
+from eagleray.tools.remote_script import run_remote_script
 
 ASK_S = 60.0
 # A command line has room for so many names.
@@ -89,7 +89,7 @@ class FarFiles:
 
     async def _ask(self, *words: str) -> dict[str, Any]:
         asked, *more = words
-        said, why = await said_by(
+        said, why = await run_remote_script(
             self._commands,
             self._ssh,
             "report_folder",

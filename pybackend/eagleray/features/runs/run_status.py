@@ -17,7 +17,7 @@ from eagleray.features.runs.errors import (
 )
 from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import Listed, Record, read
-from eagleray.tools.process_identity import lives
+from eagleray.tools.processes import lives
 
 # The last runs, which can be started again; of those that live none is ever thrown away.
 KEPT = 30

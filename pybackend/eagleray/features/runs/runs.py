@@ -17,8 +17,8 @@ from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.listeners import Listeners
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import host_name
-from eagleray.common.poll_schedule import RUN_FOLDERS
-from eagleray.common.waiting import is_set_within
+from eagleray.common.retry import RUN_FOLDERS
+from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.errors import (
     needs_consent,
@@ -263,7 +263,7 @@ async def _until_news(
     now = asyncio.get_running_loop().time
     until = now() + limit_s
     while (left_s := until - now()) > 0:
-        if await is_set_within(wake, min(left_s, PROCESS_POLL_S) if here else left_s):
+        if await wait_for_event(wake, min(left_s, PROCESS_POLL_S) if here else left_s):
             await asyncio.sleep(COALESCE_S)
             return
         if await off_loop(partial(_shown, [one for one, _ in here])) != [old for _, old in here]:

@@ -21,9 +21,8 @@ from eagleray.common.paths import host_name
 from eagleray.features.runs.errors import keeper_not_started
 from eagleray.features.runs.model import Process, RunState
 from eagleray.features.runs.records import Record
-from eagleray.tools.code_copy import detached_command
-from eagleray.tools.detached import start_detached
-from eagleray.tools.process_identity import lives
+from eagleray.tools.code_copies import detached_command
+from eagleray.tools.processes import lives, start_detached
 
 START_S = 30.0
 # A keeper says every half a minute that it lives; clocks of machines differ a little.

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
-from eagleray.common.foreign_json import UNREADABLE
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.off_loop import Latest
 from eagleray.protocol.control import Mapping
 
@@ -56,7 +56,7 @@ class KeptMappings:
             }
         except FileNotFoundError:
             return {}
-        except UNREADABLE as error:
+        except UNREADABLE_JSON as error:
             log.warning("can't read %s, which counts as empty: %s", self._file, error)
             return {}
 

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.lists import ask_lists
 from eagleray.features.workers.rows import Facts, Key
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.names import describe_worker
 from eagleray.features.workers.rows import Facts
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from attrs import frozen
 from eagleray.features.workers.lists import Lists
 from eagleray.features.workers.names import clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import ActorRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
 LiveKind = Literal["actor", "task", "driver", "idle"]
 

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.workers.rows import Key, Stand
 from eagleray.features.workers.stands import stand_of
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 from eagleray.tools.processes import local_addresses
 from eagleray.tools.pyspy import PySpy, parse_text
 

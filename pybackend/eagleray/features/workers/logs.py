@@ -12,7 +12,7 @@ from eagleray.common.worker_errors import no_log, no_such_worker
 from eagleray.features.workers.live_workers import LiveWorker
 from eagleray.features.workers.log_text import LineFeed, clean_text, last_lines
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.values import JobRow, WorkerRow
+from eagleray.ray.rows import JobRow, WorkerRow
 
 Stream = Literal["out", "err"]
 

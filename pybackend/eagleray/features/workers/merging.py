@@ -13,7 +13,7 @@ from eagleray.features.workers.names import clean, rank_of
 from eagleray.features.workers.rows import UNKNOWN, Facts, Key, Kind, Paused, Place, Stand, State
 from eagleray.features.workers.stands import PATH_LIMIT
 from eagleray.protocol.control import Stop, WorkerState
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 
 # debugpy adds a remark of its own to the name of an exception that was not handled.
 _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")

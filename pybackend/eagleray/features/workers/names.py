@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from eagleray.common.errors import printable
 from eagleray.features.workers.rows import Facts
-from eagleray.ray.values import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
 
 NAME_LIMIT = 80
 # A cluster gives commands of any length; splitting one takes the square of it.

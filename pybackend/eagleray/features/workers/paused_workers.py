@@ -26,7 +26,7 @@ from eagleray.features.workers.names import clean
 from eagleray.features.workers.rows import Key, Paused, PausedGroup, everyone
 from eagleray.features.workers.waits import Waits
 from eagleray.protocol.control import WorkerState
-from eagleray.ray.values import WorkerRow
+from eagleray.ray.rows import WorkerRow
 from eagleray.tools.pyspy import PySpy
 
 FACTS_LIMIT_S = 10.0

@@ -15,7 +15,7 @@ from pathlib import Path
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost, port_refused, port_silent
 from eagleray.common.slurm_errors import no_srun
-from eagleray.common.waiting import is_set_within
+from eagleray.common.tasks import wait_for_event
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote_scripts import bridge
 from eagleray.remote_scripts.bridge import (
@@ -30,7 +30,7 @@ from eagleray.remote_scripts.bridge import (
     Stream,
 )
 from eagleray.routes.srun import stderr
-from eagleray.routes.transport import Carrier
+from eagleray.routes.transport import Transport
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class SrunProcess(asyncio.SubprocessProtocol):
     def last_words(self) -> str:
         return stderr.last_words(self._errors)
 
-    async def start(self, beneath: Carrier) -> None:
+    async def start(self, beneath: Transport) -> None:
         """Starts `srun` where `beneath` leads, and waits for the bridge's greeting; raises why it does not come."""
         argv = await beneath.argv(far_command(self._spec, self._mark))
         try:
@@ -172,10 +172,10 @@ class SrunProcess(asyncio.SubprocessProtocol):
         self.problem = self.problem or link_lost(self._spec.text)
         self._stdin.close()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if await is_set_within(self._ended, _END_S) or self._has_exited:
+            if await wait_for_event(self._ended, _END_S) or self._has_exited:
                 break
             self._signal(number)
-        if not await is_set_within(self._ended, 0 if self._has_exited else _END_S):
+        if not await wait_for_event(self._ended, 0 if self._has_exited else _END_S):
             log.info("what %s has left behind is not waited for", self._spec.text)
             self._transport.close()
             if self._mux is not None:

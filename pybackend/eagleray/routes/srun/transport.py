@@ -13,10 +13,9 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.routes.health import Health, State
 from eagleray.routes.srun.process import SrunProcess
 from eagleray.routes.srun.stderr import FATAL
-from eagleray.routes.transport import Carried, Carrier
+from eagleray.routes.transport import ForwardedStream, Health, State, Transport
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +30,10 @@ _BACKOFF = Backoff(1.0, 30.0)
 _MOST_FAILED = 6
 
 
-class OverSrun:
+class SrunTransport:
     """Owns one `srun` at a time; it is started at the first need and again when it was lost."""
 
-    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Carrier) -> None:
+    def __init__(self, spec: RouteSpec, changed: Callable[[], None], beneath: Transport) -> None:
         self.health = Health("connecting")
         self._spec = spec
         self._changed = changed
@@ -47,13 +46,15 @@ class OverSrun:
         self._failed: tuple[float, EaglerayError] | None = None
         self._failures = 0
         self._ready_at = 0.0
-        self._carried: set[Carried] = set()
+        self._carried: set[ForwardedStream] = set()
 
-    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+    async def carry(
+        self, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> ForwardedStream:
         process = await self._ready()
-        over: list[Carried] = []
+        over: list[ForwardedStream] = []
         stream = await process.open(host, port, limit_s, lambda: over[0].close() if over else None)
-        carried = Carried(stream.abort)
+        carried = ForwardedStream(stream.abort)
         over.append(carried)
         client.setblocking(False)
         await asyncio.get_running_loop().connect_accepted_socket(lambda: stream, client)

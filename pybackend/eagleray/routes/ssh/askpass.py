@@ -14,13 +14,13 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from eagleray import __version__
 from eagleray.common import private_socket
 from eagleray.common.paths import home, private_folder
-from eagleray.routes.asking import Ask, Kind
 from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
 
 _LONGEST_PROMPT = 4000
@@ -32,7 +32,7 @@ _SHOWN = re.compile(
 )
 
 
-def kind(prompt: str, hint: str) -> Kind:
+def kind(prompt: str, hint: str) -> QuestionKind:
     """How to ask; `hint` is SSH_ASKPASS_PROMPT, which OpenSSH 8.0 does not yet set."""
     if hint == "none":
         return "notice"
@@ -45,7 +45,7 @@ def kind(prompt: str, hint: str) -> Kind:
 class Askpass:
     """Listens in `folder` for the questions of the ssh processes that have `environment`."""
 
-    def __init__(self, folder: Path, name: str, ask: Ask) -> None:
+    def __init__(self, folder: Path, name: str, ask: AskUser) -> None:
         self._folder = folder
         self._path = folder / f"{name}.sock"
         self._ask = ask
@@ -103,7 +103,7 @@ class Askpass:
                 asking.cancel()
             writer.close()
 
-    async def _put(self, prompt: str, how: Kind) -> str | None:
+    async def _put(self, prompt: str, how: QuestionKind) -> str | None:
         if self.was_cancelled:
             # ssh asks for a password three times, whatever it was given.
             return None
@@ -143,3 +143,13 @@ def _script(folder: Path) -> Path:
     new.chmod(0o700)
     new.replace(path)
     return path
+
+
+QuestionKind = Literal["text", "secret", "confirm", "notice"]
+
+# The prompt and its kind; None is the answer when it was cancelled or nobody is there to be asked.
+# Whoever no longer needs the answer cancels the call, and the question disappears.
+AskUser = Callable[[str, QuestionKind], Awaitable[str | None]]
+
+# How the connection to that ssh destination asks.
+AskUserFor = Callable[[str], AskUser]

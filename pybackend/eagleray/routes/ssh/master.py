@@ -9,18 +9,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from eagleray.common import tasks
-from eagleray.common.waiting import is_set_within
-from eagleray.routes.asking import Ask
-from eagleray.routes.health import Health, State
-from eagleray.routes.network_watch import NetworkWatch
+from eagleray.common.tasks import wait_for_event
 from eagleray.routes.ssh import command, errors, mux, paths
-from eagleray.routes.ssh.attempt import Failed, Target
-from eagleray.routes.ssh.attempts import Trying
+from eagleray.routes.ssh.askpass import AskUser
+from eagleray.routes.ssh.attempts import AttemptFailed, ConnectAttempts, SshTarget
 from eagleray.routes.ssh.command import SshOptions
-from eagleray.routes.ssh.opening import Replaced, carried_by
-from eagleray.routes.ssh.process import Carried, SshProcess
-from eagleray.routes.ssh.sleep_watch import SleepWatch
-from eagleray.routes.ssh.stderr import far_error
+from eagleray.routes.ssh.errors import forward_error
+from eagleray.routes.ssh.process import ReplacedError, SshProcess, SshStream, forward_within
+from eagleray.routes.ssh.system_watch import NetworkWatch, SleepWatch
+from eagleray.routes.transport import Health, State
 
 log = logging.getLogger(__name__)
 
@@ -53,34 +50,34 @@ class SshMaster:
         self,
         destination: str,
         folder: Path,
-        ask: Ask,
+        ask: AskUser,
         changed: Callable[[], None],
         options: Callable[[], SshOptions] = SshOptions,
     ) -> None:
         self.destination = destination
         self.health = Health("connecting", f"Connecting to {destination}.")
         folder = paths.control_folder(folder)
-        self._target = Target(destination, folder, options)
+        self._target = SshTarget(destination, folder, options)
         self._ask = ask
         self._changed = changed
         self._wake = asyncio.Event()
         self._news = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
-        self._trying = Trying(self._target, self._wake.set)
+        self._trying = ConnectAttempts(self._target, self._wake.set)
         self._current: SshProcess | None = None
         self._old: set[SshProcess] = set()
         self._wants_questions = True
         self._was_ready = False
         self._suspect_since: float | None = None
         # Why no more is tried: at once if there is no connection, else when the current one ends.
-        self._barred: Failed | None = None
-        self._problem: Failed | None = None
+        self._barred: AttemptFailed | None = None
+        self._problem: AttemptFailed | None = None
         self._message = ""
         self._failed_at = 0.0
         self._is_closed = False
         paths.remove_stale(folder)
 
-    async def connect(self, host: str, port: int, client: int, limit_s: float) -> Carried:
+    async def connect(self, host: str, port: int, client: int, limit_s: float) -> SshStream:
         """Carries `host:port` of the far end to the socket of which `client` is a descriptor.
 
         Waits until there is a connection, `limit_s` at most (not counted while the person is being asked).
@@ -94,10 +91,10 @@ class SshMaster:
             process, left = await self._connection(left)
             began = time.monotonic()
             try:
-                return await carried_by(process, host, port, client, left)
-            except mux.Refused as error:
-                raise far_error(address, self.destination, str(error)) from error
-            except Replaced:
+                return await forward_within(process, host, port, client, left)
+            except mux.ForwardRefused as error:
+                raise forward_error(address, self.destination, str(error)) from error
+            except ReplacedError:
                 # It fell silent while it was asked, and another one is there.
                 left -= time.monotonic() - began
             except (FileNotFoundError, ConnectionError, mux.MuxError) as error:
@@ -162,7 +159,7 @@ class SshMaster:
                     raise errors.ssh_lost(self.destination)
                 raise errors.ssh_slow(self.destination, limit_s)
             began, was_asking = time.monotonic(), self._trying.is_asking
-            await is_set_within(self._news, left)
+            await wait_for_event(self._news, left)
             left -= 0 if was_asking else time.monotonic() - began
 
     def _begin(self) -> None:
@@ -187,7 +184,7 @@ class SshMaster:
             self._take_up()
             self._try()
             self._say_how_it_is()
-            await is_set_within(self._wake, _TICK_S)
+            await wait_for_event(self._wake, _TICK_S)
             self._wake.clear()
 
     def _suspect(self) -> None:

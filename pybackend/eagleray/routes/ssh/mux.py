@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import logging
 import os
 import socket
 import struct
@@ -15,7 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eagleray.common.errors import EaglerayError
 from eagleray.common.private_socket import peer_uid
+from eagleray.routes import commands
 
 VERSION = 4
 
@@ -37,7 +40,7 @@ class MuxError(Exception):
     """The master does not speak this protocol, or no longer speaks at all."""
 
 
-class Refused(Exception):
+class ForwardRefused(Exception):
     """The master answered, and said no; the reason is only in its stderr."""
 
 
@@ -85,7 +88,7 @@ async def carry(path: Path, host: str, port: int, client: int) -> socket.socket:
         body = _string(b"") + _string(host.encode()) + struct.pack(">I", port)
         answer = await _asked(sock, _NEW_STDIO_FORWARD, body, (client, client))
         if answer.kind in (_FAILURE, _PERMISSION_DENIED):
-            raise Refused(answer.text(1))
+            raise ForwardRefused(answer.text(1))
         if answer.kind != _SESSION_OPENED:
             raise MuxError(f"an unexpected answer {answer.kind:#x}")
     except BaseException:
@@ -160,3 +163,33 @@ def _packet(kind: int, body: bytes) -> bytes:
 
 def _string(text: bytes) -> bytes:
     return struct.pack(">I", len(text)) + text
+
+
+log = logging.getLogger(__name__)
+
+# `ssh -G` runs what `Match exec` names, and may ask a name server.
+_CONFIGURATION_S = 5.0
+_CHECK_S = 2.0
+
+
+async def find_user_master(ssh: str, destination: str) -> Path | None:
+    """The control socket of a master that the person has running for `destination`, if there is one."""
+    try:
+        ended = await commands.run([ssh, "-G", "--", destination], b"", _CONFIGURATION_S)
+        path = _control_path(ended.stdout.decode(errors="replace"))
+        if path is None or not path.is_socket():
+            return None
+        pid = await asyncio.wait_for(check(path), _CHECK_S)
+    except (EaglerayError, OSError, MuxError, asyncio.TimeoutError) as error:
+        log.info("no ControlMaster for %s: %r", destination, error)
+        return None
+    log.info("the ControlMaster %d of the person leads to %s", pid, destination)
+    return path
+
+
+def _control_path(configuration: str) -> Path | None:
+    for line in configuration.splitlines():
+        word, _, value = line.partition(" ")
+        if word == "controlpath" and value not in ("", "none"):
+            return Path(value)
+    return None

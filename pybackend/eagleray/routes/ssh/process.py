@@ -11,13 +11,12 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from eagleray.common import tasks
-from eagleray.common.waiting import is_set_within
+from eagleray.common.tasks import wait_for_event
 from eagleray.routes.ssh import mux
-from eagleray.routes.ssh.errors import ssh_missing
-from eagleray.routes.ssh.lines import Lines
-from eagleray.routes.ssh.stderr import Words
+from eagleray.routes.ssh.errors import StderrLines, ssh_missing
 
 # What the session runs; the login shell of the person makes a process of it, whatever shell that is.
 ECHO = ("exec", "cat")
@@ -31,7 +30,7 @@ _LATE_S = 1.0
 _GONE_S = 10.0
 
 
-class Carried:
+class SshStream:
     """One TCP connection that the ssh listening on `control_path` carries.
 
     `ended` is set when ssh is done with it, for whatever reason.  `lost` is set when the ssh process that
@@ -56,7 +55,7 @@ class Carried:
             return True
         except (OSError, asyncio.TimeoutError):
             # An ssh that ends removes its socket, but so do those who clear /tmp.
-            await is_set_within(self.lost, _LATE_S)
+            await wait_for_event(self.lost, _LATE_S)
         return self.lost.is_set()
 
     def close(self) -> None:
@@ -74,13 +73,13 @@ class SshProcess:
     def __init__(self, control_path: Path, owns_path: bool, changed: Callable[[], None]) -> None:
         self.control_path = control_path
         self._owns_path = owns_path
-        self.words = Words()
+        self.words = StderrLines()
         self.is_ready = False
         self.has_ended = False
         self.last_answer = time.monotonic()
-        self.carried: set[Carried] = set()
+        self.carried: set[SshStream] = set()
         self.is_replaced = asyncio.Event()
-        self._just_ended: set[Carried] = set()
+        self._just_ended: set[SshStream] = set()
         self._changed = changed
         self._news = asyncio.Event()
         self._token = f"eagleray-{secrets.token_hex(8)}".encode()
@@ -93,7 +92,7 @@ class SshProcess:
         self._stdin = -1
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._pipes: list[Lines] = []
+        self._pipes: list[PipeLines] = []
 
     async def start(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         """Starts `argv`; raises `ssh-missing`."""
@@ -122,7 +121,7 @@ class SshProcess:
             for end in (stdin, stdout, stderr):
                 os.close(end)
         os.set_blocking(self._stdin, False)
-        self._pipes = [Lines(out, self._take_answer), Lines(err, self._take_words)]
+        self._pipes = [PipeLines(out, self._take_answer), PipeLines(err, self._take_words)]
         # A connection without probes counts as silent and is replaced; `_ending` reports its end in any case.
         self._tasks = [
             tasks.owned(self._probing(), "probes of ssh", tasks.only_logged),
@@ -140,7 +139,7 @@ class SshProcess:
 
     async def wait_changed(self, limit_s: float) -> None:
         """Until something has changed, or the time is over."""
-        await is_set_within(self._news, limit_s)
+        await wait_for_event(self._news, limit_s)
         self._news.clear()
 
     def probe(self) -> None:
@@ -151,7 +150,7 @@ class SshProcess:
         with contextlib.suppress(OSError):
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
-    async def carry(self, host: str, port: int, client: int) -> Carried:
+    async def carry(self, host: str, port: int, client: int) -> SshStream:
         """`ssh_mux.carry` over this connection; Refused comes with the reason, if ssh gave one."""
         if not self._opening:
             # What nobody waits for any longer must not explain what comes now.
@@ -160,8 +159,8 @@ class SshProcess:
         self._opening += 1
         try:
             sock = await mux.carry(self.control_path, host, port, client)
-        except mux.Refused as error:
-            raise mux.Refused(self._refusal()) from error
+        except mux.ForwardRefused as error:
+            raise mux.ForwardRefused(self._refusal()) from error
         finally:
             self._opening -= 1
         loop = asyncio.get_running_loop()
@@ -186,7 +185,7 @@ class SshProcess:
                     self._just_ended.add(carried)
                     loop.call_later(_LATE_S, self._just_ended.discard, carried)
 
-        carried = Carried(self.control_path, end)
+        carried = SshStream(self.control_path, end)
         self.carried.add(carried)
         loop.add_reader(sock, hear)
         return carried
@@ -282,3 +281,76 @@ class SshProcess:
         if self._stdin >= 0:
             os.close(self._stdin)
             self._stdin = -1
+
+
+_LONGEST_LINE = 2**16
+
+
+class PipeLines:
+    """Owns the reading end of a pipe and hands over its lines."""
+
+    def __init__(self, descriptor: int, take: Callable[[bytes], None]) -> None:
+        self._descriptor = descriptor
+        self._take = take
+        self._rest = b""
+        os.set_blocking(descriptor, False)
+        asyncio.get_running_loop().add_reader(descriptor, self.read)
+
+    def close(self) -> None:
+        """Takes what still lies in the pipe: what the process left behind may hold the other end open."""
+        while self._descriptor >= 0 and self.read():
+            pass
+        self._end()
+
+    def read(self) -> bool:
+        try:
+            data = os.read(self._descriptor, _LONGEST_LINE)
+        except OSError:
+            return False
+        if not data:
+            self._end()
+            return False
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[-_LONGEST_LINE:]
+        for line in lines:
+            self._take(line)
+        return True
+
+    def _end(self) -> None:
+        if self._descriptor >= 0:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+            if self._rest:
+                self._take(self._rest)
+
+
+class ReplacedError(Exception):
+    """Another connection has taken the place of the one that was asked."""
+
+
+async def forward_within(
+    process: SshProcess, host: str, port: int, client: int, limit_s: float
+) -> SshStream:
+    """`SshProcess.carry` for that time and while the process is not replaced; raises TimeoutError or Replaced."""
+    carrying = tasks.shared(process.carry(host, port, client), f"{host}:{port}")
+    replaced = tasks.shared(process.is_replaced.wait(), "replaced")
+    is_taken = False
+    try:
+        both: set[asyncio.Future[Any]] = {carrying, replaced}
+        await asyncio.wait(both, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        if carrying.done():
+            is_taken = True
+            return carrying.result()
+        raise ReplacedError if replaced.done() else asyncio.TimeoutError
+    finally:
+        replaced.cancel()
+        if not is_taken:
+            carrying.cancel()
+            carrying.add_done_callback(_close)
+
+
+def _close(carrying: asyncio.Future[SshStream]) -> None:
+    """It was opened in the very moment in which nobody waited any longer."""
+    if not carrying.cancelled() and carrying.exception() is None:
+        carrying.result().close()

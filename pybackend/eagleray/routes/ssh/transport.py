@@ -10,13 +10,12 @@ from pathlib import Path
 
 from eagleray.common import tasks
 from eagleray.common.route_errors import link_lost
-from eagleray.common.waiting import is_set_within
-from eagleray.routes.asking import Ask
-from eagleray.routes.health import Health
+from eagleray.common.tasks import wait_for_event
+from eagleray.routes.ssh.askpass import AskUser
 from eagleray.routes.ssh.command import SshOptions
 from eagleray.routes.ssh.master import SshMaster
-from eagleray.routes.ssh.process import Carried as ByMaster
-from eagleray.routes.transport import Carried
+from eagleray.routes.ssh.process import SshStream as ByMaster
+from eagleray.routes.transport import ForwardedStream, Health
 
 # A command waits so long for the connection, without the time in which the person is asked.
 _READY_S = 30.0
@@ -24,7 +23,7 @@ _READY_S = 30.0
 _LOOK_S = 5.0
 
 
-class OverSsh:
+class SshTransport:
     """Owns the connection to one destination, and what it carries for clients.
 
     ssh reads from and writes to the client's own socket: what is carried passes no process of ours, and
@@ -35,7 +34,7 @@ class OverSsh:
         self,
         destination: str,
         folder: Path,
-        ask: Ask,
+        ask: AskUser,
         changed: Callable[[], None],
         options: Callable[[], SshOptions],
     ) -> None:
@@ -46,7 +45,9 @@ class OverSsh:
     def health(self) -> Health:
         return self._master.health
 
-    async def carry(self, client: socket.socket, host: str, port: int, limit_s: float) -> Carried:
+    async def carry(
+        self, client: socket.socket, host: str, port: int, limit_s: float
+    ) -> ForwardedStream:
         client.setblocking(False)
         by_master = await self._master.connect(host, port, client.fileno(), limit_s)
         return _Carrying(self._destination, client, by_master).carried
@@ -65,7 +66,7 @@ class _Carrying:
     """One connection of a client, until it is over."""
 
     def __init__(self, destination: str, client: socket.socket, by_master: ByMaster) -> None:
-        self.carried = Carried(self._close)
+        self.carried = ForwardedStream(self._close)
         self._destination = destination
         self._client = client
         self._by_master = by_master
@@ -83,7 +84,7 @@ class _Carrying:
 
     async def _watch(self) -> None:
         gone_for = 0
-        while not await is_set_within(self._by_master.ended, _LOOK_S):
+        while not await wait_for_event(self._by_master.ended, _LOOK_S):
             gone_for = gone_for + 1 if self._is_client_gone() else 0
             if gone_for == 2:
                 self.carried.close()

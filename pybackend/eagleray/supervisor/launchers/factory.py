@@ -27,9 +27,8 @@ from eagleray.supervisor.launchers.main_program import main_program
 from eagleray.supervisor.launchers.ray_job import RayJob
 from eagleray.supervisor.launchers.sbatch import Sbatch
 from eagleray.tools import nsys
+from eagleray.tools.code_copies import debugger_copy, delivered, package
 from eagleray.tools.commands import Commands
-from eagleray.tools.debugger_copy import debugger_copy
-from eagleray.tools.injected_package import delivered, package
 
 # Copies of our code are removed when no run has started with them for so long, and no live run uses them.
 UNUSED_DAYS = 30.0

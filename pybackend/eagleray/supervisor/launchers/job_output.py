@@ -13,7 +13,7 @@ from importlib import resources
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.retry import Backoff
-from eagleray.common.waiting import is_set_within
+from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import output_not_read
 from eagleray.features.runs.output import Output
 from eagleray.remote_scripts.follow_files import PIECE, TAIL
@@ -87,7 +87,7 @@ class JobOutput:
         self._is_last = True
         self._changed.set()
         if self._files:
-            await is_set_within(self._is_whole, limit_s)
+            await wait_for_event(self._is_whole, limit_s)
 
     async def run(self) -> None:
         failures = 0
@@ -101,7 +101,7 @@ class JobOutput:
                     log.info("%s", error)
                 failures = 1 if copied != sum(file.read for file in self._files) else failures + 1
             if not self._is_whole.is_set():
-                await is_set_within(self._changed, AGAIN.wait_s(failures))
+                await wait_for_event(self._changed, AGAIN.wait_s(failures))
 
     async def _follow(self) -> None:
         """Starts a follower and copies what it says, until it ends or there is another file to follow."""

@@ -12,7 +12,7 @@ from eagleray.features.runs.errors import no_program
 from eagleray.features.runs.model import Process
 from eagleray.features.runs.supervisor_process import STEPS, send
 from eagleray.supervisor.launchers.launcher import Ending, Started
-from eagleray.tools.process_identity import born
+from eagleray.tools.processes import born
 
 
 class LocalProgram:

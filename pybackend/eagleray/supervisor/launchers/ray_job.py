@@ -10,11 +10,11 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.runs.errors import far_lost, rest_not_read
 from eagleray.features.runs.injected_config import plain_json
 from eagleray.features.runs.output import Output
-from eagleray.ray import job_log
+from eagleray.ray import logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.jobs import JobState
 from eagleray.supervisor.launchers.launcher import Ending, Started
-from eagleray.tools.injected_package import Package, zipped
+from eagleray.tools.code_copies import Package, zipped
 
 AGAIN_S = 2.0
 # A cluster that answers nothing for so long has ended, with all that ran there.
@@ -76,7 +76,7 @@ class RayJob:
         while True:
             try:
                 await self._follow()
-                return ending(await job_log.wait_ended(self._dashboard, self._job))
+                return ending(await logs.wait_ended(self._dashboard, self._job))
             except EaglerayError as error:
                 state = await self._state()
                 if state is not None:
@@ -98,7 +98,7 @@ class RayJob:
     async def _follow(self) -> None:
         """What was written before the link was lost comes a second time and is passed over."""
         passed = 0
-        async for text in job_log.follow(self._dashboard, self._job):
+        async for text in logs.follow(self._dashboard, self._job):
             new = text[max(0, self._said - passed) :]
             passed += len(text)
             if new:

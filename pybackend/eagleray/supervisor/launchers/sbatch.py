@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.poll_schedule import JOB_STATE
-from eagleray.common.retry import Backoff
+from eagleray.common.retry import JOB_STATE, Backoff
 from eagleray.common.slurm_errors import slurm_failed
-from eagleray.common.waiting import is_set_within
+from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import (
     copy_not_there,
     far_lost,
@@ -135,7 +134,7 @@ class Sbatch:
             self._hint.clear()
             try:
                 said = await self._news(loop.time())
-                if said and jobs.state_of([said["JobState"]]) == "over":
+                if said and jobs.state_of(said["JobState"]) == "over":
                     return _ending(said)
                 heard, failures, forgotten = loop.time(), 0, 0
             except EaglerayError as error:
@@ -144,7 +143,7 @@ class Sbatch:
                 if forgotten > TRIES or loop.time() - heard > GIVE_UP_S:
                     return Ending(None, far_lost(error.message))
             delay_s = JOB_STATE.delay_s(loop.time() - self._changed_at)
-            await is_set_within(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
+            await wait_for_event(self._hint, AGAIN.wait_s(failures) if failures else delay_s)
 
     async def _news(self, now: float) -> dict[str, str] | None:
         """What `scontrol` says of the job where the shared queue shows a change of it; None where it doesn't.

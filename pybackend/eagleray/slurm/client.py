@@ -21,7 +21,7 @@ from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
 from eagleray.tools.commands import NOT_FOUND, Commands
-from eagleray.tools.remote_script import said_by
+from eagleray.tools.remote_script import run_remote_script
 
 USUAL_PORT = 8265
 SQUEUE_S = 20.0
@@ -80,7 +80,7 @@ class NodeAnswer:
 
 
 @frozen
-class FoundDashboard:
+class JobDashboard:
     """A dashboard of one's own that was seen from inside a node of the job."""
 
     node: str
@@ -90,7 +90,7 @@ class FoundDashboard:
     started: int
 
 
-class Slurm:
+class SlurmClient:
     """Asks through `Commands`, on one event loop; every method takes the ssh destination, "" for here."""
 
     def __init__(self, commands: Commands) -> None:
@@ -141,9 +141,7 @@ class Slurm:
         rows = said[0] if said and isinstance(said[0], list) else []
         return [answer for row in rows if (answer := _node_answer(row))]
 
-    async def find_dashboards(
-        self, ssh: str, job: str, nodes: Sequence[str]
-    ) -> list[FoundDashboard]:
+    async def find_dashboards(self, ssh: str, job: str, nodes: Sequence[str]) -> list[JobDashboard]:
         """Dashboards of one's own in a job, looked for from inside its nodes by one step of it."""
         checked(RouteSpec(job=job, node=nodes[0]))
         step = [*step_of(job, nodes), "python3"]
@@ -183,7 +181,7 @@ class Slurm:
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
         """What a script of `remote_scripts` says; raises `job-not-looked-into` if that is nothing."""
-        found, why = await said_by(self._commands, ssh, name, before, arguments, limit_s)
+        found, why = await run_remote_script(self._commands, ssh, name, before, arguments, limit_s)
         if not found:
             raise job_not_looked_into(why)
         return found
@@ -212,7 +210,7 @@ def _node_answer(row: Any) -> NodeAnswer | None:
     )
 
 
-def _dashboards(value: Any, nodes: Sequence[str]) -> list[FoundDashboard]:
+def _dashboards(value: Any, nodes: Sequence[str]) -> list[JobDashboard]:
     rows = value.get("found") if isinstance(value, dict) else None
     if not isinstance(rows, list) or value.get("node") not in nodes:
         return []
@@ -221,7 +219,7 @@ def _dashboards(value: Any, nodes: Sequence[str]) -> list[FoundDashboard]:
         port = row.get("port") if isinstance(row, dict) else None
         if isinstance(port, int) and 0 < port < 2**16:
             found.append(
-                FoundDashboard(
+                JobDashboard(
                     node=value["node"],
                     address=str(row.get("address", "")),
                     port=port,
