@@ -216,8 +216,8 @@ async def test_a_session_that_ends_at_once(sshd: SshServer, masters: Masters) ->
 OURS = """
 import asyncio, sys
 from pathlib import Path
-from eagleray.routes.ssh_command import SshOptions
-from eagleray.routes.ssh_master import SshMaster
+from eagleray.routes.ssh.command import SshOptions
+from eagleray.routes.ssh.master import SshMaster
 
 async def main(folder, program):
     async def ask(prompt, kind):

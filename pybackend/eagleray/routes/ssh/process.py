@@ -151,7 +151,7 @@ class SshProcess:
             os.write(self._stdin, b"%s %d\n" % (self._token, self._sent))
 
     async def carry(self, host: str, port: int, client: int) -> SshStream:
-        """`ssh_mux.carry` over this connection; Refused comes with the reason, if ssh gave one."""
+        """Calls `mux.carry` for this connection; raises ForwardRefused with the reason, if ssh gave one."""
         if not self._opening:
             # What nobody waits for any longer must not explain what comes now.
             self._refusal()
