@@ -1,28 +1,28 @@
-// Measures speed against the plain tools and prints the table; `--json FILE` keeps it, `--quick` only shows that it works,
-// `--lab` measures only what needs the lab, `--runs` only what is about runs.
+// Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the bench
+// works, `--lab` measures the rows that need the lab, `--runs` those of runs.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 import { interpreter, makeEnvironment } from "./environments.mjs";
 import { makeBrowser, makeEditor, makeLab, makeNodePackages, makePackage } from "./packages.mjs";
-import { out, root } from "./places.mjs";
+import { out, root } from "./paths.mjs";
 import { endWithChildren, must, run } from "./run.mjs";
 
 endWithChildren();
-const arguments_ = process.argv.slice(2);
-const part = ["--lab", "--runs"].find((word) => arguments_.includes(word));
+const options = process.argv.slice(2);
+const part = ["--lab", "--runs"].find((option) => options.includes(option));
 await Promise.all([makeEnvironment("dev"), part === "--runs" || makeLab()]);
 for (const python of ["3.12", "3.13"]) await makeEnvironment(`worker-${python}`);
 const editor = part ? {} : await measureEditor();
-const words = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...arguments_];
-const { code } = await run(interpreter("dev"), words, {
+const args = ["-m", "tests.bench", "--editor", JSON.stringify(editor), ...options];
+const { code } = await run(interpreter("dev"), args, {
   cwd: root,
   env: { PYTHONPATH: join(root, "pybackend"), PYTHONUNBUFFERED: "1" },
   onText: (text) => process.stdout.write(text),
 });
 process.exitCode = code;
 
-/** The packed extension is measured, since that is what people have. */
+/** Measures the packed extension, since users have that one. */
 async function measureEditor() {
   await makeNodePackages();
   await makeBrowser();
@@ -31,9 +31,9 @@ async function measureEditor() {
   await makePackage(target);
   const packed = join(out, `vsix-${target}`);
   const script = join(root, "tests", "bench", "activation.mjs");
-  const said = await must("node", [script, packed], { cwd: root, limitMs: 300_000 });
+  const output = await must("node", [script, packed], { cwd: root, limitMs: 300_000 });
   return {
-    activation: JSON.parse(said.trim().split("\n").at(-1)),
+    activation: JSON.parse(output.trim().split("\n").at(-1)),
     bundle: [kilobytes(join(packed, "dist"))],
   };
 }

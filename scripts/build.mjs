@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { build, context, transform } from "esbuild";
 
 import { buildPage } from "./page.mjs";
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 
 const watch = process.argv.includes("--watch");
 const at = process.argv.indexOf("--production");
@@ -23,24 +23,24 @@ const common = {
   charset: "utf8",
 };
 
-// What is imported by `import()` stands in a file of its own, which is read at its first use: an editor in which nobody
-// debugs Ray reads little.  esbuild makes such pieces of ES modules only, and the editor hands "vscode" to `require()`
-// alone; so each becomes a CommonJS module afterwards.  What the first file shares with others stays in it.
-const pieces = {
-  name: "pieces that are read when they are needed",
+// A module that is imported by `import()` becomes a file of its own, read at its first use: an editor in which nobody
+// debugs Ray reads little.  esbuild makes such chunks of ES modules only, and the editor provides "vscode" to `require()`
+// only, so each is converted to a CommonJS module.  Code that the first file shares with others stays in it.
+const chunks = {
+  name: "chunks that are read at their first use",
   setup: ({ onEnd }) => {
     onEnd(async ({ outputFiles, metafile, errors }) => {
       if (errors.length > 0) return;
       const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-      const atOnce = readAtOnce(metafile.outputs);
-      const later = [...texts.keys()].filter((name) => !atOnce.includes(name));
-      const made = [
-        asFirst(texts, atOnce),
-        ...later.map((name) => asLater(name, texts.get(name), atOnce)),
+      const initial = initialChunks(metafile.outputs);
+      const lazy = [...texts.keys()].filter((name) => !initial.includes(name));
+      const modules = [
+        firstModule(texts, initial),
+        ...lazy.map((name) => lazyModule(name, texts.get(name), initial)),
       ];
-      const written = [FIRST, ...later];
+      const written = [FIRST, ...lazy];
       mkdirSync(folder, { recursive: true });
-      for (const [i, text] of (await Promise.all(made)).entries()) {
+      for (const [i, text] of (await Promise.all(modules)).entries()) {
         writeFileSync(join(folder, written[i]), text);
       }
       removeOthers(written);
@@ -48,30 +48,30 @@ const pieces = {
   },
 };
 
-/** The names of the pieces without which the first one cannot run. */
-function readAtOnce(outputs) {
+/** The names of the chunks that the first one needs to run. */
+function initialChunks(outputs) {
   const pathOf = new Map(Object.keys(outputs).map((path) => [basename(path), path]));
-  const found = [FIRST];
-  for (const name of found) {
+  const names = [FIRST];
+  for (const name of names) {
     const shared = outputs[pathOf.get(name)].imports
       .filter(({ kind, external }) => kind === "import-statement" && !external)
       .map(({ path }) => basename(path));
-    found.push(...shared.filter((one) => !found.includes(one)));
+    names.push(...shared.filter((each) => !names.includes(each)));
   }
-  return found;
+  return names;
 }
 
-/** The first file, with all that is read at once; each piece in it is an export for the others. */
-async function asFirst(texts, atOnce) {
-  const shared = atOnce.filter((name) => name !== FIRST);
-  const lines = shared.map((name) => `export * as ${idOf(name, atOnce)} from "./${name}";`);
+/** The first file with all initial chunks, each of which is an export for the lazy ones. */
+async function firstModule(texts, initial) {
+  const shared = initial.filter((name) => name !== FIRST);
+  const lines = shared.map((name) => `export * as ${idOf(name, initial)} from "./${name}";`);
   const memory = {
-    name: "pieces in memory",
+    name: "chunks in memory",
     setup: ({ onResolve, onLoad }) => {
       onResolve({ filter: /^\.\// }, ({ path }) =>
-        atOnce.includes(basename(path)) ? { path, namespace: "piece" } : { path, external: true },
+        initial.includes(basename(path)) ? { path, namespace: "chunk" } : { path, external: true },
       );
-      onLoad({ filter: /./, namespace: "piece" }, ({ path }) => ({
+      onLoad({ filter: /./, namespace: "chunk" }, ({ path }) => ({
         contents: texts.get(basename(path)),
       }));
     },
@@ -89,31 +89,31 @@ async function asFirst(texts, atOnce) {
   return outputFiles[0].text;
 }
 
-/** A piece as CommonJS, which takes from the first file what they share. */
-async function asLater(name, text, atOnce) {
-  // The first file has run these before anything reads this one.
-  const needed = text.replaceAll(/import ?"\.\/([\w.-]+)";/g, (line, other) =>
-    atOnce.includes(other) ? "" : line,
+/** A lazy chunk as CommonJS; it takes shared code from the first file. */
+async function lazyModule(name, text, initial) {
+  // The first file has run these imports already.
+  const code = text.replaceAll(/import ?"\.\/([\w.-]+)";/g, (line, other) =>
+    initial.includes(other) ? "" : line,
   );
-  const { code } = await transform(needed, {
+  const transformed = await transform(code, {
     ...common,
     sourcefile: name,
     format: "cjs",
-    // For Node.js esbuild adds a list of the names, which only its ES modules read.
+    // For Node.js, esbuild adds a list of the names that only its ES modules read.
     platform: "neutral",
     supported: { "dynamic-import": false },
   });
-  return code.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
-    atOnce.includes(other) ? `require("./${FIRST}").${idOf(other, atOnce)}` : call,
+  return transformed.code.replaceAll(/require\("\.\/([\w.-]+)"\)/g, (call, other) =>
+    initial.includes(other) ? `require("./${FIRST}").${idOf(other, initial)}` : call,
   );
 }
 
-/** The name under which the first file exports this piece; short, since every file that needs the piece repeats it. */
-function idOf(name, atOnce) {
-  return `_${atOnce.indexOf(name)}`;
+/** The name under which the first file exports a chunk; short, since every file that needs the chunk repeats it. */
+function idOf(name, initial) {
+  return `_${initial.indexOf(name)}`;
 }
 
-/** Pieces are named after their contents, so those of an earlier build would stay. */
+/** Removes the chunks of earlier builds, which have other names: a name contains a hash of the content. */
 function removeOthers(written) {
   for (const name of readdirSync(folder)) {
     if (/-[A-Z0-9]{8}\.js$/.test(name) && !written.includes(name)) rmSync(join(folder, name));
@@ -131,7 +131,7 @@ const extension = await context({
   splitting: true,
   external: ["vscode"],
   alias: {
-    // `require()` would get the UMD build, which wraps the same code in more text.
+    // `require()` would get the UMD build, which is the same code in a larger wrapper.
     "vscode-languageserver-types": resolve(
       root,
       "node_modules/vscode-languageserver-types/lib/esm/main.js",
@@ -139,7 +139,7 @@ const extension = await context({
   },
   format: "esm",
   logLevel: "info",
-  plugins: [pieces],
+  plugins: [chunks],
 });
 
 if (watch) {

@@ -1,10 +1,10 @@
-// Everything that is read and not run: formats, lints, types, layers, printed files, the documents.
-// Prints one line per step and the full output of the ones that fail; `--fix` mends what can be mended.
+// Static checks: formats, lints, types, layers, generated files, documents.
+// Prints one line per step and the full output of those that fail; `--fix` applies the fixes of the tools.
 import { join } from "node:path";
 
 import { interpreter, makeEnvironment } from "./environments.mjs";
 import { makeNodePackages } from "./packages.mjs";
-import { root, venv } from "./places.mjs";
+import { root, venv } from "./paths.mjs";
 import { endWithChildren, run } from "./run.mjs";
 
 endWithChildren();
@@ -43,6 +43,6 @@ for (const [name, command, args] of steps) {
   if (code !== 0) failed.push(`---- ${name}\n${output}`);
 }
 for (const text of failed) console.log(text);
-if (failed.length > 0) console.log("`npm run check -- --fix` mends what a tool can mend.");
+if (failed.length > 0) console.log("`npm run check -- --fix` fixes what a tool can fix.");
 console.log(`${steps.length - failed.length} passed, ${failed.length} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,5 +1,5 @@
 // A real Ray cluster, a training program whose workers pause, and a real VS Code with Eagleray installed.
-// Prints the address of the editor, good for this person alone; Ctrl-C ends everything that was started.
+// Prints the address of the editor, which only this user can open; Ctrl-C ends everything that it started.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { createInterface } from "node:readline";
 import { interpreter, makeEnvironment } from "./environments.mjs";
 import { endMarked } from "./leftovers.mjs";
 import { makeBundle, makeEditor, makeNodePackages, makePackage } from "./packages.mjs";
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 import { endAll } from "./run.mjs";
 
 const mark = randomBytes(8).toString("hex");
-// Short, since the sockets of Eagleray lie in it.
+// A short path, since Eagleray's sockets are in it.
 const folder = mkdtempSync("/tmp/er-demo-");
 const ending = [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void end(0));
@@ -38,7 +38,7 @@ async function prepare() {
   return vsix;
 }
 
-/** Everything that starts from here carries the mark, so that its end can be seen to. */
+/** Everything that is started carries the mark, by which it is ended. */
 function environment(more) {
   return { ...process.env, EAGLERAY_DEMO: mark, EAGLERAY_HOME: join(folder, "home"), ...more };
 }
@@ -55,21 +55,21 @@ async function startCluster() {
     child.stdin.end();
     return gone;
   });
-  const said = await Promise.race([
+  const line = await Promise.race([
     new Promise((resolve) => createInterface(child.stdout).once("line", resolve)),
     gone.then((code) => {
       throw new Error(`The Ray cluster ended with ${code}.`);
     }),
   ]);
-  return JSON.parse(said);
+  return JSON.parse(line);
 }
 
-/** A copy of the training program, so that nobody's checkout is changed by trying things out. */
+/** Starts a copy of the training program, so that edits in the demo don't change the checkout. */
 function startProgram(cluster) {
   console.log("starting the training program");
   const program = join(folder, "rl_training");
   cpSync(join(root, "tests", "programs", "rl_training"), program, { recursive: true });
-  // The Python of the PATH may have no Ray.
+  // The Python on PATH may have no Ray.
   mkdirSync(join(program, ".vscode"));
   const settings = { "eagleray.runs.python": interpreter("dev") };
   writeFileSync(join(program, ".vscode", "settings.json"), JSON.stringify(settings, null, 2));

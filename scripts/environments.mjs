@@ -1,17 +1,17 @@
-// The Python environments of developing: each is made from one lock file, and made anew when it changes.
+// The Python environments for development: each is made from one lock file, and made again when that changes.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-import { cache, root, venv } from "./places.mjs";
+import { cache, root, venv } from "./paths.mjs";
 import { must, retry, run } from "./run.mjs";
 
 const UV = "0.13.9";
 const TORCH = "torch==2.13.0";
-// Half of what there would be to compile: libraries within Ray that neither it nor our programs import, tools that
-// are machine code already, and what a test that fails reads a file of.
-const UNREAD = [
+// Not compiled, half of everything: libraries in Ray that neither it nor our programs import, tools that are machine
+// code already, and pygments, of which only a failing test reads a file.
+const NOT_COMPILED = [
   "ray/(data|llm|rllib|serve|train|tune)",
   "mypy",
   "mypyc",
@@ -19,100 +19,103 @@ const UNREAD = [
 ];
 
 /**
- * What can be asked for; `python` is the version it needs, where not any from 3.10 on will do.
- * One that is `optional` is left out, which is said, where that version is missing.
+ * The environments by name; `python` is the version one needs, where not every version from 3.10 on will do.
+ * An `optional` one is skipped with a message where that version is missing.
  */
 export const environments = {
-  dev: { folder: venv, lock: "dev.txt", editable: true, unread: UNREAD },
+  dev: { folder: venv, lock: "dev.txt", editable: true, notCompiled: NOT_COMPILED },
   "old-ray": {
     folder: join(cache, "old-ray"),
     lock: "old-ray.txt",
     python: "3.11",
-    unread: UNREAD,
+    notCompiled: NOT_COMPILED,
   },
   proofs: {
     folder: join(cache, "proofs"),
     lock: "proofs.txt",
     python: "3.11",
     pip: [TORCH],
-    // Of these, ten times as large as the rest, a program reads a few files only: those that it would import.
-    unread: ["torch", "sympy", "mpmath", "networkx", "pandas", "scipy", "ray/(llm|serve)"],
+    // Ten times as large as the rest, while a program reads only the few files that it imports.
+    notCompiled: ["torch", "sympy", "mpmath", "networkx", "pandas", "scipy", "ray/(llm|serve)"],
     imports: ["ray.train.torch", "ray.rllib.algorithms.ppo", "torch._dynamo"],
   },
   nvim: { folder: join(cache, "nvim"), lock: "nvim.txt" },
   ...Object.fromEntries(["3.12", "3.13"].map((python) => [`worker-${python}`, worker(python)])),
 };
 
-/** debugpy traces in another way from Python 3.12 on, and code is compiled anew in each version. */
+/** For Python 3.12 and later, where debugpy traces in another way; each version has its own bytecode. */
 function worker(python) {
   return { folder: join(cache, `worker-${python}`), lock: "worker.txt", python, optional: true };
 }
 
-/** The interpreter of an environment, whether it is made yet or not. */
+/** The interpreter of an environment, which may not exist yet. */
 export function interpreter(name) {
   return join(environments[name].folder, "bin", "python");
 }
 
-/** Makes the environment `name` unless it is there already; returns its interpreter, if it has one. */
+/** Makes the environment `name` unless it exists; returns its interpreter, undefined where it was skipped. */
 export async function makeEnvironment(name, log = console.log) {
-  const wanted = environments[name];
-  const mark = fingerprint(wanted);
+  const environment = environments[name];
+  const mark = fingerprint(environment);
   const isDone = (stamp) => existsSync(stamp) && readFileSync(stamp, "utf8") === mark;
-  const installed = join(wanted.folder, ".eagleray-made-from");
-  const compiled = join(wanted.folder, ".eagleray-compiled");
+  const installed = join(environment.folder, ".eagleray-made-from");
+  const compiled = join(environment.folder, ".eagleray-compiled");
   if (!isDone(installed)) {
-    if (!(await install(name, wanted, installed, log))) return undefined;
+    if (!(await install(name, environment, installed, log))) return undefined;
     writeFileSync(installed, mark);
   }
   if (!isDone(compiled)) {
-    const ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
-    await compile(name, (await must(interpreter(name), ["-I", "-c", ask])).trim(), wanted);
+    const program = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    const folder = (await must(interpreter(name), ["-I", "-c", program])).trim();
+    await compile(name, folder, environment);
     writeFileSync(compiled, mark);
   }
-  if (wanted.editable) await compile(name, join(root, "pybackend"));
+  if (environment.editable) await compile(name, join(root, "pybackend"));
   return interpreter(name);
 }
 
 /**
- * uv leaves this to each process: where Python may not write it (PYTHONDONTWRITEBYTECODE), every process of Ray
- * would compile a thousand files anew.  Files that belong to another Python fail, and nobody imports them; nor
- * does anybody import the tests of libraries, a quarter of all.
+ * Compiles the libraries to bytecode, which uv leaves to each process: where Python may not write it
+ * (PYTHONDONTWRITEBYTECODE), every process of Ray would compile a thousand files again.  Files for another Python fail,
+ * and nothing imports them; the tests of libraries, a quarter of all files, aren't imported either.
  */
-async function compile(name, folder, { unread = [], imports = [] } = {}) {
-  const left = `/site-packages/(.*/tests|${["pip", ...unread].join("|")})/`;
-  await run(interpreter(name), ["-m", "compileall", "-qq", "-j", "0", "-x", left, folder]);
+async function compile(name, folder, { notCompiled = [], imports = [] } = {}) {
+  const excluded = `/site-packages/(.*/tests|${["pip", ...notCompiled].join("|")})/`;
+  await run(interpreter(name), ["-m", "compileall", "-qq", "-j", "0", "-x", excluded, folder]);
   if (imports.length === 0) return;
   const env = { PYTHONDONTWRITEBYTECODE: undefined };
   await run(interpreter(name), ["-c", `import ${imports.join(", ")}`], { env });
 }
 
-/** Installs what its lock file names; false where the Python for it is missing and it may be. */
-async function install(name, wanted, stamp, log) {
+/** Installs the packages of its lock file; false where the Python of an optional environment is missing. */
+async function install(name, environment, stamp, log) {
   const { uv, python } = await bootstrap(log);
-  const base = wanted.python === undefined ? python : await pythonOf(wanted.python, python);
-  if (base === undefined && wanted.optional) {
-    log(`no Python ${wanted.python} is here: nothing is tried with it`);
+  const base =
+    environment.python === undefined ? python : await pythonOf(environment.python, python);
+  if (base === undefined && environment.optional) {
+    log(`no Python ${environment.python} on this machine: tests that need it are skipped`);
     return false;
   }
-  if (base === undefined) throw new Error(`${name} needs Python ${wanted.python} on the PATH.`);
+  if (base === undefined)
+    throw new Error(`${name} needs Python ${environment.python} on the PATH.`);
   log(`making the Python environment ${name}`);
   rmSync(stamp, { force: true });
-  // Links into the shared cache are made only on the same file system; copies are right always.
+  // Links into the shared cache work only on the same file system; copies always do.
   const env = {
     UV_CACHE_DIR: join(cache, "uv"),
     UV_LINK_MODE: "copy",
     UV_PYTHON_DOWNLOADS: "never",
   };
-  await must(uv, ["venv", "--clear", "--quiet", "--python", base, wanted.folder], { env });
-  const lock = join(root, "requirements", wanted.lock);
+  await must(uv, ["venv", "--clear", "--quiet", "--python", base, environment.folder], { env });
+  const lock = join(root, "requirements", environment.lock);
   const target = ["--python", interpreter(name)];
   await retry(
-    `installing ${wanted.lock}`,
+    `installing ${environment.lock}`,
     () => must(uv, ["pip", "sync", "--quiet", "--require-hashes", ...target, lock], { env }),
     log,
   );
-  for (const requirement of wanted.pip ?? []) {
-    // By pip and not by uv: only pip knows where this machine keeps its builds of torch.
+  for (const requirement of environment.pip ?? []) {
+    // With pip instead of uv: only pip is configured with this machine's index of torch builds.
     await retry(
       `installing ${requirement}`,
       () =>
@@ -120,7 +123,7 @@ async function install(name, wanted, stamp, log) {
       log,
     );
   }
-  if (wanted.editable) {
+  if (environment.editable) {
     await must(
       uv,
       [
@@ -146,7 +149,7 @@ function fingerprint({ lock, pip = [] }) {
 
 let bootstrapped;
 
-/** The pinned uv in an environment of its own, and the Python that it was made with. */
+/** The pinned uv in an environment of its own, and the Python that made it. */
 export function bootstrap(log = console.log) {
   bootstrapped ??= makeBootstrap(log);
   return bootstrapped;
@@ -174,8 +177,8 @@ async function makeBootstrap(log) {
 async function findPython() {
   const names = ["python3.11", "python3.12", "python3.13", "python3", "python3.10", "python3.14"];
   for (const name of [process.env.EAGLERAY_DEV_PYTHON, ...names]) {
-    const found = name && (await asPython(name));
-    if (found && found.minor >= 10 && found.minor <= 14) return found.executable;
+    const python = name && (await asPython(name));
+    if (python && python.minor >= 10 && python.minor <= 14) return python.executable;
   }
   throw new Error(
     "No Python 3.10 to 3.14 is on the PATH. Install one, or name it in EAGLERAY_DEV_PYTHON.",
@@ -185,13 +188,13 @@ async function findPython() {
 async function pythonOf(version, first) {
   const names = [first, `python${version}`, process.env.EAGLERAY_DEV_PYTHON];
   for (const name of [...names, ...pythonsOfPyenv(version)]) {
-    const found = name && (await asPython(name));
-    if (found && `3.${found.minor}` === version) return found.executable;
+    const python = name && (await asPython(name));
+    if (python && `3.${python.minor}` === version) return python.executable;
   }
   return undefined;
 }
 
-/** Those that pyenv keeps: on the PATH it puts names that start only the versions chosen in it. */
+/** Those installed by pyenv, whose commands on PATH start only its selected versions. */
 function pythonsOfPyenv(version) {
   const folder = join(process.env.PYENV_ROOT ?? join(homedir(), ".pyenv"), "versions");
   if (!existsSync(folder)) return [];
@@ -200,13 +203,13 @@ function pythonsOfPyenv(version) {
 }
 
 async function asPython(name) {
-  const ask = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)";
+  const program = "import sys; print(sys.version_info[0], sys.version_info[1], sys.executable)";
   try {
-    const { code, output } = await run(name, ["-I", "-c", ask]);
+    const { code, output } = await run(name, ["-I", "-c", program]);
     const [major, minor, ...path] = output.trim().split(" ");
     if (code === 0 && major === "3") return { minor: Number(minor), executable: path.join(" ") };
   } catch {
-    // Not on the PATH: the next name is tried.
+    // Not on PATH.
   }
   return undefined;
 }

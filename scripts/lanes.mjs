@@ -1,6 +1,6 @@
-// Which suite runs next: what only reads before all else, the lab beside the others, of these the most costly first.
+// The order of suites: static checks first, the lab beside the others, of these the longest first.
 
-/** Hands out suites, each once; `ready` has a promise for everything that they need. */
+/** Schedules suites, each once; `ready` has a promise for each of their requirements. */
 export class Lanes {
   #waiting;
   #ready;
@@ -9,16 +9,17 @@ export class Lanes {
   constructor(suites, ready) {
     this.#waiting = [...suites];
     this.#ready = ready;
-    for (const [name, made] of ready) {
+    for (const [name, promise] of ready) {
       const settle = () => this.#settled.add(name);
-      made.then(settle, settle);
+      promise.then(settle, settle);
     }
   }
 
   /**
-   * Runs them all by `runSuite`, and gives back those that were not begun when `isOver` was true.
-   * While those of "first" run, one other does, for what is installed meanwhile computes as well.  The lab mostly
-   * waits; and at its end as many suites run as keep two processors busy, since each of them waits a while, too.
+   * Runs them with `runSuite`; returns those that had not started when `isOver` became true.
+   * Beside those of "first" only one other suite runs, since installations use the processors as well.  Then two of
+   * "common" run, beside the lab, which mostly waits; after the lab three do: each waits at times, too, and two
+   * processors stay busy.
    */
   async run(runSuite, isOver) {
     const work = async (...lanes) => {
@@ -31,20 +32,20 @@ export class Lanes {
     return this.#waiting;
   }
 
-  /** The first for which all is there, so that nobody waits for a download which others do not need. */
+  /** The first suite whose requirements are ready, so that no suite waits for another's download. */
   async #next(lanes, isOver) {
     while (!isOver()) {
-      const lane = lanes.find((one) => this.#waiting.some((suite) => suite.lane === one));
-      const own = this.#waiting.filter((suite) => suite.lane === lane);
-      if (own.length === 0) return undefined;
-      const suite = own.find((one) => this.#missing(one).length === 0);
+      const lane = lanes.find((name) => this.#waiting.some((suite) => suite.lane === name));
+      const inLane = this.#waiting.filter((suite) => suite.lane === lane);
+      if (inLane.length === 0) return undefined;
+      const suite = inLane.find((each) => this.#missing(each).length === 0);
       if (suite !== undefined) {
         this.#waiting.splice(this.#waiting.indexOf(suite), 1);
         return suite;
       }
-      const made = own.flatMap((one) => this.#missing(one)).map((name) => this.#ready.get(name));
-      // What cannot be made is told by the suite that needs it.
-      await Promise.race(made.map((one) => one.catch(() => undefined)));
+      const missing = inLane.flatMap((each) => this.#missing(each));
+      // The suite that needs it reports a failed requirement.
+      await Promise.race(missing.map((name) => this.#ready.get(name).catch(() => undefined)));
     }
     return undefined;
   }

@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { cache, root } from "./places.mjs";
+import { cache, root } from "./paths.mjs";
 import { must, retry } from "./run.mjs";
 
 const PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"];

@@ -1,8 +1,8 @@
-// Prints the TypeScript of the wire types from the Python ones; `--check` only says what is stale.
+// Prints the TypeScript wire types from the Python ones; `--check` only lists stale files.
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 import { run } from "./run.mjs";
 
 const printer = join(root, "pybackend", "eagleray_start.py");

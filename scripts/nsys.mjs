@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import { cache } from "./places.mjs";
+import { cache } from "./paths.mjs";
 import { must, retry } from "./run.mjs";
 
 const RELEASE = "bookworm";

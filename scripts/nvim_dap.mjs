@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 
 import { interpreter, makeEnvironment } from "./environments.mjs";
 import { makeNodePackages } from "./packages.mjs";
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 import { endWithChildren, run } from "./run.mjs";
 
 endWithChildren();
@@ -19,8 +19,8 @@ if (values.plugin === undefined || !existsSync(join(plugin, "lua", "dap.lua"))) 
 }
 await Promise.all([makeNodePackages(), makeEnvironment("dev")]);
 const nvim = values.nvim ?? join(dirname(await makeEnvironment("nvim")), "nvim");
-const words = ["-m", "pytest", "-m", "nvim_dap", "tests/nvim_dap"];
-const { code } = await run(interpreter("dev"), words, {
+const args = ["-m", "pytest", "-m", "nvim_dap", "tests/nvim_dap"];
+const { code } = await run(interpreter("dev"), args, {
   cwd: root,
   env: {
     EAGLERAY_NVIM: nvim,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { bootstrap, interpreter } from "./environments.mjs";
 import { makeDebugger, makeLibraries } from "./libraries.mjs";
 import { makeNodePackages } from "./packages.mjs";
-import { out, root } from "./places.mjs";
+import { out, root } from "./paths.mjs";
 import { endWithChildren, must } from "./run.mjs";
 
 endWithChildren();

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 import { must, retry } from "./run.mjs";
 
 /** node_modules as the lock file says; install scripts are not run, none is needed. */

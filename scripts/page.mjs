@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { context } from "esbuild";
 
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 
 /** Its libraries; their licences want to be handed on with them. */
 const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];

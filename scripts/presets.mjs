@@ -1,4 +1,4 @@
-// Tries debug runs on the example scripts of frameworks: `-- --repositories DIR`, `-- --only NAME`, `-- --json FILE`.
+// Proposes debug runs for the example scripts of frameworks: `-- --repositories DIR`, `-- --only NAME`, `-- --json FILE`.
 import { runModule } from "./python_module.mjs";
 
 await runModule("tests.presets_trial");

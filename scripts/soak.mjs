@@ -1,4 +1,4 @@
-// Works for hours as users do and tests whether anything grows: `-- --hours N`, `-- --cycles N`, `-- --json FILE`.
+// Runs a user's work for hours and tests that no resource grows: `-- --hours N`, `-- --cycles N`, `-- --json FILE`.
 import { runModule } from "./python_module.mjs";
 
 await runModule("tests.soak");

@@ -3,7 +3,7 @@ import { environments, interpreter, makeEnvironment } from "./environments.mjs";
 import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";
 import { join } from "node:path";
-import { root } from "./places.mjs";
+import { root } from "./paths.mjs";
 import { must } from "./run.mjs";
 
 const SLOW = ["real_ray", "lab", "lab_ray", "old_ray", "nsys", "packaging", "nvim_dap"];

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { interpreter } from "./environments.mjs";
 import { Lanes } from "./lanes.mjs";
 import { endMarked, Started } from "./leftovers.mjs";
-import { cache, out, root } from "./places.mjs";
+import { cache, out, root } from "./paths.mjs";
 import {
   fixedBySecondTry,
   lastLines,

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 
 import { build } from "esbuild";
 
-import { out, root } from "./places.mjs";
+import { out, root } from "./paths.mjs";
 import { endWithChildren, run } from "./run.mjs";
 
 endWithChildren();

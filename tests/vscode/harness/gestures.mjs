@@ -25,14 +25,20 @@ export class Gestures {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Makes `gesture` unless its effect is there already, and again where it has none within `effectMs`. */
-  async make(gesture, effect, name, effectMs) {
+  /**
+   * Makes `gesture` unless its effect is there already, and again where it has none within `effectMs`; before it is
+   * made again, `onRepeat` may keep a picture.
+   */
+  async make(gesture, effect, name, { effectMs, onRepeat = () => {} } = {}) {
     const waitMs = this.#effectMs ?? effectMs ?? this.#defaultEffectMs(name);
     let attempts = 0;
     let failure;
     const isDone = async () => {
       if (await effect()) return true;
-      if (attempts > 0) this.#countRepeat(name, failure);
+      if (attempts > 0) {
+        this.#countRepeat(name, failure);
+        await onRepeat();
+      }
       attempts += 1;
       failure = await failureOf(gesture);
       return await until(effect, "", failure ? FAILED_MS : waitMs).catch(() => false);

@@ -72,7 +72,8 @@ export class Window {
 
   /** Makes `gesture` and waits until `effect()` is true; a repeated gesture fails the story unless it is listed. */
   gesture(gesture, effect, what, effectMs) {
-    return this.gestures.make(gesture, effect, what, effectMs);
+    const onRepeat = () => this.shot("repeated").catch(() => undefined);
+    return this.gestures.make(gesture, effect, what, { effectMs, onRepeat });
   }
 
   async click(locator, effect, what, { effectMs, ...options } = {}) {
