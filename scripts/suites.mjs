@@ -79,8 +79,8 @@ export const suites = [
   pytest("old Ray", ["python", "old-ray"], "old_ray", { minutes: 10, secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   editor("panel", NEWEST),
-  editor("person", NEWEST),
-  editor("person", OLDEST),
+  editor("debugging", NEWEST),
+  editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),
   script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     minutes: 10,

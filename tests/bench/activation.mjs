@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 
 import { launch, openPage } from "../vscode/harness/browser.mjs";
-import { endAll, endWithRun } from "../vscode/harness/ending.mjs";
+import { endAll, endWithRun } from "../vscode/harness/cleanup.mjs";
 import { marked, endMarked } from "../vscode/harness/processes.mjs";
 import { start } from "../vscode/harness/server.mjs";
 import { Window } from "../vscode/harness/window.mjs";
@@ -49,6 +49,6 @@ async function activation(window) {
   const row = window.page.locator(".runtime-extensions-editor .extension", { hasText: "Eagleray" });
   await window.command("Developer: Show Running Extensions", () => row.first().isVisible());
   const time = row.locator(".activation-time", { hasText: /\d+ms/ });
-  await window.sees(time, "the time of activation");
+  await window.waitFor(time, "the time of activation");
   return Number(/(\d+)ms/.exec(await time.first().textContent())[1]);
 }

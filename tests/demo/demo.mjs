@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { launch, openPage } from "../vscode/harness/browser.mjs";
-import { endAll, endWithRun } from "../vscode/harness/ending.mjs";
+import { endAll, endWithRun } from "../vscode/harness/cleanup.mjs";
 import { openFile } from "../vscode/harness/files.mjs";
 import { marked } from "../vscode/harness/processes.mjs";
 import { ROOT } from "../vscode/harness/ray.mjs";
@@ -40,7 +40,7 @@ endWithRun(async () => {
   await ended;
 });
 
-await test("it prints the address of an editor", async () => {
+await test("the demo prints the address of an editor", async () => {
   const address = /http:\/\/127\.0\.0\.1:\d+\/\?\S+/;
   await until(() => address.test(output) || demo.exitCode !== null, "the address", 300_000);
   const [url] = address.exec(output);
@@ -51,15 +51,15 @@ await test("it prints the address of an editor", async () => {
   await window.ready();
 });
 
-await test("paused workers appear in the panel", async () => {
+await test("the panel lists paused workers", async () => {
   await window.openPanel();
-  await window.sees(window.row(/PolicyWorker\.train.*4 paused/), "the group");
-  await window.sees(window.row(/rollout-1/), "the worker under post-mortem");
+  await window.waitFor(window.row(/PolicyWorker\.train.*4 paused/), "the group");
+  await window.waitFor(window.row(/rollout-1/), "the worker under post-mortem");
   await widenSideBar(window.page);
   await window.shot("paused");
 });
 
-await test("one click stands at the line after breakpoint()", async () => {
+await test("a click on a worker shows the line after breakpoint()", async () => {
   const file = join(ROOT, "tests", "programs", "rl_training", "policy.py");
   await window.attach(
     window.row(/policy-0/),
@@ -68,10 +68,10 @@ await test("one click stands at the line after breakpoint()", async () => {
   );
   const lines = readFileSync(file, "utf8").split("\n");
   // The first line has the number 1, and the one after the call is meant.
-  await window.standsAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
+  await window.waitForStopAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
   const shown = (words) =>
     window.page.locator(".debug-variables .monaco-list-row", { hasText: words }).first();
-  await window.sees(shown("advantage"), "the variables");
+  await window.waitFor(shown("advantage"), "the variables");
   await window.page.mouse.move(750, 930);
   await window.shot("standing");
 });
@@ -97,7 +97,7 @@ await test("Run on Ray starts the program at the first click, and stops at a bre
   await window.click(run, () => window.toolbar().isVisible(), "the run is stopped", {
     effectMs: 60_000,
   });
-  await window.standsAt(line);
+  await window.waitForStopAt(line);
   await window.shot("run");
 });
 

@@ -21,7 +21,7 @@ async function begun(
   return { names, left: left.map(({ name }) => name) };
 }
 
-test("every suite runs once, one beside the first ones and the lab after these", async () => {
+test("each suite runs once: one beside the first lane, the lab after it", async () => {
   const suites = [
     suite("long", "common", "python"),
     suite("short", "common", "python"),
@@ -33,7 +33,7 @@ test("every suite runs once, one beside the first ones and the lab after these",
   assert.deepEqual(left, []);
 });
 
-test("what is ready comes before what still waits for something", async () => {
+test("a ready suite starts before one that waits for a requirement", async () => {
   let arrive;
   const editor = new Promise((resolve) => (arrive = resolve));
   const suites = [suite("host", "common", "editor"), suite("unit", "common")];
@@ -41,12 +41,12 @@ test("what is ready comes before what still waits for something", async () => {
   assert.deepEqual(names, ["unit", "host"]);
 });
 
-test("a suite whose need could not be made is handed out, to tell of it", async () => {
+test("a suite whose requirement failed is started, so that it reports the failure", async () => {
   const ready = new Map([["nsys", Promise.reject(new Error("no mirror"))]]);
   assert.deepEqual((await begun([suite("nsys", "common", "nsys")], ready)).names, ["nsys"]);
 });
 
-test("once it is over no other begins, and these are named", async () => {
+test("an aborted run starts no other suite and returns the remaining ones", async () => {
   let over = false;
   const suites = [suite("check", "first"), suite("unit", "first")];
   const { left } = await begun(suites, new Map(), {

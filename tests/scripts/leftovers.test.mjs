@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Started } from "../../scripts/leftovers.mjs";
 
-test("a child without the mark and a detached grandchild with it are found and ended", async () => {
+test("an unmarked child and a marked detached grandchild are found and ended", async () => {
   const started = new Started("EAGLERAY_TEST_LEFT=1");
   const child = spawn("sleep", ["300"], { stdio: "ignore" });
   const detached = "(sleep 301 >/dev/null 2>&1 & echo $!) | head -1";

@@ -18,7 +18,7 @@ await first;
 await run("touch", [process.argv[1]]);
 `;
 
-test("a script that is told to end starts nothing more", async () => {
+test("a terminated script starts no further process", async () => {
   const folder = mkdtempSync(join(tmpdir(), "er-"));
   try {
     const file = join(folder, "second");

@@ -9,7 +9,7 @@ import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { launch, openPage } from "./harness/browser.mjs";
-import { endAll, endWithRun } from "./harness/ending.mjs";
+import { endAll, endWithRun } from "./harness/cleanup.mjs";
 import { options, Results } from "./harness/results.mjs";
 import { ROOT } from "./harness/ray.mjs";
 import { start } from "./harness/server.mjs";

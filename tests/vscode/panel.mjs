@@ -6,7 +6,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import * as path from "node:path";
-import { endWithRun } from "./harness/ending.mjs";
+import { endWithRun } from "./harness/cleanup.mjs";
 import { markedWith } from "./harness/processes.mjs";
 import { programEnv, python, ROOT, startProxy } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
@@ -23,13 +23,16 @@ await browserRun(
     const box = (words) => page.locator(".quick-input-widget:visible", { hasText: words });
     const terminal = page.locator(".part.panel .xterm-rows");
 
-    await test("without a cluster the panel says how to get one", async () => {
+    await test("the panel without a cluster shows how to get one", async () => {
       await window.openPanel();
-      await window.sees(page.getByText("No Ray cluster of yours is running"), "the welcome text");
+      await window.waitFor(
+        page.getByText("No Ray cluster of yours is running"),
+        "the welcome text",
+      );
       await window.shot("no-cluster");
     });
 
-    await test("what a site's proxy wants is asked for: a certificate authority, a header", async () => {
+    await test("a site's proxy makes Eagleray ask for a certificate authority and a header", async () => {
       const proxy = await startProxy(stage.cluster.address, `${stage.base}/proxy`);
       endWithRun(() => proxy.stop());
       await window.click(
@@ -39,7 +42,7 @@ await browserRun(
       );
       await input.fill(proxy.address);
       await page.keyboard.press("Enter");
-      await window.sees(box("Certificate authority of"), "that it is signed by nobody known");
+      await window.waitFor(box("Certificate authority of"), "that it is signed by nobody known");
       await window.shot("certificate");
       await window.click(
         box("Choose a file").locator(".monaco-list-row").first(),
@@ -47,7 +50,7 @@ await browserRun(
         "the file is asked for",
       );
       // The dialog appends a path that is typed before it has listed its folder.
-      await window.sees(box("policy.py"), "the files to choose from");
+      await window.waitFor(box("policy.py"), "the files to choose from");
       await window.gesture(
         () => input.fill(proxy.ca_file),
         () => box("ca.pem").isVisible(),
@@ -58,7 +61,7 @@ await browserRun(
       await input.fill(proxy.header);
       await page.keyboard.press("Enter");
       const row = window.row(new URL(proxy.address).port);
-      await window.sees(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster behind the proxy");
+      await window.waitFor(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster behind the proxy");
       await window.shot("behind-a-proxy");
       await window.fromMenu(
         row,
@@ -68,35 +71,38 @@ await browserRun(
       );
     });
 
-    await test("a cluster is added by its address, checked before it is stored", async () => {
+    await test("an address adds a cluster, after it was checked", async () => {
       await window.click(
         page.locator(".welcome-view a.monaco-button", { hasText: "Add Cluster" }),
         () => input.isVisible(),
         "the address is asked for",
       );
       await input.fill("no address");
-      await window.sees(page.getByText("Write a port (8265)"), "why that is no address");
+      await window.waitFor(page.getByText("Write a port (8265)"), "why that is no address");
       await input.fill(new URL(stage.cluster.address).host);
       await page.keyboard.press("Enter");
-      await window.sees(
+      await window.waitFor(
         page.getByText(/Ray 2\.\d+.*none paused/),
         "what the cluster says of itself",
       );
       await window.shot("added");
     });
 
-    await test("an address where nothing answers is an error with a way to the log", async () => {
+    await test("an address where nothing answers is an error with a button to the log", async () => {
       await window.command("Eagleray: Add Cluster", () => input.isVisible());
       await input.fill("127.0.0.1:1");
       await page.keyboard.press("Enter");
-      const message = await window.seesMessage("Nothing answers at", "why it was not added");
+      const message = await window.waitForMessage("Nothing answers at", "why it was not added");
       await window.shot("error");
       await window.click(
         message.locator(".monaco-button", { hasText: "Show Logs" }),
         () => page.locator(".part.panel").isVisible(),
         "the log is shown",
       );
-      await window.sees(page.locator(".part.panel").getByText("cluster-unreachable"), "the reason");
+      await window.waitFor(
+        page.locator(".part.panel").getByText("cluster-unreachable"),
+        "the reason",
+      );
       await window.shot("log-of-eagleray");
       await window.command(
         "View: Toggle Panel Visibility",
@@ -105,16 +111,16 @@ await browserRun(
       await window.clearMessages();
     });
 
-    await test("all workers, not only paused ones, stand in their view", async () => {
+    await test("All Workers lists running and paused workers", async () => {
       driver.call("p0", "train", 3);
-      await window.sees(window.row("p0"), "the paused worker");
+      await window.waitFor(window.row("p0"), "the paused worker");
       const header = page.locator(".pane-header", { hasText: "All Workers" });
       await window.click(
         header,
         async () => (await header.getAttribute("aria-expanded")) === "true",
         "the view is unfolded",
       );
-      await window.sees(window.row(/Policy.*3 workers/), "the class");
+      await window.waitFor(window.row(/Policy.*3 workers/), "the class");
       await window.click(
         window.row(/Policy.*3 workers/),
         () =>
@@ -127,7 +133,7 @@ await browserRun(
       await window.shot("all-workers");
     });
 
-    await test("the log of a worker opens from its menu", async () => {
+    await test("a worker's menu opens its log", async () => {
       await window.fromMenu(
         window.row(/p2.*ALIVE/),
         "Open Log",
@@ -141,7 +147,7 @@ await browserRun(
       await window.shot("log");
     });
 
-    await test("a log that is followed shows what the worker writes from then on", async () => {
+    await test("a followed log shows new lines of the worker", async () => {
       const written = page.locator(".part.panel .view-line");
       await window.fromMenu(
         window.row(/p2.*ALIVE/),
@@ -151,7 +157,7 @@ await browserRun(
       );
       for (const words of ["first-line-since", "second-line-since"]) {
         await driver.call("p2", "say", words).result();
-        await window.sees(written.filter({ hasText: words }), `${words} in the log`);
+        await window.waitFor(written.filter({ hasText: words }), `${words} in the log`);
       }
       await window.shot("followed");
       await window.command("Eagleray: Stop Following Log", () =>
@@ -163,7 +169,7 @@ await browserRun(
       );
     });
 
-    await test("the logs of a group are searched", async () => {
+    await test("a search covers the logs of a group", async () => {
       await window.fromMenu(
         window.row(/Policy.*3 workers/),
         "Search Logs",
@@ -173,11 +179,11 @@ await browserRun(
       );
       await input.fill("/actor|worker|pid/");
       await page.keyboard.press("Enter");
-      await window.sees(editorText("in the logs of"), "what was found");
+      await window.waitFor(editorText("in the logs of"), "what was found");
       await window.shot("search");
     });
 
-    await test("of two workers that wait in Ray’s own pdb the one that is clicked opens in a terminal", async () => {
+    await test("a click on one of two waiting pdb sessions opens that one in a terminal", async () => {
       const program = path.join(ROOT, "tests", "programs", "cases", "legacy.py");
       const env = { ...programEnv(stage.cluster), RAY_DEBUG: "legacy" };
       const waiting = spawn(python(), [program, "second", "first"], { env });
@@ -217,19 +223,19 @@ await browserRun(
       await until(() => printed.includes("second: 42"), "its task goes on");
     });
 
-    await test("the sidecar is killed and comes back, and nothing is lost", async () => {
+    await test("a killed sidecar restarts and loses nothing", async () => {
       const sidecars = () => markedWith("EAGLERAY_HOME", stage.home, "sidecar");
       const [old] = sidecars();
       process.kill(old, "SIGKILL");
       await until(() => sidecars().some((pid) => pid !== old), "another one runs", 60_000);
-      await window.sees(window.row(/p0/), "the paused worker still");
+      await window.waitFor(window.row(/p0/), "the paused worker still");
       await window.command("Eagleray: Refresh", () => window.row(/p0/).first().isVisible());
       await window.shot("after-the-crash");
     });
   },
   {
     env: { RAY_API_SERVER_ADDRESS: "" },
-    // Drawn by the graphics card, the text of a terminal stands nowhere in the page.
+    // Drawn by the graphics card, the text of a terminal would not be in the page.
     settings: { "terminal.integrated.gpuAcceleration": "off" },
   },
 );

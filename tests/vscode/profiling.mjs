@@ -8,14 +8,14 @@
 import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import { nsys } from "../../scripts/nsys.mjs";
-import { setStageAlone } from "./harness/alone.mjs";
+import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { reportPage } from "./profiling/page.mjs";
 import { profiledRun } from "./profiling/recording.mjs";
 
 async function setStageWithReports() {
-  const stage = await setStageAlone();
+  const stage = await setStageWithoutCluster();
   // Workers look there and the sidecar here; the editor gives its extensions a PATH of its own.
   Object.assign(stage.env, {
     CUDA_HOME: path.dirname(path.dirname(nsys)),

@@ -31,15 +31,15 @@ await browserRun(
     };
     const standing = async (file, words, variables) => {
       const line = lineWith(file, words);
-      await window.standsAt(line);
+      await window.waitForStopAt(line);
       const frame = page.locator(".debug-call-stack .monaco-list-row", { hasText: `${line}:1` });
-      await window.sees(frame, "the frame in the call stack");
+      await window.waitFor(frame, "the frame in the call stack");
       for (const name of path.relative(stage.workspace, file).split(path.sep)) {
-        await window.sees(crumbs.filter({ hasText: name }), `${name} in the path of the file`);
+        await window.waitFor(crumbs.filter({ hasText: name }), `${name} in the path of the file`);
       }
       for (const name of variables) {
         const shown = page.locator(".debug-variables .monaco-list-row", { hasText: name });
-        await window.sees(shown, `the variable ${name}`);
+        await window.waitFor(shown, `the variable ${name}`);
       }
     };
     let program;
@@ -48,25 +48,25 @@ await browserRun(
     const workers = window.row(/RayTrainWorker.*pid \d+/);
     const rank = page.locator(".debug-variables .monaco-list-row", { hasText: /^rank/ });
     let pids, first;
-    await test("TorchTrainer: both gloo workers are listed", async () => {
+    await test("TorchTrainer: the panel lists both gloo workers", async () => {
       program = startProgram(stage.cluster, PYTHON, trainer, stage.base);
       await window.openPanel();
-      await window.sees(window.row(/RayTrainWorker.*2 paused/), "the group", STARTING_MS);
-      await window.sees(workers.nth(1), "both workers");
+      await window.waitFor(window.row(/RayTrainWorker.*2 paused/), "the group", STARTING_MS);
+      await window.waitFor(workers.nth(1), "both workers");
       pids = (await workers.allTextContents()).map((text) => /pid (\d+)/.exec(text)[1]);
       await window.shot("torch-trainer");
     });
 
-    await test("TorchTrainer: a click stands in the train function, with variables", async () => {
+    await test("TorchTrainer: a click shows the train function, with variables", async () => {
       await stand(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [/^rank/, /^loss/]);
       first = await rank.textContent();
-      await window.evaluates("model.module.in_features * 1000", "4000");
-      await window.evaluates("torch.distributed.get_backend()", "'gloo'");
+      await window.evaluate("model.module.in_features * 1000", "4000");
+      await window.evaluate("torch.distributed.get_backend()", "'gloo'");
       await window.shot("train-function");
       await window.click(button("Disconnect"), gone, "the session has ended");
     });
 
-    await test("TorchTrainer: so does one on the other rank, and the training ends well", async () => {
+    await test("TorchTrainer: a click on the other rank does, too, and the training succeeds", async () => {
       await window.openPanel();
       await stand(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
       const ranks = [first, await rank.textContent()].map((text) => /\d/.exec(text)[0]);
@@ -74,12 +74,12 @@ await browserRun(
       await window.click(button("Continue"), () => !program.running(), "the program has ended", {
         effectMs: 60_000,
       });
-      await program.endsWell("trained: error None");
+      await program.endsSuccessfully("trained: error None");
       await until(gone, "the session has ended with its worker");
     });
 
     const library = installLibrary(path.join(stage.workspace, ".venv"));
-    await test("RLlib: a click stands inside an installed library's file, with variables", async () => {
+    await test("RLlib: a click shows an installed library's file, with variables", async () => {
       const site = library.slice(0, -CARTPOLE.length - 1);
       program = startProgram(
         stage.cluster,
@@ -88,24 +88,24 @@ await browserRun(
         site,
       );
       await window.openPanel();
-      await window.sees(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
+      await window.waitFor(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
       await stand(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
-      await window.evaluates("int(action) in (0, 1)", "True");
+      await window.evaluate("int(action) in (0, 1)", "True");
       await window.shot("library");
     });
 
-    await test("RLlib: continued, it stands in the environment, and the training ends well", async () => {
+    await test("RLlib: the continued worker stops in the environment, and the training succeeds", async () => {
       const environment = path.join(stage.workspace, "cartpole.py");
       const line = lineWith(environment, "stands: env");
       // Pressed twice it would run past that line, so there is time for it to get there.
-      await window.click(button("Continue"), () => window.isAt(line), "it stopped there", {
+      await window.click(button("Continue"), () => window.isStoppedAt(line), "it stopped there", {
         effectMs: 60_000,
       });
       await standing(environment, "stands: env", [/^reward/, /^observation/]);
-      await window.evaluates("self.steps * 1001", "3003");
+      await window.evaluate("self.steps * 1001", "3003");
       await window.shot("environment");
       await window.click(button("Disconnect"), gone, "the session has ended");
-      await program.endsWell("trained: iteration 1");
+      await program.endsSuccessfully("trained: iteration 1");
     });
   },
   {

@@ -6,7 +6,7 @@
  */
 
 import * as path from "node:path";
-import { setStageAlone } from "./harness/alone.mjs";
+import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
 import { openFile as open } from "./harness/files.mjs";
 import { markedWith } from "./harness/processes.mjs";
 import { lineOf } from "./harness/ray.mjs";
@@ -41,7 +41,7 @@ await browserRun(
     /** Clicks a button of a row, in the panel, which the debug view of a new session has replaced. */
     async function inline(row, name, effect, what) {
       await window.openPanel();
-      await window.inline(row, name, effect, what);
+      await window.clickRowButton(row, name, effect, what);
     }
 
     async function disconnect() {
@@ -52,41 +52,41 @@ await browserRun(
       );
     }
 
-    await test("before anything was run the view says what it is for", async () => {
+    await test("the view without runs shows what it is for", async () => {
       await window.openPanel();
       const start = page.locator(".welcome-view a.monaco-button", { hasText: "Run on Ray" });
-      await window.sees(start, "a button to start");
+      await window.waitFor(start, "a button to start");
       await window.shot("no-runs");
     });
 
-    await test("“Debug Run…” shows what a preset would change, and starts nothing by itself", async () => {
+    await test("“Debug Run…” shows what a preset changes, and starts nothing", async () => {
       await openFile("run_ppo.sh");
       await window.command("Eagleray: Debug Run", () => choice("No checkpoints").isVisible());
       await window.shot("form");
       await choose("Show What Changes", () => choice("Save as Preset").isVisible(), "the review");
-      await window.sees(page.locator(".monaco-diff-editor").first(), "both texts side by side");
+      await window.waitFor(page.locator(".monaco-diff-editor").first(), "both texts side by side");
       await window.shot("review");
       await choose("Cancel", async () => !(await list.isVisible()), "the list is closed");
-      await window.seesNot(run(/run_ppo/), "a run");
+      await window.waitForNone(run(/run_ppo/), "a run");
       await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
     });
 
-    await test("nothing goes to SLURM before a yes to the exact command", async () => {
+    await test("a SLURM job is submitted only after its exact command is confirmed", async () => {
       await openFile("batch.sub");
       const question = page.locator(".monaco-dialog-box", { hasText: "sbatch" });
       await window.command("Eagleray: Run on Ray", () => question.isVisible());
-      await window.sees(question.getByText(/: sbatch .*batch\.sub.$/), "the command");
+      await window.waitFor(question.getByText(/: sbatch .*batch\.sub.$/), "the command");
       await window.shot("slurm");
       await window.click(
         question.locator(".monaco-button", { hasText: "Cancel" }),
         async () => !(await question.isVisible()),
         "the answer is no",
       );
-      await window.seesNot(run(/batch/), "a run");
+      await window.waitForNone(run(/batch/), "a run");
       await window.command("View: Close All Editors", async () => (await tab(/./).count()) === 0);
     });
 
-    await test("the title’s button starts the program, and its worker stops at the dot in the gutter", async () => {
+    await test("the editor title's button starts the program, and its worker stops at the gutter breakpoint", async () => {
       await openFile("learner.py");
       await window.toggleBreakpoint(line("loss"), true);
       await openFile("train.py");
@@ -96,30 +96,30 @@ await browserRun(
         "the output is open",
         { effectMs: 20_000 },
       );
-      await window.standsAt(line("loss"));
-      await window.sees(variables.filter({ hasText: "rewards" }), "the variable rewards");
+      await window.waitForStopAt(line("loss"));
+      await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
       await window.shot("standing");
     });
 
-    await test("the output of the run stands in a terminal", async () => {
+    await test("a terminal shows the output of the run", async () => {
       await window.openPanel();
-      await window.sees(run(/train\.py.*stopped/), "the run");
+      await window.waitFor(run(/train\.py.*stopped/), "the run");
       const tab = page.locator(".part.panel .action-label", { hasText: "Terminal" });
       await window.click(tab, () => terminal.first().isVisible(), "the terminal is in front");
       await window.shot("run");
     });
 
-    await test("a line that is changed while it runs counts, in every worker", async () => {
+    await test("a breakpoint that is set during the run stops every worker", async () => {
       await window.toggleBreakpoint(line("return"), true);
       await window.toggleBreakpoint(line("loss"), false);
       await window.click(
         window.button("Continue"),
-        () => window.isAt(line("return")),
+        () => window.isStoppedAt(line("return")),
         "it stopped at the new line",
       );
     });
 
-    await test("of a line that has no code the editor says beside it where workers stop instead", async () => {
+    await test("a breakpoint on a line without code shows where workers stop instead", async () => {
       const said = () =>
         page.evaluate(() =>
           [...document.querySelectorAll(".view-line span")].some((one) =>
@@ -136,7 +136,7 @@ await browserRun(
       );
     });
 
-    await test("without breakpoints it runs on, and “Pause Worker” stops it where it is", async () => {
+    await test("a worker resumes without breakpoints, and “Pause Worker” stops it where it is", async () => {
       await inline(
         window.row(/policy-\dlearner\.py/),
         "Continue",
@@ -150,11 +150,11 @@ await browserRun(
         () => window.toolbar().isVisible(),
         "a session has begun",
       );
-      await window.sees(variables, "its variables");
+      await window.waitFor(variables, "its variables");
       await window.shot("paused");
     });
 
-    await test("closing the output stops nothing, and one button brings it back", async () => {
+    await test("a closed output stops nothing, and a button reopens it", async () => {
       await disconnect();
       await window.command(
         "Terminal: Kill the Active Terminal Instance",
@@ -166,20 +166,20 @@ await browserRun(
         () => terminal.first().isVisible(),
         "the output is open again",
       );
-      await window.sees(terminal.getByText(/round \d+0/), "that the program goes on");
+      await window.waitFor(terminal.getByText(/round \d+0/), "that the program goes on");
       await window.shot("output");
     });
 
-    await test("of a breakpoint in a file that nobody loads the view says so", async () => {
+    await test("a breakpoint in a file that no worker loads is marked in the view", async () => {
       await openFile("evaluation.py");
       const score = lineOf(path.join(stage.workspace, "evaluation.py"), "score");
       await window.toggleBreakpoint(score, true);
       await window.openPanel();
-      await window.sees(run(new RegExp(`evaluation\\.py:${score}.*loaded`)), "the line’s row");
+      await window.waitFor(run(new RegExp(`evaluation\\.py:${score}.*loaded`)), "the line’s row");
       await window.shot("not-loaded");
     });
 
-    await test("the key starts it once more with the breakpoints of now, without a form", async () => {
+    await test("the key starts the program again with the current breakpoints and without a form", async () => {
       await openFile("learner.py");
       await window.toggleBreakpoint(line("return"), true);
       await window.openPanel();
@@ -191,17 +191,17 @@ await browserRun(
         "the program runs anew",
         90_000,
       );
-      await window.standsAt(line("return"));
+      await window.waitForStopAt(line("return"));
       await window.openPanel();
-      await window.sees(run(over), "the first run, which is over");
+      await window.waitFor(run(over), "the first run, which is over");
       await window.shot("again");
     });
 
-    await test("after a reload the runs are there, and “Stop Run” ends the one that goes on", async () => {
+    await test("a reload keeps the runs, and “Stop Run” ends the one that is still running", async () => {
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
       await window.openPanel();
-      await window.sees(run(/train\.py.*stopped/), "the run that goes on");
+      await window.waitFor(run(/train\.py.*stopped/), "the run that goes on");
       await inline(
         run(/train\.py.*stopped/),
         "Stop Run",
@@ -229,7 +229,7 @@ await browserRun(
       await show(`the output of ${name} once more`);
     }
 
-    await test("the output of a run that was stopped stays, and is shown again", async () => {
+    await test("the output of a stopped run stays, and can be reopened", async () => {
       await staysOpen(
         /train\.pystopped/,
         /KeyboardInterrupt/,
@@ -238,7 +238,7 @@ await browserRun(
       await window.shot("output-stopped");
     });
 
-    await test("the output of a run that ended with 0 stays, and is shown again", async () => {
+    await test("the output of a run that ended with 0 stays, and can be reopened", async () => {
       await openFile("evaluation.py");
       // The file is drawn before its breakpoint; a command whose effect is there already isn't called.
       const hasBreakpoint = async () => (await window.breakpointLines()).length > 0;
@@ -262,7 +262,7 @@ await browserRun(
       await window.shot("output-0");
     });
 
-    await test("with “Break on Failure” a worker that fails stands where it did, with its exception", async () => {
+    await test("“Break on Failure” stops a failing worker at its exception", async () => {
       await openFile("failing.py");
       const form = () => choice("Break on Failure").isVisible();
       await window.command("Eagleray: Run on Ray…", form, "the form");
@@ -272,10 +272,10 @@ await browserRun(
         "it is on",
       );
       await choose("Start", async () => !(await list.isVisible()), "the form is closed");
-      await window.standsAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
+      await window.waitForStopAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
       const exception = page.locator(".exception-widget");
-      await window.sees(exception.getByText(/ZeroDivisionError/), "the exception");
-      await window.sees(variables.filter({ hasText: "steps" }), "the variable steps");
+      await window.waitFor(exception.getByText(/ZeroDivisionError/), "the exception");
+      await window.waitFor(variables.filter({ hasText: "steps" }), "the variable steps");
       await window.shot("failure");
       await window.click(
         window.button("Continue"),
@@ -283,10 +283,10 @@ await browserRun(
         "the session is over",
       );
       await window.openPanel();
-      await window.sees(run(/failing\.py.*ZeroDivisionError/), "why the run has failed");
+      await window.waitFor(run(/failing\.py.*ZeroDivisionError/), "why the run has failed");
       await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
       await window.shot("output-1");
     });
   },
-  { stage: setStageAlone, driver: false },
+  { stage: setStageWithoutCluster, driver: false },
 );

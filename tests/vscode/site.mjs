@@ -24,26 +24,26 @@ await browserRun(
     const choose = (words, effect, what) =>
       window.gesture(() => choice(words).first().click(), effect, what);
 
-    await test("the list offers the hosts of the ssh config, and says why there is no job", async () => {
+    await test("the list offers the hosts of the ssh config, and shows why there is no job", async () => {
       await window.openPanel();
       await window.command("Eagleray: Add Cluster", () => adding.isVisible());
-      await window.sees(choice("alice@10.66.0.1"), "the login node with its address");
+      await window.waitFor(choice("alice@10.66.0.1"), "the login node with its address");
       await window.shot("add-cluster");
       await input.fill("node-1");
-      await window.sees(choice("Write a port (8265)"), "why that is no address");
+      await window.waitFor(choice("Write a port (8265)"), "why that is no address");
     });
 
-    await test("looking for jobs on a host asks whether its key is right, and for the passphrase", async () => {
+    await test("a search for jobs on a host asks about its host key and for the passphrase", async () => {
       await input.fill("");
       // A click while the list is drawn anew would fall on another line.
-      await window.seesNot(choice("Write a port (8265)"), "the hint");
+      await window.waitForNone(choice("Write a port (8265)"), "the hint");
       await choose(
         "Look for my jobs on another host",
         () => list.getByText("Look for your SLURM jobs on a host").isVisible(),
         "the host is asked for",
       );
       await input.fill("login");
-      await window.sees(choice("alice@10.66.0.1"), "the login node");
+      await window.waitFor(choice("alice@10.66.0.1"), "the login node");
       // Pressed once more too early, Enter would be the answer to the question.
       await window.gesture(
         () => page.keyboard.press("Enter"),
@@ -51,27 +51,30 @@ await browserRun(
         "ssh asks about the host's key",
         60_000,
       );
-      await window.sees(dialog.getByText(/ED25519 key fingerprint is SHA256:/), "the fingerprint");
+      await window.waitFor(
+        dialog.getByText(/ED25519 key fingerprint is SHA256:/),
+        "the fingerprint",
+      );
       await window.shot("host-key");
       await window.click(
         dialog.locator(".monaco-button", { hasText: "Yes" }),
         async () => !(await dialog.isVisible()),
         "the dialog is answered",
       );
-      await window.sees(list.getByText("Enter passphrase for key"), "the passphrase asked for");
+      await window.waitFor(list.getByText("Enter passphrase for key"), "the passphrase asked for");
       await window.shot("passphrase");
       await page.keyboard.type(site.passphrase);
       await page.keyboard.press("Enter");
-      await window.sees(choice("train-policy"), "the job among the choices");
-      await window.sees(choice("alice@10.66.0.3"), "the hosts again");
+      await window.waitFor(choice("train-policy"), "the job among the choices");
+      await window.waitFor(choice("alice@10.66.0.3"), "the hosts again");
       await window.shot("jobs");
       await page.keyboard.press("Escape");
     });
 
-    await test("a pending job is waited for, with progress and SLURM's reason", async () => {
-      await window.seesNot(list, "the list of the test before");
+    await test("a pending job shows progress and SLURM's reason", async () => {
+      await window.waitForNone(list, "the list of the test before");
       await window.command("Eagleray: Add Cluster", () => adding.isVisible());
-      await window.sees(choice("alice@10.66.0.3"), "the whole list");
+      await window.waitFor(choice("alice@10.66.0.3"), "the whole list");
       await choose(
         "evaluate",
         () =>
@@ -90,11 +93,11 @@ await browserRun(
       );
     });
 
-    await test("the running job stands in the panel, and its + leads to its paused workers", async () => {
+    await test("the row of a running job connects to its paused workers", async () => {
       const job = window.row(/train-policy.*login/);
-      await window.sees(job, "the row of the job");
+      await window.waitFor(job, "the row of the job");
       await window.shot("job");
-      await window.inline(
+      await window.clickRowButton(
         job,
         "Connect to Job",
         () =>
@@ -105,42 +108,42 @@ await browserRun(
         "the cluster of the job",
         30_000,
       );
-      await window.sees(window.row(/Pausing\.loop.*2 paused/), "the paused workers");
+      await window.waitFor(window.row(/Pausing\.loop.*2 paused/), "the paused workers");
       await window.shot("connected");
     });
 
-    await test("one click stands at the line of a worker on a node of the job", async () => {
+    await test("a click on a worker on a node of the job shows its line", async () => {
       await window.attach(
         window.row(/on-10\.77\.0\.19/),
         () => window.toolbar().isVisible(),
         "a session has begun",
       );
-      await window.standsAt(line);
+      await window.waitForStopAt(line);
       await window.shot("standing");
     });
 
-    await test("a cut link shows within seconds, comes back by itself, and the worker stands where it stood", async () => {
+    await test("a cut link is shown and reconnects, and the worker stays at its line", async () => {
       await window.clearMessages();
       await window.openPanel();
-      await site.ask("cut laptop silent");
+      await site.request("cut laptop silent");
       const row = page.locator(".pane-body .monaco-list-row", { hasText: "through" });
-      await window.sees(
+      await window.waitFor(
         row.filter({ hasText: /does not answer|connection lost|reconnect/i }),
         "that there is no answer",
       );
       await window.shot("cut");
-      await site.ask("cut laptop up");
-      await window.sees(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster again");
-      await window.sees(window.toolbar(), "the session still");
+      await site.request("cut laptop up");
+      await window.waitFor(row.filter({ hasText: /Ray 2\.\d+/ }), "the cluster again");
+      await window.waitFor(window.toolbar(), "the session still");
       await window.click(
         page.locator('.debug-toolbar .action-label[aria-label^="Step Over"]'),
-        () => window.isAt(line + 1),
+        () => window.isStoppedAt(line + 1),
         "it steps",
       );
       await window.shot("after-the-cut");
     });
 
-    await test("a terminal opens on the node of a worker", async () => {
+    await test("a worker's menu opens a terminal on its node", async () => {
       await window.fromMenu(
         window.row(/on-10\.77\.0\.20/),
         "Open Terminal on This Node",
@@ -151,7 +154,7 @@ await browserRun(
       await window.shot("terminal");
     });
 
-    await test("a security key that must be touched is a notice until it was", async () => {
+    await test("a security key shows a notice until it is touched", async () => {
       await window.command("Eagleray: Add Cluster", () => adding.isVisible());
       await input.fill("ssh://login2/node-1:8265");
       await window.gesture(
@@ -166,17 +169,17 @@ await browserRun(
         "the dialog is answered",
       );
       const notice = window.notification("Confirm user presence for key ED25519-SK");
-      await window.sees(notice, "that the key is to be touched");
+      await window.waitFor(notice, "that the key is to be touched");
       await window.shot("touch");
-      await site.ask("touch");
-      await window.seesNot(notice, "the notice");
+      await site.request("touch");
+      await window.waitForNone(notice, "the notice");
       // There is no Ray: it was reached, by the key.
-      await window.seesMessage("node-1:8265", "that nothing answers there");
+      await window.waitForMessage("node-1:8265", "that nothing answers there");
       await window.clearMessages();
     });
 
-    await test("a job whose time is nearly up is warned of while a worker stands", async () => {
-      await site.ask("limit 9");
+    await test("a job close to its time limit shows a warning while a worker is stopped", async () => {
+      await site.request("limit 9");
       const warning = window.notification(/ends in \d+ minutes while .* at a breakpoint/);
       await window.command("Eagleray: Refresh", () => warning.first().isVisible(), "one is warned");
       await window.shot("time");

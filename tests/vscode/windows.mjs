@@ -38,52 +38,52 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
   };
   const attach = async (where, name = "p0") => {
     // One that is just ending would be taken for the one that begins.
-    await where.seesNot(where.toolbar(), "the session before");
+    await where.waitForNone(where.toolbar(), "the session before");
     await where.attach(where.row(name), () => where.toolbar().isVisible(), "a session has begun");
   };
   const disconnect = (where, left) =>
-    where.click(where.button("Disconnect"), () => left.now(), "the worker has run on");
+    where.click(where.button("Disconnect"), () => left.returned(), "the worker has run on");
   const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
 
   let bare;
-  await test("a window without a folder takes a worker over from another, and stands at its line", async () => {
+  await test("a window without a folder takes over a worker from another window and shows its line", async () => {
     await usual.openPanel();
     await attach(usual);
-    await usual.standsAt(after);
+    await usual.waitForStopAt(after);
     bare = await open("");
     await bare.openPanel();
-    await bare.sees(bare.row(/p0.*attached/), "the worker as attached elsewhere");
+    await bare.waitFor(bare.row(/p0.*attached/), "the worker as attached elsewhere");
     await attach(bare);
-    await bare.standsAt(after);
+    await bare.waitForStopAt(after);
     await bare.shot("no-folder");
     // The first one's session ends and the worker does not notice.
-    await usual.seesNot(usual.toolbar(), "the session of the first window");
-    await until(() => call.now() === undefined, "it still waits", 1000);
+    await usual.waitForNone(usual.toolbar(), "the session of the first window");
+    await until(() => call.returned() === undefined, "it still waits", 1000);
   });
 
-  await test("a closed window holds the worker", async () => {
+  await test("a closed window keeps the worker held", async () => {
     await bare.close();
     await usual.openPanel();
-    await usual.sees(usual.row(/p0.*held/), "the worker as held");
-    await until(() => call.now() === undefined, "it still waits", 1000);
+    await usual.waitFor(usual.row(/p0.*held/), "the worker as held");
+    await until(() => call.returned() === undefined, "it still waits", 1000);
   });
 
-  await test("of two windows that attach by themselves one does", async () => {
+  await test("one of two windows with automatic attach attaches", async () => {
     writeSettings(server.folders, { ...stage.settings, "eagleray.autoAttach": "first" });
     const both = [usual, await open(stage.workspace)];
     for (const one of both) {
       await one.openPanel();
-      await one.sees(one.row(/p0.*held/), "the worker that was left on purpose");
+      await one.waitFor(one.row(/p0.*held/), "the worker that was left on purpose");
     }
     const calls = [driver.call("p1", "train", 1)];
     for (const rank of [1, 2]) {
       const one = await until(() => seeing(both, rank), `a session in p${rank} began by itself`);
       const other = both.find((each) => each !== one);
       await other.openPanel();
-      await other.sees(other.row(new RegExp(`p${rank}.*attached`)), "the worker as attached");
+      await other.waitFor(other.row(new RegExp(`p${rank}.*attached`)), "the worker as attached");
       if (rank === 1) {
         calls.push(driver.call("p2", "train", 2));
-        await other.sees(other.row(/p2(?!.*attached)/), "the next one as paused");
+        await other.waitFor(other.row(/p2(?!.*attached)/), "the next one as paused");
       }
       // Had the other window wanted to attach as well, it would have asked before this.
       await other.command("Eagleray: Refresh", () => other.row(`p${rank}`).first().isVisible());
@@ -95,71 +95,71 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     await both[1].close();
   });
 
-  await test("one is reminded of what is held for long, and can let it run on", async () => {
-    await until(() => call.now() === undefined, "it still waits", 1000);
+  await test("a reminder about a worker that is held for long can resume it", async () => {
+    await until(() => call.returned() === undefined, "it still waits", 1000);
     await usual.openPanel();
-    await usual.sees(usual.row(/p0.*held/), "the worker as held");
-    await usual.answer(
+    await usual.waitFor(usual.row(/p0.*held/), "the worker as held");
+    await usual.answerMessage(
       /p0 has been held for \d+ minute/,
       "Let It Run On",
-      () => call.now() !== undefined,
+      () => call.returned() !== undefined,
       "that it is held for long",
     );
     await usual.clearMessages();
   });
 
   let standing;
-  await test("an extension host that is killed holds the worker, and a click is back", async () => {
+  await test("a killed extension host keeps the worker held, and a click returns to its line", async () => {
     standing = driver.call("p1", "train", 0);
     await usual.openPanel();
     await attach(usual, "p1");
-    await usual.standsAt(after);
+    await usual.waitForStopAt(after);
     await usual.toggleBreakpoint(atReturn, true);
     for (const pid of ours("--type=extensionHost")) process.kill(pid, "SIGKILL");
-    await usual.seesNot(usual.toolbar(), "the session");
+    await usual.waitForNone(usual.toolbar(), "the session");
     await usual.openPanel();
-    await usual.sees(usual.row(/p1.*held/), "the worker as held");
+    await usual.waitFor(usual.row(/p1.*held/), "the worker as held");
     await usual.shot("after-the-extension-host");
     await attach(usual, "p1");
-    await usual.standsAt(after);
-    await usual.sees(usual.breakpoints(), "the breakpoint from before");
+    await usual.waitForStopAt(after);
+    await usual.waitFor(usual.breakpoints(), "the breakpoint from before");
     await usual.click(
       usual.button("Continue"),
-      () => usual.isAt(atReturn),
+      () => usual.isStoppedAt(atReturn),
       "it stopped at the breakpoint from before",
     );
   });
 
-  await test("an adapter that is killed is told, and the worker has run on", async () => {
+  await test("a killed adapter is reported, and the worker resumes", async () => {
     await usual.clearMessages();
     for (const pid of ours("adapter")) process.kill(pid, "SIGKILL");
-    await usual.seesMessage(/debug adapter ended.*have run on/, "that the adapter ended");
-    await usual.seesNot(usual.toolbar(), "the session");
+    await usual.waitForMessage(/debug adapter ended.*have run on/, "that the adapter ended");
+    await usual.waitForNone(usual.toolbar(), "the session");
     await usual.shot("without-the-adapter");
     if ((await standing.result()).value !== 5) throw new Error("the worker did not run on");
     const next = driver.call("p1", "train", 0);
     await usual.openPanel();
     await attach(usual, "p1");
-    await usual.standsAt(after);
+    await usual.waitForStopAt(after);
     await disconnect(usual, next);
   });
 
-  await test("that the worker runs another version of a file is said, and shown at a button", async () => {
+  await test("a file that differs from the worker's version is reported with a button that shows the difference", async () => {
     const steps = path.join(stage.workspace, "steps.py");
     const text = fs.readFileSync(steps, "utf8");
     fs.writeFileSync(steps, text.replace("[advances]", "[advances] changed since"));
     const differing = driver.call("p2", "train_in_library", 0);
     await usual.openPanel();
     await attach(usual, "p2");
-    await usual.standsAt(lineOf(steps, "advances"));
+    await usual.waitForStopAt(lineOf(steps, "advances"));
     const tab = usual.page.locator(".tab", { hasText: "worker ↔ yours" });
-    await usual.answer(
+    await usual.answerMessage(
       "another version of steps.py",
       "Show Difference",
       () => tab.first().isVisible(),
       "that the files differ",
     );
-    await usual.sees(
+    await usual.waitFor(
       usual.page.locator(".monaco-diff-editor .view-line", { hasText: "changed since" }),
       "what differs",
     );
@@ -168,11 +168,11 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     fs.writeFileSync(steps, text);
   });
 
-  await test("in an untrusted workspace nothing of it is executed", async () => {
+  await test("an untrusted workspace executes none of its files", async () => {
     driver.call("p2", "train", 0);
     await usual.openPanel();
     await attach(usual, "p2");
-    await usual.standsAt(after);
+    await usual.waitForStopAt(after);
     await usual.close();
     const trap = layTrap(stage);
     const settings = { ...stage.settings };
@@ -183,12 +183,12 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
       "security.workspace.trust.startupPrompt": "never",
     });
     const untrusted = await open(trap.folder);
-    await untrusted.sees(
+    await untrusted.waitFor(
       untrusted.page.getByText("Restricted Mode"),
       "that the workspace is not trusted",
     );
     await untrusted.openPanel();
-    await untrusted.sees(
+    await untrusted.waitFor(
       untrusted.row(/p2.*held/),
       "the worker as held, though the workspace is not trusted",
     );

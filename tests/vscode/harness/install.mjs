@@ -12,7 +12,7 @@ export function cacheFolder() {
 }
 
 /**
- * Makes sure that the editor `version` stands in the cache and returns where:
+ * Installs the editor `version` into the cache unless it is there, and returns its paths:
  * `{ version, server, node }`, the folder of VS Code's server and the Node to run it with.
  */
 export async function install(version, say = () => {}) {
@@ -51,14 +51,14 @@ async function installInto(folder, wanted, found) {
   for (const name of wanted.native) await buildNative(found, name, folder);
 }
 
-/** A native module that cannot be built (no compiler, no headers) is missed only in the logs. */
+/** Builds a native module; without it (no compiler, no headers) only the logs are incomplete. */
 async function buildNative(found, name, folder) {
   const prefix = path.dirname(path.dirname(found.node));
   const gyp = path.join(npmFolder(), "node_modules", "node-gyp", "bin", "node-gyp.js");
   const env = {
     ...process.env,
     npm_config_nodedir: prefix,
-    // Optimizing takes the compiler longer than tests ever use the modules.
+    // Optimizing takes longer than it saves in tests.
     CXXFLAGS: "-O0",
     PATH: `${path.dirname(found.node)}:${process.env.PATH}`,
   };
@@ -68,7 +68,7 @@ async function buildNative(found, name, folder) {
   );
 }
 
-/** The older build names a watcher on GitHub; the registry has the same one. */
+/** Replaces the watcher from GitHub in the older build by the same one from the registry. */
 function takeWatcherFromRegistry(server) {
   for (const name of ["package.json", "npm-shrinkwrap.json"]) {
     const file = path.join(server, name);
@@ -86,7 +86,7 @@ function takeWatcherFromRegistry(server) {
   }
 }
 
-/** What npm's package `node` would fetch in an install script: Node's files for this machine. */
+/** The package with Node's files for this machine, which npm's package `node` fetches in an install script. */
 function nodePackage() {
   return `node-${process.platform}-${process.arch === "arm64" ? "arm64" : "x64"}`;
 }
@@ -100,7 +100,7 @@ function npmFolder() {
   return path.dirname(path.dirname(fs.realpathSync(found)));
 }
 
-/** Two runs that start at once must not install into the same folder: the second waits for the first. */
+/** Locks the folder against a second run that starts at the same time: it waits for the first. */
 async function oneAtATime(folder, work) {
   fs.mkdirSync(folder, { recursive: true });
   const lock = path.join(folder, "lock");
@@ -141,7 +141,7 @@ function alive(pid) {
   }
 }
 
-/** Runs a command with its output in a log file; a failure shows the end of that file. */
+/** Runs a command with its output in a log file; the error of a failure contains the end of that file. */
 function run(command, args, cwd, name, logFolder = cwd, env = process.env) {
   const file = path.join(logFolder, `install-${name}.log`);
   const log = fs.openSync(file, "w");

@@ -17,25 +17,25 @@ function environmentOf(pid) {
   }
 }
 
-/** The processes of ours that carry `name=value` in their environment. */
+/** The processes that have `name=value` in their environment. */
 export function marked(name, value) {
   return processes().filter(
     (pid) => pid !== process.pid && environmentOf(pid).includes(`${name}=${value}`),
   );
 }
 
-/** Those of them that have `word` among the words of their command line. */
-export function markedWith(name, value, word) {
+/** Those of them with this argument in their command line. */
+export function markedWith(name, value, argument) {
   return marked(name, value).filter((pid) => {
     try {
-      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(word);
+      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(argument);
     } catch {
       return false;
     }
   });
 }
 
-/** Ends them: adapters outlive their window on purpose. */
+/** Ends them: adapters outlive their window by design. */
 export function endMarked(name, value) {
   for (const pid of marked(name, value)) {
     try {

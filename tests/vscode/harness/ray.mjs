@@ -1,4 +1,4 @@
-/** A real Ray cluster and a driver on it that does what it is told, for tests inside and outside the editor. */
+/** A real Ray cluster and a driver on it that executes commands, for tests inside and outside the editor. */
 
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
@@ -31,8 +31,8 @@ export async function startCluster(...options) {
 
 /** Starts tests/fakes/proxy.py before a dashboard, its files in `folder`; `{ address, ca_file, header, stop() }`. */
 export async function startProxy(dashboard, folder) {
-  const words = ["-m", "tests.fakes.proxy", new URL(dashboard).port, folder];
-  const child = spawn(python(), words, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const args = ["-m", "tests.fakes.proxy", new URL(dashboard).port, folder];
+  const child = spawn(python(), args, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
   return {
     ...JSON.parse(await firstLine(child, "the proxy")),
     stop: () => child.stdin.end(),
@@ -49,11 +49,11 @@ function firstLine(child, what) {
   });
 }
 
-/** The environment in which a program finds the cluster `cluster` and no other. */
+/** The environment in which a program finds `cluster` and no other. */
 export function programEnv(cluster) {
-  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("RAY_"));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("RAY_"));
   return {
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(inherited),
     EAGLERAY_RAY_CLUSTER: cluster.mark,
     RAY_ADDRESS: cluster.gcs_address,
     RAY_AUTH_MODE: "disabled",
@@ -84,10 +84,10 @@ export function startProgram(cluster, interpreter, file, ...args) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
   return {
     running: () => child.exitCode === null,
-    /** Waits for its end, which has to be a good one, with these last words. */
-    endsWell: async (words) => {
+    /** Waits until it has ended with 0 and has printed `text`. */
+    endsSuccessfully: async (text) => {
       await until(() => child.exitCode !== null, `${path.basename(file)} has ended`, 120_000);
-      if (child.exitCode !== 0 || !output.includes(words))
+      if (child.exitCode !== 0 || !output.includes(text))
         throw new Error(`it ended with ${child.exitCode}: ${output}`);
     },
   };
@@ -96,7 +96,7 @@ export function startProgram(cluster, interpreter, file, ...args) {
 /** Starts `driver.py` of `folder` and returns the driver once it is connected. */
 export async function startDriver(cluster, folder, ...args) {
   const driver = new Driver(cluster, folder, args);
-  await driver.heard((line) => line.ready, "the driver is connected");
+  await driver.waitForLine((line) => line.ready, "the driver is connected");
   return driver;
 }
 
@@ -121,33 +121,32 @@ class Driver {
 
   /** Makes policy workers by name; `rank` is null for none. */
   async actors(named) {
-    for (const [name, rank] of Object.entries(named)) this.tell({ do: "actor", name, rank });
+    for (const [name, rank] of Object.entries(named)) this.send({ do: "actor", name, rank });
     for (const name of Object.keys(named)) {
-      await this.heard((line) => line.made === name, `the worker ${name} lives`);
+      await this.waitForLine((line) => line.made === name, `the worker ${name} lives`);
     }
   }
 
-  /** Calls a method and returns `result()`, which waits for its value. */
+  /** Calls a method: `returned()` is its result or undefined, `result()` waits for it. */
   call(name, method, ...args) {
     const id = this.next++;
-    this.tell({ do: "call", id, name, method, args });
+    this.send({ do: "call", id, name, method, args });
     return {
-      now: () => this.lines.find((line) => line.id === id),
-      result: () => this.heard((line) => line.id === id, `${name}.${method} returns`),
+      returned: () => this.lines.find((line) => line.id === id),
+      result: () => this.waitForLine((line) => line.id === id, `${name}.${method} returns`),
     };
   }
 
-  tell(order) {
-    this.child.stdin.write(`${JSON.stringify(order)}\n`);
+  send(command) {
+    this.child.stdin.write(`${JSON.stringify(command)}\n`);
   }
 
-  heard(wanted, what) {
+  waitForLine(isWanted, what) {
     return until(
       () => {
-        const found = this.lines.find(wanted);
-        if (!found && this.child.exitCode !== null)
-          throw new Error(`the driver ended: ${this.log}`);
-        return found;
+        const line = this.lines.find(isWanted);
+        if (!line && this.child.exitCode !== null) throw new Error(`the driver ended: ${this.log}`);
+        return line;
       },
       what,
       120_000,

@@ -1,7 +1,7 @@
-/** A run in the window of the editor: stage, server, browser, driver, and tests that build on one another. */
+/** Runs a story in the window of the editor: stage, server, browser, driver, and tests that build on one another. */
 
 import { launch, openPage } from "./browser.mjs";
-import { endAll, endWithRun } from "./ending.mjs";
+import { endAll, endWithRun } from "./cleanup.mjs";
 import { ROOT, startDriver } from "./ray.mjs";
 import { options, Results } from "./results.mjs";
 import { start } from "./server.mjs";
@@ -9,15 +9,15 @@ import { setStage, shotsFolder } from "./stage.mjs";
 import { within } from "./until.mjs";
 import { Window } from "./window.mjs";
 
-/** Each wait of a test has its own limit; this ends one that hangs in something else. */
+/** Each wait of a test has its own limit; this ends a test that hangs elsewhere. */
 const TEST_MS = 5 * 60_000;
 
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a
- * story follow one another, so the first that fails ends it.  `driver: false` is for a story that starts
+ * story build on one another, so the first failure ends it.  `driver: false` is for a story that starts
  * programs of its own; with `uploads` the workers run a copy of the workspace that Ray has uploaded.
- * `linked`: the extension is installed, since in development mode the editor does not mend its own crashes.
- * `stage` makes another stage than the usual one, and `server` is for `start`.
+ * `linked`: the extension is installed, since in development mode the editor doesn't restart a crashed extension host.
+ * `stage` makes another stage than the usual one, and `server` has options for `start`.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -48,7 +48,7 @@ export async function browserRun(name, story, more = {}) {
       try {
         await within(work(), TEST_MS, title);
       } catch (error) {
-        results.failed(title, `${error.stack}\n${await lastSeen(browser, shots, name)}`);
+        results.failed(title, `${error.stack}\n${await failedWindows(browser, shots, name)}`);
         throw new Ended();
       }
       results.passed(title, Date.now() - since);
@@ -65,14 +65,14 @@ export async function browserRun(name, story, more = {}) {
   results.end();
 }
 
-/** Pictures of all windows that are open, and what stands in each. */
-async function lastSeen(browser, shots, name) {
+/** Keeps pictures of all open windows, and returns their texts. */
+async function failedWindows(browser, shots, name) {
   const texts = [];
   for (const page of browser.contexts().flatMap((context) => context.pages())) {
-    const one = new Window(page, shots, name);
-    one.shots = 90 + texts.length;
-    await one.shot("failed").catch(() => undefined);
-    texts.push(await one.seen());
+    const window = new Window(page, shots, name);
+    window.shots = 90 + texts.length;
+    await window.shot("failed").catch(() => undefined);
+    texts.push(await window.visibleTexts());
   }
   return texts.join("\n");
 }
@@ -87,5 +87,5 @@ async function withActors(stage, { actors = { p0: 0, p1: 1, p2: 2 }, uploads = f
   return driver;
 }
 
-/** A test has failed and was told; those after it stand on it. */
+/** A test has failed and was reported; the tests after it build on it. */
 class Ended extends Error {}

@@ -144,7 +144,7 @@ function dirs(folders) {
 }
 
 function serverArgs(found, folders, port, token, driver) {
-  // The token stands in a file, since arguments can be read by every user of the machine.
+  // The token is in a file, since every user of the machine can read arguments.
   if (token) fs.writeFileSync(folders.token, token, { mode: 0o600 });
   const access = token
     ? ["--connection-token-file", folders.token]
@@ -220,7 +220,7 @@ export function freePort() {
   });
 }
 
-/** What the server, its extension hosts and the extension wrote. */
+/** The logs of the server, its extension hosts and the extension. */
 function collectLogs(folders) {
   const found = [folders.log];
   const visit = (dir) => {

@@ -1,4 +1,4 @@
-/** The miniature site of tests/lab, as somebody's editor on this machine meets it: behind ssh. */
+/** The miniature site of tests/lab, reached through ssh by an editor on this machine. */
 
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { endMarked } from "./processes.mjs";
 import { python, ROOT } from "./ray.mjs";
 
-/** Starts the site: what tests/lab/editor.py says, `ask(line)`, which is in its words, and `stop()`. */
+/** Starts the site: the description printed by tests/lab/editor.py, `request(line)` for its commands, and `stop()`. */
 export async function startSite() {
   const child = spawn(python(), ["-m", "tests.lab.editor"], {
     cwd: ROOT,
@@ -15,18 +15,18 @@ export async function startSite() {
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const said = async () => {
+  const readAnswer = async () => {
     const { done, value } = await lines.next();
     if (done) throw new Error("the site has ended");
     return JSON.parse(value);
   };
-  const laid = await said();
-  if (laid.none !== undefined) throw new Error(`there is no site: ${laid.none}`);
+  const description = await readAnswer();
+  if (description.none !== undefined) throw new Error(`there is no site: ${description.none}`);
   return {
-    ...laid,
-    ask: async (line) => {
+    ...description,
+    request: async (line) => {
       child.stdin.write(`${line}\n`);
-      await said();
+      await readAnswer();
     },
     stop: async () => {
       child.stdin.end();
@@ -35,7 +35,7 @@ export async function startSite() {
   };
 }
 
-/** What `setStage` makes, for somebody whose clusters are all behind the site's login nodes. */
+/** The stage of `setStage`, for a user whose clusters are all behind the site's login nodes. */
 export async function siteStage() {
   const site = await startSite();
   const base = fs.mkdtempSync(path.join("/tmp", "er-vs-"));
@@ -56,7 +56,7 @@ export async function siteStage() {
     settings: {
       "eagleray.python": python(),
       "eagleray.ssh.path": site.ssh,
-      // Only then the text of a terminal stands in the page.
+      // Drawn by the graphics card, the text of a terminal would not be in the page.
       "terminal.integrated.gpuAcceleration": "off",
     },
     stop: async () => {

@@ -1,4 +1,4 @@
-/** What every editor test stands on: a cluster, a workspace, a home of Eagleray, and a clean end. */
+/** The stage of an editor test: a cluster, a workspace, a home of Eagleray, and their cleanup. */
 
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -10,7 +10,7 @@ const PROGRAM = path.join(ROOT, "tests", "vscode", "program");
 
 /**
  * `{ cluster, workspace, home, env, settings, stop() }`.  The workspace's path has spaces and letters
- * beyond ASCII, since people's have; Eagleray's home has a short one, since sockets lie in it.
+ * beyond ASCII, as users' paths do; Eagleray's home has a short path, since sockets are in it.
  * `ray` is the Python whose Ray is started.
  */
 export async function setStage({ program = PROGRAM, ray = python() } = {}) {

@@ -1,4 +1,4 @@
-/** Waits for conditions, with their names in the message when a limit is passed. */
+/** Waits for conditions; the error of one that times out contains its name. */
 
 /** Waits until `condition()` is truthy and returns its value; an exception counts as "not yet". */
 export async function until(condition, what, limitMs = 90_000, everyMs = 100) {
@@ -21,7 +21,7 @@ export async function until(condition, what, limitMs = 90_000, everyMs = 100) {
   }
 }
 
-/** What `work` comes to, or an error where it takes longer; it may go on then, and nobody hears of it. */
+/** The result of `work`, or an error after `limitMs`; the work then continues unobserved. */
 export async function within(work, limitMs, what) {
   let timer;
   const late = new Promise((_, reject) => {

@@ -3,7 +3,7 @@
 /**
  * `codeServer` is the npm version; `node` is the npm version of the Node that it needs, or "" for the
  * Node that runs this; `native` are the modules that are built here (without them the server works, but
- * writes no logs and fills the console).
+ * writes no logs and floods the console).
  */
 export const VERSIONS = {
   1.139: {

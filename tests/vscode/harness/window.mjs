@@ -5,7 +5,7 @@ import { Gestures } from "./gestures.mjs";
 import { writeSettings } from "./server.mjs";
 import { until } from "./until.mjs";
 
-const LIMIT_MS = 100_000;
+const TIMEOUT_MS = 100_000;
 
 export class Window {
   shots = 0;
@@ -18,8 +18,8 @@ export class Window {
     this.gestures = gestures;
   }
 
-  /** Another story goes on in this window, with pictures of its own. */
-  begin(prefix) {
+  /** Starts another story in this window, with pictures of its own. */
+  startStory(prefix) {
     this.prefix = prefix;
     this.shots = 0;
   }
@@ -32,10 +32,10 @@ export class Window {
 
   /** Waits until the workbench is drawn. */
   async ready() {
-    await this.sees(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
+    await this.waitFor(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
   }
 
-  /** As a person leaves it: one that is only torn away may leave its extension host behind. */
+  /** Leaves the page before it is closed, else the extension host of the window may keep running. */
   async close() {
     await this.page.goto("about:blank");
     await this.page.context().close();
@@ -49,25 +49,22 @@ export class Window {
     await this.page.screenshot({ path: file });
   }
 
-  /** What stands in lists and messages now, for the report of a failure. */
-  async seen() {
+  /** The texts of lists and messages, for the report of a failure. */
+  async visibleTexts() {
     const parts = this.page.locator(".monaco-list-row, .notification-toast, .welcome-view-content");
     const texts = await parts.allTextContents().catch(() => []);
     return `In the window: ${JSON.stringify(texts.slice(0, 40))}`;
   }
 
   /** Waits for an element to be visible. */
-  async sees(locator, what, limit = LIMIT_MS) {
-    await until(() => locator.first().isVisible(), `one sees ${what}`, limit);
+  async waitFor(locator, what, timeoutMs = TIMEOUT_MS) {
+    await until(() => locator.first().isVisible(), `${what} is visible`, timeoutMs);
     return locator.first();
   }
 
-  async seesNot(locator, what) {
-    await until(
-      async () => (await locator.count()) === 0,
-      `one does not see ${what} any more`,
-      LIMIT_MS,
-    );
+  /** Waits until no such element is left. */
+  async waitForNone(locator, what) {
+    await until(async () => (await locator.count()) === 0, `${what} is gone`, TIMEOUT_MS);
   }
 
   /** Makes `gesture` and waits until `effect()` is true; a repeated gesture fails the story unless it is listed. */
@@ -79,10 +76,10 @@ export class Window {
   async click(locator, effect, what, { effectMs, ...options } = {}) {
     await this.gesture(
       async () => {
-        // A hover left over from the last gesture would catch the click.
-        await this.rest();
+        // The hover of the last gesture would cover the element.
+        await this.moveMouseAway();
         await locator.first().click({ force: true, ...options });
-        await this.rest();
+        await this.moveMouseAway();
       },
       effect,
       what,
@@ -98,7 +95,7 @@ export class Window {
       async () => {
         // A menu that is still open covers the rows.
         if ((await menu.count()) > 0) await this.page.keyboard.press("Escape");
-        await this.rest();
+        await this.moveMouseAway();
         await row.first().click({ button: "right" });
         await entry.hover();
         // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
@@ -112,12 +109,12 @@ export class Window {
   }
 
   /** Moves the mouse to the middle of the status bar, where nothing reacts to it. */
-  async rest() {
+  async moveMouseAway() {
     await this.page.mouse.move(750, 940);
   }
 
   /** Clicks a button of a row, which is shown only while the mouse is over the row. */
-  async inline(row, name, effect, what, effectMs) {
+  async clickRowButton(row, name, effect, what, effectMs) {
     const button = row.first().locator(`.action-label[aria-label^="${name}"]`).first();
     await this.gesture(
       async () => {
@@ -128,7 +125,7 @@ export class Window {
           return true;
         };
         await until(isClicked, `the button “${name}” is clicked`);
-        await this.rest();
+        await this.moveMouseAway();
       },
       effect,
       what,
@@ -140,11 +137,11 @@ export class Window {
   async attach(row, effect, what) {
     await this.gesture(
       async () => {
-        await this.rest();
+        await this.moveMouseAway();
         await this.unfoldGroups();
         // Not forced: it waits until the row no longer moves, else the click would hit its group.
         await row.first().click();
-        await this.rest();
+        await this.moveMouseAway();
       },
       effect,
       what,
@@ -197,9 +194,9 @@ export class Window {
     await until(isClosed, "the quick pick is closed");
   }
 
-  /** A row of a view, by words of what a screen reader says of it. */
-  row(words) {
-    return this.page.locator(".pane-body .monaco-list-row", { hasText: words });
+  /** A row of a view, by its text. */
+  row(text) {
+    return this.page.locator(".pane-body .monaco-list-row", { hasText: text });
   }
 
   /** The icon of Eagleray in the activity bar. */
@@ -209,7 +206,7 @@ export class Window {
 
   /** Opens the panel by its icon. */
   async openPanel() {
-    // Other views may name Eagleray as well: in 1.105 the list of debuggers does.
+    // Other views contain "Eagleray" as well: in 1.105 the list of debuggers.
     const header = this.page.locator(".sidebar .pane-header", { hasText: "Paused Workers" });
     await this.click(this.icon(), () => header.first().isVisible(), "the panel is open");
   }
@@ -218,7 +215,7 @@ export class Window {
     return this.page.locator(".debug-toolbar:visible");
   }
 
-  /** A button of the toolbar of the session in front. */
+  /** A button of the debug toolbar, which acts on the active session. */
   button(name) {
     return this.page.locator(`.debug-toolbar:visible .action-label[aria-label^="${name}"]`);
   }
@@ -228,7 +225,7 @@ export class Window {
     return this.page.locator(".codicon-debug-breakpoint");
   }
 
-  /** The lines of the editor that carry the yellow mark of a stop: one for each session that stands in it. */
+  /** The lines that have the yellow mark of a stop: one for each session that is stopped in this file. */
   stoppedLines() {
     return this.linesWith(".debug-top-stack-frame-line");
   }
@@ -245,7 +242,7 @@ export class Window {
     });
     const box = await number.first().boundingBox();
     await this.page.mouse.click(box.x - 8, box.y + box.height / 2);
-    await this.rest();
+    await this.moveMouseAway();
   }
 
   /** Sets the breakpoint of a line, or removes it where `isSet` is false, by a click in the gutter. */
@@ -257,32 +254,32 @@ export class Window {
     );
   }
 
-  /** Asked in the page at once: as a question for each line it kept a processor busy while something is waited for. */
+  /** Evaluated in the page at once: one call per line kept a processor busy during each wait. */
   linesWith(selector) {
-    return this.page.evaluate((marked) => {
-      const boxes = (which) =>
-        [...document.querySelectorAll(which)]
-          .map((one) => ({ one, box: one.getBoundingClientRect() }))
+    return this.page.evaluate((markSelector) => {
+      const boxes = (elementSelector) =>
+        [...document.querySelectorAll(elementSelector)]
+          .map((element) => ({ element, box: element.getBoundingClientRect() }))
           .filter(({ box }) => box.width > 0 && box.height > 0);
-      const marks = boxes(marked);
+      const marks = boxes(markSelector);
       return boxes(".margin-view-overlays .line-numbers")
         .filter(({ box }) => marks.some((mark) => Math.abs(mark.box.y - box.y) < 6))
-        .map(({ one }) => Number(one.textContent));
+        .map(({ element }) => Number(element.textContent));
     }, selector);
   }
 
-  /** Whether the editor looks at a stop in that line. */
-  async isAt(line) {
+  /** Whether the editor shows a stop in that line, with the cursor there. */
+  async isStoppedAt(line) {
     const cursor = this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` });
     return (await cursor.first().isVisible()) && (await this.stoppedLines()).includes(line);
   }
 
-  standsAt(line) {
-    return until(() => this.isAt(line), `the editor stands at line ${line}`, LIMIT_MS);
+  waitForStopAt(line) {
+    return until(() => this.isStoppedAt(line), `the editor is stopped at line ${line}`, TIMEOUT_MS);
   }
 
   /** Evaluates in the debug console; `answer` must not be part of the expression, which is shown as well. */
-  async evaluates(expression, answer) {
+  async evaluate(expression, answer) {
     const input = this.page.locator(".repl-input-wrapper .monaco-editor");
     const shown = this.page.locator(".repl .monaco-list-row", { hasText: answer });
     await this.command("Debug Console: Focus on Debug Console View", () =>
@@ -309,15 +306,15 @@ export class Window {
   }
 
   /** Waits for a message; the list of notifications is opened, since a toast hides after a while. */
-  async seesMessage(text, what) {
+  async waitForMessage(text, what) {
     const message = this.notification(text);
     await this.openNotifications(message, what);
-    return this.sees(message, what);
+    return this.waitFor(message, what);
   }
 
   /** Waits for a message and clicks a button of it. */
-  async answer(text, title, effect, what) {
-    await this.seesMessage(text, what);
+  async answerMessage(text, title, effect, what) {
+    await this.waitForMessage(text, what);
     const button = this.notification(text).locator(".monaco-button", { hasText: title });
     await this.gesture(
       async () => {

@@ -29,7 +29,7 @@ export function attaching() {
     before(openCommon);
     afterEach(() => lab.clean());
 
-    it("a click stands at the line after breakpoint(), with variables", async () => {
+    it("a click shows the line after breakpoint(), with variables", async () => {
       const { call, row } = await lab.pause("p0", "train", 7);
       assert.strictEqual(row.rank, 0);
       const at = await lab.attach(row);
@@ -80,7 +80,7 @@ export function attaching() {
       await stepBelow(at.session, line("after"));
     });
 
-    it("a conditional breakpoint stops where its condition holds", async () => {
+    it("a conditional breakpoint stops where its condition is true", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       breakpoint(line("loop"), { condition: "index == 3" });
@@ -105,7 +105,7 @@ export function attaching() {
       await until(() => /index is 4/.test(written()), "the console shows the last index", LIMIT);
     });
 
-    it("a worker that stays attached stops at its next breakpoint() again", async () => {
+    it("an attached worker stops at its next breakpoint()", async () => {
       const { call, row } = await lab.pause("p0", "train_twice", 1);
       const at = await lab.attach(row);
       const first = at.top.line;
@@ -123,7 +123,7 @@ export function attaching() {
       assert.strictEqual((await call.result()).value, 3);
     });
 
-    it("post-mortem stands at the failing line", async () => {
+    it("post-mortem stops at the failing line", async () => {
       const { call, row } = await lab.pause("p1", "score");
       const at = await lab.attach(row);
       assert.strictEqual(at.top.line, line("fails"));
@@ -157,7 +157,7 @@ export function attaching() {
       assert.strictEqual((await lab.standing(row)).top.line, line("after"));
     });
 
-    it("a configuration that names no worker of the cluster says so and starts nothing", async () => {
+    it("a configuration without a matching worker is an error and starts nothing", async () => {
       const cluster = test.cluster.address;
       const launch = {
         type: "eagleray",
@@ -170,7 +170,7 @@ export function attaching() {
       assert.strictEqual(sessions().length, 0);
     });
 
-    it("a socket in a configuration is not connected to", async () => {
+    it("a socket in a configuration is ignored", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const launch = {
         type: "eagleray",

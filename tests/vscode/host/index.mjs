@@ -3,10 +3,10 @@
 import * as fs from "node:fs";
 import Mocha from "mocha";
 import { closeCommon, test } from "./lab.mjs";
-import { around } from "./around.mjs";
+import { commandsAndLogs } from "./commands_and_logs.mjs";
 import { attaching } from "./attaching.mjs";
-import { leaving } from "./leaving.mjs";
-import { many } from "./many.mjs";
+import { disconnecting } from "./disconnecting.mjs";
+import { severalWorkers } from "./several_workers.mjs";
 import { mapping } from "./mapping.mjs";
 
 /** VS Code calls this in the extension host. */
@@ -20,7 +20,7 @@ export function run() {
   });
   if (test.only) mocha.grep(new RegExp(test.only.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i"));
   mocha.suite.emit("pre-require", globalThis, "", mocha);
-  for (const suite of [around, attaching, many, leaving, mapping]) suite();
+  for (const suite of [commandsAndLogs, attaching, severalWorkers, disconnecting, mapping]) suite();
   after(closeCommon);
   return new Promise((resolve, reject) => {
     mocha.run((failures) => {

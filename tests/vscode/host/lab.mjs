@@ -47,7 +47,7 @@ export class Lab {
     await setting("autoAttach", undefined);
     await until(
       async () => {
-        if (this.calls.every((call) => call.now()) && sessions().length === 0) return true;
+        if (this.calls.every((call) => call.returned()) && sessions().length === 0) return true;
         for (const session of sessions()) {
           await vscode.debug.stopDebugging(session);
           await forgetUnknown(session);

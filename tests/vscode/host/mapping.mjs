@@ -35,7 +35,7 @@ export function mapping() {
       await lab.close();
     });
 
-    it("is the workspace by itself, and breakpoints hold there", async () => {
+    it("maps to the workspace automatically, and breakpoints there work", async () => {
       const { row } = await lab.pause("p0", "train_in_library", 0);
       const at = await lab.attach(row);
       assert.notStrictEqual(at.session.configuration.path, STEPS);
@@ -46,7 +46,7 @@ export function mapping() {
       await standsAt(at.session, line("advanced", STEPS));
     });
 
-    it("that differs from the local file is shown beside it", async () => {
+    it("opens beside a local file that differs", async () => {
       fs.writeFileSync(STEPS, text.replace("[advances]", "[advances] changed since"));
       const { row } = await lab.pause("p0", "train_in_library", 0);
       await lab.attach(row);
@@ -87,7 +87,7 @@ export function mapping() {
       await lab.close();
     });
 
-    it("pathMappings lead to the local one", async () => {
+    it("pathMappings select the local file", async () => {
       const pairs = [{ remote: elsewhere, local: "${workspaceFolder}/b" }];
       await setting("pathMappings", { [test.cluster.address]: pairs });
       try {
@@ -100,7 +100,7 @@ export function mapping() {
       }
     });
 
-    it("one question, whose answer is kept", async () => {
+    it("the answer to the question about the file is kept", async () => {
       const { row } = await lab.pause("p0", "train_twice", 0);
       const attaching = lab.command("attach", row);
       let done = false;
@@ -123,7 +123,7 @@ export function mapping() {
       assert.strictEqual(fileOf(again.top), fileOf(at.top));
     });
 
-    it("a worker's name with markup, escapes and a line end is only a name", async () => {
+    it("a worker's name with markup, escapes and a line end is shown as text", async () => {
       lab.call(HOSTILE, "train", 0);
       const row = await until(
         () => lab.rows().find((one) => one.name.includes("(command:evil)")),

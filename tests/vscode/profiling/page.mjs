@@ -5,12 +5,12 @@ import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "
 import * as path from "node:path";
 import { writeSettings } from "../harness/server.mjs";
 import { until } from "../harness/until.mjs";
-import { placesOf } from "./places.mjs";
+import { locatorsOf } from "./locators.mjs";
 
 export async function reportPage({ stage, server, window, test }) {
   const { page } = window;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const { report, section, state, press, clipboard, openFile } = placesOf(window, stage);
+  const { report, section, state, press, clipboard, openFile } = locatorsOf(window, stage);
   const kernels = section("kernels");
   const firstRow = kernels.locator("tbody tr").first();
   const heading = (title) => kernels.locator("th", { hasText: title });
@@ -18,28 +18,28 @@ export async function reportPage({ stage, server, window, test }) {
   const search = kernels.locator("vscode-textfield");
   const focused = () => report.locator("td:focus, th:focus").first();
 
-  await test("a report opens as a page that says how busy its GPU was", async () => {
+  await test("a report opens as a page that shows how busy its GPU was", async () => {
     // Before the editor knows the extension, a report is a text for it.
-    await window.sees(window.icon(), "the extension");
+    await window.waitFor(window.icon(), "the extension");
     await openFile("policy.nsys-rep", () => kernels.isVisible());
-    await window.sees(report.getByText("busy 70.5 %"), "the busy share");
-    await window.sees(report.getByText("NCCL 14.3 % of the busy time"), "the share of NCCL");
-    await window.sees(report.locator(".curve canvas"), "the curve");
-    await window.sees(firstRow.getByText("ncclDevKernel_AllReduce"), "the longest kernel first");
+    await window.waitFor(report.getByText("busy 70.5 %"), "the busy share");
+    await window.waitFor(report.getByText("NCCL 14.3 % of the busy time"), "the share of NCCL");
+    await window.waitFor(report.locator(".curve canvas"), "the curve");
+    await window.waitFor(firstRow.getByText("ncclDevKernel_AllReduce"), "the longest kernel first");
     for (const id of ["nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]) {
-      await window.sees(section(id).locator("tbody td"), `rows of ${id}`);
+      await window.waitFor(section(id).locator("tbody td"), `rows of ${id}`);
     }
     await window.shot("report");
   });
 
-  await test("a hostile name is text on one line", async () => {
+  await test("a hostile name is shown as text on one line", async () => {
     const name = section("nvtx").locator("td", { hasText: "<img src=x" }).first();
-    await window.sees(name, "the name as it is");
+    await window.waitFor(name, "the name as it is");
     assert.equal(await report.locator("img").count(), 0);
     assert.doesNotMatch(await name.textContent(), /[\u001b\u202e]/);
   });
 
-  await test("a click on a heading sorts, and once more turns it round", async () => {
+  await test("a click on a heading sorts the table, and the next click reverses the order", async () => {
     const sorted = (order) => heading("Kernel").and(report.locator(`[aria-sort=${order}]`));
     await window.click(
       heading("Kernel"),
@@ -51,10 +51,10 @@ export async function reportPage({ stage, server, window, test }) {
       () => sorted("descending").isVisible(),
       "sorted from Z to A",
     );
-    await window.sees(firstRow.getByText("gemm_9<"), "the last name first");
+    await window.waitFor(firstRow.getByText("gemm_9<"), "the last name first");
   });
 
-  await test("a search leaves the rows that have the text in them", async () => {
+  await test("a search leaves the rows that contain the text", async () => {
     await window.gesture(
       async () => {
         await search.locator("input").fill("ALLREDUCE");
@@ -67,7 +67,7 @@ export async function reportPage({ stage, server, window, test }) {
     await until(async () => (await total.textContent()) === "61", "all rows are back", 20_000);
   });
 
-  await test("tables and the whole page are copied", async () => {
+  await test("the buttons copy tables and the whole page", async () => {
     const copy = (title) => kernels.locator("vscode-button", { hasText: title });
     await window.click(
       copy("Copy as CSV"),
@@ -85,29 +85,29 @@ export async function reportPage({ stage, server, window, test }) {
       async () => (await clipboard()).startsWith("# policy.nsys-rep"),
       "the summary is in the clipboard",
     );
-    await window.sees(report.locator("#said", { hasText: "clipboard" }), "that it was copied");
+    await window.waitFor(report.locator("#said", { hasText: "clipboard" }), "that it was copied");
   });
 
-  await test("keys lead through a table, and Enter on a heading sorts", async () => {
+  await test("keys move through a table, and Enter on a heading sorts it", async () => {
     await heading("Kernel").focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     assert.match(await focused().textContent(), /Total/);
     await page.keyboard.press("Enter");
     const sorted = heading("Total").and(report.locator("[aria-sort=descending]"));
-    await window.sees(sorted, "the largest first");
+    await window.waitFor(sorted, "the largest first");
     assert.match(await focused().textContent(), /Total/);
     await page.keyboard.press("Control+End");
-    await window.sees(kernels.locator("tbody tr").last().locator("td:focus"), "the last cell");
+    await window.waitFor(kernels.locator("tbody tr").last().locator("td:focus"), "the last cell");
     await page.keyboard.press("Control+Home");
     assert.match(await focused().textContent(), /Kernel/);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Shift+Tab");
     const button = kernels.locator("vscode-button:focus", { hasText: "Copy as Markdown" });
-    await window.sees(button, "the button before the table");
+    await window.waitFor(button, "the button before the table");
   });
 
-  await test("what was searched stands there when the page comes back", async () => {
+  await test("a page that is reopened keeps its search", async () => {
     await search.locator("input").fill("gemm_1");
     await until(async () => (await total.textContent()) === "11", "the rows found", 20_000);
     await openFile("train.py", async () => !(await kernels.isVisible()));
@@ -116,13 +116,13 @@ export async function reportPage({ stage, server, window, test }) {
     assert.equal(await search.locator("input").inputValue(), "gemm_1");
   });
 
-  await test("a search that nobody answers leaves no rows beside it, and the next one does", async () => {
+  await test("a search that fails shows no rows, and the next one does", async () => {
     const file = path.join(stage.workspace, "policy.nsys-rep");
     renameSync(file, `${file}.away`);
     await search.locator("input").fill("gemm_2");
-    await window.sees(kernels.getByText("cannot be read"), "why there are no rows");
+    await window.waitFor(kernels.getByText("cannot be read"), "why there are no rows");
     assert.equal(await kernels.locator("tbody tr").count(), 0);
-    await window.seesMessage(/cannot be read/, "that it failed");
+    await window.waitForMessage(/cannot be read/, "that it failed");
     await window.shot("not-answered");
     await window.clearMessages();
     renameSync(`${file}.away`, file);
@@ -130,9 +130,9 @@ export async function reportPage({ stage, server, window, test }) {
     await until(async () => (await total.textContent()) === "11", "the rows are back", 20_000);
   });
 
-  await test("without Nsight Systems it is said what to do with the file", async () => {
+  await test("a missing Nsight Systems is reported with the path to copy", async () => {
     await report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click();
-    await window.answer(
+    await window.answerMessage(
       /Nsight Systems/,
       "Copy Path",
       async () => (await clipboard()).endsWith("policy.nsys-rep"),
@@ -141,7 +141,7 @@ export async function reportPage({ stage, server, window, test }) {
     await window.clearMessages();
   });
 
-  await test("Nsight Systems is started with the file, and one is told when it fails", async () => {
+  await test("Nsight Systems starts with the file, and its failure is reported", async () => {
     const program = path.join(stage.base, "fake");
     const told = `${program} arguments`;
     // It keeps what it was called with, and fails as the real one does where no window can be opened.
@@ -156,14 +156,14 @@ export async function reportPage({ stage, server, window, test }) {
       () => existsSync(told),
       "the program runs",
     );
-    await window.seesMessage(/fake ended with 3/, "that it failed");
+    await window.waitForMessage(/fake ended with 3/, "that it failed");
     await window.shot("nsight-failed");
     const file = path.join(stage.workspace, "policy.nsys-rep");
     assert.equal(readFileSync(told, "utf8"), `${file}\n`);
     await window.clearMessages();
   });
 
-  await test("the page has the colours of a light theme at once", async () => {
+  await test("the page takes the colours of a light theme at once", async () => {
     writeSettings(server.folders, {
       ...stage.settings,
       "workbench.colorTheme": "Default Light Modern",
@@ -174,10 +174,10 @@ export async function reportPage({ stage, server, window, test }) {
     await window.shot("light");
   });
 
-  await test("a file that is no report says so, and what to do", async () => {
+  await test("a file that isn't a report shows an error and the next step", async () => {
     await openFile("empty.nsys-rep", () => state.isVisible());
-    await window.sees(state.getByText("has 0 bytes"), "what is wrong");
-    await window.sees(state.locator("vscode-button", { hasText: "Read It Again" }), "a way on");
+    await window.waitFor(state.getByText("has 0 bytes"), "what is wrong");
+    await window.waitFor(state.locator("vscode-button", { hasText: "Read It Again" }), "a way on");
     await window.shot("empty");
   });
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { nsys } from "../../../scripts/nsys.mjs";
-import { placesOf } from "./places.mjs";
+import { locatorsOf } from "./locators.mjs";
 
 function whyNot() {
   const said = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
@@ -20,10 +20,10 @@ function outputOfRun(home) {
 
 export async function profiledRun({ stage, window, test }) {
   const { page } = window;
-  const places = placesOf(window, stage);
+  const places = locatorsOf(window, stage);
   const { list, input, choice, report, section, openFile } = places;
 
-  await test("“Profile Workers…” is a form that starts nothing before it is said who", async () => {
+  await test("“Profile Workers…” starts nothing before the workers are chosen", async () => {
     await openFile("train.py", async () => !(await report.locator("body").isVisible()));
     await window.command("Eagleray: Profile Workers", () => choice("Profiled Workers").isVisible());
     assert.equal(await choice("Start").count(), 0);
@@ -35,7 +35,7 @@ export async function profiledRun({ stage, window, test }) {
     await input.fill("*Policy*");
     await window.shot("who");
     await window.key("Enter", () => choice("Start").isVisible(), "it can be started");
-    await window.sees(choice("Profiled Workers").getByText("*Policy*"), "the patterns");
+    await window.waitFor(choice("Profiled Workers").getByText("*Policy*"), "the patterns");
     await window.shot("form");
   });
 
@@ -47,7 +47,7 @@ export async function profiledRun({ stage, window, test }) {
 
   const row = (words) => places.row("Runs", words);
 
-  const inline = (at, name, effect, what) => window.inline(row(at), name, effect, what);
+  const inline = (at, name, effect, what) => window.clickRowButton(row(at), name, effect, what);
 
   const all = (words) => places.row("All Workers", words);
 
@@ -56,7 +56,7 @@ export async function profiledRun({ stage, window, test }) {
   const say = async (one, other) =>
     (await says(/policy-0/, one)) && (await says(/policy-1/, other));
 
-  await test("its workers run under nsys, and are recorded when one says so", async () => {
+  await test("Record Now records the workers that run under nsys", async () => {
     await window.gesture(
       () => choice("Start").click(),
       () => page.locator(".terminal-outer-container").first().isVisible(),
@@ -64,7 +64,7 @@ export async function profiledRun({ stage, window, test }) {
       20_000,
     );
     await window.openPanel();
-    await window.sees(row(/policy-1.*profiled/), "that a worker is profiled");
+    await window.waitFor(row(/policy-1.*profiled/), "that a worker is profiled");
     await inline(
       /train\.py.*profiled/,
       "Record Now",
@@ -74,7 +74,7 @@ export async function profiledRun({ stage, window, test }) {
     await window.shot("recording");
   });
 
-  await test("in All Workers one worker is recorded, and a whole group", async () => {
+  await test("All Workers records one worker, and a whole group", async () => {
     await window.command("Eagleray: Add Cluster", () => input.isVisible());
     await input.fill(/127\.0\.0\.1:\d+/.exec(outputOfRun(stage.env.EAGLERAY_HOME))[0]);
     await page.keyboard.press("Enter");
@@ -104,7 +104,7 @@ export async function profiledRun({ stage, window, test }) {
     );
   });
 
-  await test("“Finish and Gather” brings the reports here, and one opens", async () => {
+  await test("“Finish and Gather” downloads the reports, and one opens", async () => {
     const dialog = page.locator(".monaco-dialog-box");
     await window.fromMenu(
       row(/train\.py/),
@@ -113,9 +113,9 @@ export async function profiledRun({ stage, window, test }) {
       "one is asked",
     );
     await dialog.locator(".monaco-button", { hasText: "Finish and Gather" }).click();
-    await window.sees(row(/train\.py.*5 reports gathered/), "that all reports are here");
+    await window.waitFor(row(/train\.py.*5 reports gathered/), "that all reports are here");
     await window.shot("gathered");
-    await window.answer(
+    await window.answerMessage(
       /5 reports gathered/,
       "Open Report",
       () => choice("nsys-rep").isVisible(),

@@ -12,14 +12,14 @@ export async function withKeyboard({ stage, window, driver, test }) {
   const focused = list.locator(".monaco-list-row.focused");
   const calls = ["p0", "p1", "p2"].map((name) => driver.call(name, "train", 3));
 
-  await test("the panel opens from the palette, with the focus in the list", async () => {
+  await test("the palette opens the panel with the focus in the list", async () => {
     await window.command("Eagleray: Show Panel", () =>
       window
         .row(/Policy\.train/)
         .first()
         .isVisible(),
     );
-    await window.sees(window.row("p2"), "the third worker");
+    await window.waitFor(window.row("p2"), "the third worker");
     await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await window.shot("panel");
   });
@@ -27,19 +27,19 @@ export async function withKeyboard({ stage, window, driver, test }) {
   await test("Down and Enter attach to a worker", async () => {
     await walkTo(/p0/);
     await window.key("Enter", () => window.toolbar().isVisible(), "a session has begun");
-    await window.standsAt(line("after"));
+    await window.waitForStopAt(line("after"));
     const variables = page.locator(".debug-variables .monaco-list-row");
-    await window.sees(variables.filter({ hasText: "rewards" }), "the variable rewards");
+    await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
     await window.shot("standing");
   });
 
   await test("F9 sets a breakpoint, F10 steps, F5 continues to it", async () => {
     await focusEditor();
-    await window.key("F10", () => window.isAt(line("loop") - 1), "it stepped");
+    await window.key("F10", () => window.isStoppedAt(line("loop") - 1), "it stepped");
     await goTo(line("return"));
     const dot = page.locator(".codicon-debug-breakpoint");
     await window.key("F9", () => dot.first().isVisible(), "the line has a breakpoint");
-    await window.key("F5", () => window.isAt(line("return")), "it stopped there");
+    await window.key("F5", () => window.isStoppedAt(line("return")), "it stopped there");
     await window.shot("breakpoint");
   });
 
@@ -53,11 +53,11 @@ export async function withKeyboard({ stage, window, driver, test }) {
       () => second.first().isVisible(),
       "the second worker is attached",
     );
-    await window.standsAt(line("after"));
+    await window.waitForStopAt(line("after"));
     await window.shot("next");
   });
 
-  await test("the debug console is reached and answers", async () => {
+  await test("the debug console gets the focus and evaluates an expression", async () => {
     const input = page.locator(".repl-input-wrapper .monaco-editor.focused");
     const answer = page.locator(".repl .monaco-list-row", { hasText: "1128" });
     await window.command("Debug Console: Focus on Debug Console View", () =>
@@ -74,22 +74,22 @@ export async function withKeyboard({ stage, window, driver, test }) {
     );
   });
 
-  await test("Shift+F5 disconnects and the worker runs on", async () => {
+  await test("Shift+F5 disconnects and resumes the worker", async () => {
     await focusEditor();
     await window.key(
       "Shift+F5",
-      () => calls[1].now() !== undefined,
+      () => calls[1].returned() !== undefined,
       "the second worker has finished",
     );
   });
 
-  await test("Continue All Others is reached through the row's context menu", async () => {
+  await test("the row's context menu has Continue All Others", async () => {
     await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await walkTo(/p0/);
     await window.shot("context-menu-row");
-    await choose(/p0/, "Continue All Others", () => calls[2].now() !== undefined);
-    await until(() => calls[0].now() === undefined, "the first still stands", 1000);
-    await choose(/p0/, "Release", () => calls[0].now() !== undefined);
+    await choose(/p0/, "Continue All Others", () => calls[2].returned() !== undefined);
+    await until(() => calls[0].returned() === undefined, "the first still stands", 1000);
+    await choose(/p0/, "Release", () => calls[0].returned() !== undefined);
     await window.shot("all-gone");
   });
 

@@ -2,7 +2,7 @@
 
 import { openFile } from "../harness/files.mjs";
 
-export function placesOf(window, stage) {
+export function locatorsOf(window, stage) {
   const { page } = window;
   const list = page.locator(".quick-input-widget:visible");
   const report = page

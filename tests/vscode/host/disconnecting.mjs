@@ -18,15 +18,15 @@ import {
   until,
 } from "./lab.mjs";
 
-export function leaving() {
-  describe("leaving:", function () {
+export function disconnecting() {
+  describe("disconnecting:", function () {
     const lab = common;
     before(openCommon);
     afterEach(() => lab.clean());
 
     const noSessions = () => until(() => sessions().length === 0, "the session has ended", LIMIT);
 
-    it("Disconnect lets the worker run on", async () => {
+    it("Disconnect resumes the worker", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       await lab.attach(row);
       await vscode.commands.executeCommand("workbench.action.debug.disconnect");
@@ -34,28 +34,28 @@ export function leaving() {
       assert.strictEqual((await call.result()).value, 5);
     });
 
-    it("Stop holds the worker and asks; the answer lets it run on", async () => {
+    it("Stop keeps the worker held and asks; the answer resumes it", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       await lab.attach(row);
       await vscode.commands.executeCommand("notifications.clearAll");
       await vscode.commands.executeCommand("workbench.action.debug.stop");
       await noSessions();
       await lab.row("p0", "held");
-      assert.strictEqual(call.now(), undefined);
+      assert.strictEqual(call.returned(), undefined);
       // An extension can't see when the message is shown; until then the command does nothing.
       await until(
         async () => {
           await vscode.commands.executeCommand("notification.acceptPrimaryAction");
-          return call.now();
+          return call.returned();
         },
         "“Let It Run On” let it run on",
         LIMIT,
         500,
       );
-      assert.strictEqual(call.now().value, 5);
+      assert.strictEqual(call.returned().value, 5);
     });
 
-    it("Disconnect and Suspend holds it; a click is back at the same line with the same breakpoints", async () => {
+    it("Disconnect and Suspend keeps it held; a click returns to the same line and breakpoints", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       breakpoint(line("loop"), { condition: "index == 2" });
@@ -72,7 +72,7 @@ export function leaving() {
       assert.strictEqual((await call.result()).value, 5);
     });
 
-    it("Release lets a held worker run on", async () => {
+    it("Release resumes a held worker", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       await lab.attach(row);
       await vscode.commands.executeCommand("workbench.action.debug.disconnectAndSuspend");
@@ -81,7 +81,7 @@ export function leaving() {
       assert.strictEqual((await call.result()).value, 5);
     });
 
-    it("Restart comes back to the same line", async () => {
+    it("Restart returns to the same line", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       const started = new Promise((resolve) => {
@@ -95,7 +95,7 @@ export function leaving() {
       assert.strictEqual((await lab.standing(row)).top.line, at.top.line);
     });
 
-    it("a click on a worker that another session looks at takes it over", async () => {
+    it("a click on a worker that another session has takes it over", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const first = await lab.attach(row);
       const now = await lab.row("p0", "attached");
@@ -108,7 +108,7 @@ export function leaving() {
       assert.strictEqual((await lab.standing(row)).top.line, line("after"));
     });
 
-    it("a sidecar that is killed costs no stop", async () => {
+    it("a killed sidecar keeps every stop", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       const at = await lab.attach(row);
       const before = sidecars();
@@ -136,7 +136,7 @@ export function leaving() {
       await until(() => !lab.rows().some((one) => one.name === "mortal"), "its row is gone", LIMIT);
     });
 
-    it("a worker that ran on before the click is told as such and starts nothing", async () => {
+    it("a worker that resumed before the click is reported and starts no session", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);
       await lab.command("continue", row);
       await call.result();

@@ -5,13 +5,13 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { assert, common, LIMIT, openCommon, test, until } from "./lab.mjs";
 
-export function around() {
-  describe("around:", function () {
+export function commandsAndLogs() {
+  describe("commands and logs:", function () {
     const lab = common;
     before(openCommon);
     afterEach(() => lab.clean());
 
-    it("every command of the manifest is there", async () => {
+    it("every command of the manifest is registered", async () => {
       const { packageJSON } = vscode.extensions.getExtension("eagleray.eagleray");
       const known = await vscode.commands.getCommands(true);
       const missing = packageJSON.contributes.commands
@@ -54,7 +54,7 @@ export function around() {
       assert.ok(document.getText().length > 0);
     });
 
-    it("the preLaunchTask of a run is done once", async () => {
+    it("the preLaunchTask of a run runs once", async () => {
       const counted = path.join(test.base, "counted.txt");
       const settings = path.join(test.workspace, ".vscode");
       const task = { label: "count", type: "process", command: "sh" };
@@ -75,7 +75,7 @@ export function around() {
       assert.deepStrictEqual([began, fs.readFileSync(counted, "utf8")], [false, "once\n"]);
     });
 
-    it("a line that a search found opens in its log", async () => {
+    it("a search result opens its line in the log", async () => {
       const { row } = await lab.pause("p0", "train", 0);
       const { cluster, worker_id } = row;
       const query = JSON.stringify({ cluster, worker_id, stream: "err", lines: 50_000 });

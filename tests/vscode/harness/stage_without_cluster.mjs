@@ -1,12 +1,12 @@
-/** A stage without a cluster: the program in the workspace brings a Ray of its own. */
+/** A stage without a cluster: the program in the workspace starts a Ray of its own. */
 
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { endMarked } from "./processes.mjs";
 import { python, ROOT } from "./ray.mjs";
 
-/** `{ workspace, home, env, settings, stop() }`, as that with a cluster; all that was started ends with it. */
-export async function setStageAlone() {
+/** `{ workspace, home, env, settings, stop() }`, as the stage with a cluster; `stop()` ends every process. */
+export async function setStageWithoutCluster() {
   const base = fs.mkdtempSync(path.join("/tmp", "er-vs-"));
   const workspace = path.join(base, "my project ñ 中");
   const home = path.join(base, "h");
@@ -32,7 +32,7 @@ export async function setStageAlone() {
     settings: {
       "eagleray.python": python(),
       "eagleray.runs.python": python(),
-      // Drawn by the graphics card, the text of a terminal stands nowhere in the page.
+      // Drawn by the graphics card, the text of a terminal would not be in the page.
       "terminal.integrated.gpuAcceleration": "off",
     },
     stop: async () => {

@@ -15,7 +15,7 @@ import {
   until,
 } from "./lab.mjs";
 
-export function many() {
+export function severalWorkers() {
   describe("several workers:", function () {
     const lab = common;
     before(openCommon);
@@ -30,7 +30,7 @@ export function many() {
       return { calls, rows };
     };
 
-    it("are debugged side by side, each at its own line", async () => {
+    it("have sessions side by side, each at its own line", async () => {
       const { calls, rows } = await pauseAll();
       const first = await lab.attach(rows[0]);
       const second = await lab.attach(rows[1]);
@@ -42,10 +42,10 @@ export function many() {
       await proceed(first);
       assert.strictEqual((await calls[0].result()).value, 5);
       assert.ok(await stand(second.session));
-      assert.strictEqual(calls[2].now(), undefined);
+      assert.strictEqual(calls[2].returned(), undefined);
     });
 
-    it("Attach to Next Paused Worker walks down the list", async () => {
+    it("Attach to Next Paused Worker goes down the list", async () => {
       await pauseAll();
       const seen = new Set();
       for (let round = 1; round <= 3; round += 1) {
@@ -62,37 +62,37 @@ export function many() {
       assert.strictEqual(seen.size, 3);
     });
 
-    it("are named in the Call Stack by what tells them apart", async () => {
+    it("have distinct names in the Call Stack", async () => {
       const { rows } = await pauseAll();
       const at = await lab.attach(rows[1]);
       assert.match(at.session.name, /^r1 /);
     });
 
-    it("Continue lets one run on without attaching", async () => {
+    it("Continue resumes one worker without attaching", async () => {
       const { calls, rows } = await pauseAll();
       await lab.command("continue", rows[1]);
       assert.strictEqual((await calls[1].result()).value, 5);
-      assert.strictEqual(calls[0].now(), undefined);
+      assert.strictEqual(calls[0].returned(), undefined);
       assert.strictEqual(sessions().length, 0);
     });
 
-    it("Continue All Others leaves only the one", async () => {
+    it("Continue All Others resumes all but one", async () => {
       const { calls, rows } = await pauseAll();
       await lab.command("continueOthers", rows[0]);
       assert.strictEqual((await calls[1].result()).value, 5);
       assert.strictEqual((await calls[2].result()).value, 5);
-      assert.strictEqual(calls[0].now(), undefined);
+      assert.strictEqual(calls[0].returned(), undefined);
       await lab.row("p0");
     });
 
-    it("Continue on a group lets all of it run on", async () => {
+    it("Continue on a group resumes all its workers", async () => {
       const { calls } = await pauseAll();
       const [group] = lab.api.paused.value.groups;
       await vscode.commands.executeCommand("eagleray.continueGroup", { row: "group", ...group });
       for (const call of calls) assert.strictEqual((await call.result()).value, 5);
     });
 
-    it("Ignore lets workers pass a breakpoint() from then on, until it is taken back", async () => {
+    it("Ignore makes workers pass a breakpoint() until it is undone", async () => {
       const { calls, rows } = await pauseAll("train_twice", 0);
       await lab.command("ignore", rows[0]);
       for (const call of calls) assert.strictEqual((await call.result()).value, 2);
@@ -105,7 +105,7 @@ export function many() {
       await lab.pause("p0", "train_twice", 0);
     });
 
-    it("autoAttach takes rank 0 by itself, and no other", async () => {
+    it("autoAttach attaches to rank 0 and to no other", async () => {
       await setting("autoAttach", "rank0");
       lab.call("p1", "train", 0);
       await lab.row("p1");

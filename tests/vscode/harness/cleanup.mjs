@@ -1,15 +1,15 @@
-/** Everything that a run starts ends with it, also when the run is told to end. */
+/** Ends everything that a run has started, also when the run is interrupted. */
 
-const owned = [];
+const cleanups = [];
 
 /** Runs `end` when the run ends, in reverse order of these calls. */
 export function endWithRun(end) {
-  owned.push(end);
+  cleanups.push(end);
 }
 
-/** Ends all; a failure to end one thing keeps none of the others. */
+/** Ends everything; one failure doesn't prevent the others. */
 export async function endAll() {
-  for (const end of owned.splice(0).reverse()) {
+  for (const end of cleanups.splice(0).reverse()) {
     try {
       await end();
     } catch (error) {
@@ -24,7 +24,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   });
 }
 
-// What nobody has caught ends the run as well, but not before all is ended.
+// An uncaught error ends the run as well, after the cleanup.
 for (const event of ["uncaughtException", "unhandledRejection"]) {
   process.once(event, (error) => {
     console.error(error);

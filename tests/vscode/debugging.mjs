@@ -1,12 +1,12 @@
 /**
  * A person in a real VS Code on a real training program: with a mouse, and then without one.
  *
- *     node tests/vscode/person.mjs [--vscode 1.139|1.105]
+ *     node tests/vscode/debugging.mjs [--vscode 1.139|1.105]
  */
 
 import { browserRun } from "./harness/run.mjs";
-import { withKeyboard } from "./person/keyboard.mjs";
-import { withMouse } from "./person/mouse.mjs";
+import { withKeyboard } from "./debugging/keyboard.mjs";
+import { withMouse } from "./debugging/mouse.mjs";
 
 await browserRun("mouse", async (story) => {
   const { window } = story;
@@ -23,6 +23,6 @@ await browserRun("mouse", async (story) => {
   await window.command("View: Show Explorer", () =>
     window.page.locator(".explorer-folders-view").first().isVisible(),
   );
-  window.begin("keyboard");
+  window.startStory("keyboard");
   await withKeyboard(story);
 });
