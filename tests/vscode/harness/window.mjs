@@ -78,13 +78,19 @@ export class Window {
       async () => {
         // The hover of the last gesture would cover the element.
         await this.moveMouseAway();
-        await locator.first().click({ force: true, ...options });
+        await this.clickOnce(locator.first(), { force: true, ...options });
         await this.moveMouseAway();
       },
       effect,
       what,
       effectMs,
     );
+  }
+
+  /** Clicks an element once it is there; a click that throws was not made, such as on one that is drawn again. */
+  async clickOnce(locator, options = {}) {
+    const isClicked = () => locator.click({ timeout: 1000, ...options }).then(() => true);
+    await until(isClicked, "the element is clicked", 30_000);
   }
 
   /** Chooses an entry of a row's context menu. */
@@ -118,13 +124,13 @@ export class Window {
     const button = row.first().locator(`.action-label[aria-label^="${name}"]`).first();
     await this.gesture(
       async () => {
-        // A row that moves away hides its button, which is no lost click: the mouse follows the row.
+        // A row that moves away hides its button; the mouse follows the row until the click is made.
         const isClicked = async () => {
           await row.first().hover({ timeout: 1000 });
           await button.click({ timeout: 1000 });
           return true;
         };
-        await until(isClicked, `the button “${name}” is clicked`);
+        await until(isClicked, `the button “${name}” is clicked`, 30_000);
         await this.moveMouseAway();
       },
       effect,
