@@ -6,6 +6,9 @@ import { writeSettings } from "./server.mjs";
 import { until } from "./until.mjs";
 
 const TIMEOUT_MS = 100_000;
+/** How long a click waits for its element, which may be drawn again meanwhile. */
+const DRAWN_MS = 30_000;
+const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
 
 export class Window {
   shots = 0;
@@ -78,7 +81,7 @@ export class Window {
       async () => {
         // The hover of the last gesture would cover the element.
         await this.moveMouseAway();
-        await this.clickOnce(locator.first(), { force: true, ...options });
+        await this.clickOnce(locator.first(), options);
         await this.moveMouseAway();
       },
       effect,
@@ -87,10 +90,22 @@ export class Window {
     );
   }
 
-  /** Clicks an element once it is there; a click that throws was not made, such as on one that is drawn again. */
-  async clickOnce(locator, options = {}) {
-    const isClicked = () => locator.click({ timeout: 1000, ...options }).then(() => true);
-    await until(isClicked, "the element is clicked", 30_000);
+  /**
+   * Clicks an element as soon as it is drawn; `before` is called before each attempt.  Only an error that says that
+   * the element isn't drawn is sure to come before the click.
+   */
+  async clickOnce(locator, options = {}, before = () => {}) {
+    const end = Date.now() + DRAWN_MS;
+    for (;;) {
+      await before();
+      try {
+        return await locator.click({ force: true, ...options });
+      } catch (error) {
+        const [reason] = error.message.split("\n");
+        if (!NOT_DRAWN.test(reason) || Date.now() > end) throw error;
+      }
+      await this.page.waitForTimeout(100);
+    }
   }
 
   /** Chooses an entry of a row's context menu. */
@@ -125,12 +140,7 @@ export class Window {
     await this.gesture(
       async () => {
         // A row that moves away hides its button; the mouse follows the row until the click is made.
-        const isClicked = async () => {
-          await row.first().hover({ timeout: 1000 });
-          await button.click({ timeout: 1000 });
-          return true;
-        };
-        await until(isClicked, `the button “${name}” is clicked`, 30_000);
+        await this.clickOnce(button, {}, () => row.first().hover());
         await this.moveMouseAway();
       },
       effect,
