@@ -1,5 +1,5 @@
-// The Python libraries of a .vsix: `_libs/any` for every Python, `_libs/cp310` … for the compiled ones, and in
-// `_libs/debugpy`, which is on no path of ours, the debugpy that is offered to workers which have none.
+// The Python libraries of a .vsix: `_libs/any` for every Python, `_libs/cp310` … for compiled ones, and `_libs/debugpy`,
+// which we don't import, for workers without a debugpy of their own.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -8,7 +8,7 @@ import { must, retry } from "./run.mjs";
 
 const PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"];
 
-/** Installs requirements/runtime.txt for every Python into `folder`, for another platform if need be. */
+/** Installs requirements/runtime.txt for every Python into `folder`, for any platform. */
 export async function makeLibraries(uv, platform, folder) {
   const installed = new Map();
   for (const python of PYTHONS) {
@@ -32,7 +32,7 @@ export async function makeLibraries(uv, platform, folder) {
 }
 
 async function install(uv, platform, python, target) {
-  const words = [
+  const args = [
     "pip",
     "install",
     "--quiet",
@@ -42,26 +42,18 @@ async function install(uv, platform, python, target) {
     "--target",
     target,
   ];
-  const how = ["--python-platform", platform, "--python-version", python];
+  const selection = ["--python-platform", platform, "--python-version", python];
   const env = { UV_CACHE_DIR: join(cache, "uv"), UV_LINK_MODE: "copy" };
-  await must(uv, [...words, ...how, "-r", join(root, "requirements", "runtime.txt")], { env });
+  await must(uv, [...args, ...selection, "-r", join(root, "requirements", "runtime.txt")], { env });
 }
 
-/** debugpy without its compiled parts, for any Python; its helper for threads is there for x64 only. */
+/** Installs debugpy without its compiled parts, for any Python; its helper for threads exists for x64 only. */
 export async function makeDebugger(python, target, folder) {
-  const words = [
-    "-m",
-    "pip",
-    "install",
-    "--quiet",
-    "--require-hashes",
-    "--no-deps",
-    "--no-compile",
-  ];
+  const args = ["-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "--no-compile"];
   const pure = ["--only-binary", ":all:", "--implementation", "py", "--abi", "none"];
-  const how = ["--platform", "any", "--target", folder];
+  const destination = ["--platform", "any", "--target", folder];
   const lock = join(root, "requirements", "worker.txt");
-  await retry("debugpy", () => must(python, [...words, ...pure, ...how, "-r", lock]));
+  await retry("debugpy", () => must(python, [...args, ...pure, ...destination, "-r", lock]));
   rmSync(join(folder, "bin"), { recursive: true, force: true });
   for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (
@@ -71,7 +63,7 @@ export async function makeDebugger(python, target, folder) {
       rmSync(join(file.parentPath, file.name));
 }
 
-/** What was installed: name and version, its files, and whether any Python can use them. */
+/** The installed packages: name and version, files, and whether any Python can use them. */
 function packagesIn(target) {
   const infos = readdirSync(target).filter((name) => name.endsWith(".dist-info"));
   return infos.map((info) => {
@@ -88,7 +80,7 @@ function packagesIn(target) {
   });
 }
 
-/** py-spy is the one program that is used; bytecode and the sources of compiled modules are not. */
+/** py-spy is the only program that we use; bytecode and sources of compiled modules aren't needed. */
 function isNeeded(file) {
   return (
     !/\.(pyc|pyx|pxd|c|h)$/.test(file) && (!/(^|\/)bin\//.test(file) || file.endsWith("/py-spy"))

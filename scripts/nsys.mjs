@@ -17,14 +17,14 @@ import { must, retry } from "./run.mjs";
 const RELEASE = "bookworm";
 const PACKAGES = ["nsight-systems", "nsight-systems-target", "libssh-4"];
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
-// What changes what is made from these packages changes this number.
+// Increase this number when the unpacked files change.
 const MADE = "1";
 
 const folder = join(cache, "nsys");
-/** The command, whether it is there yet or not. */
+/** The command, which may not exist yet. */
 export const nsys = join(folder, "bin", "nsys");
 
-/** Unpacks nsys unless it is there already; where it cannot be had, the reason is said and kept for the tests. */
+/** Unpacks nsys unless it exists; where it isn't available, logs the reason and keeps it for the tests. */
 export async function makeNsys(log = console.log) {
   const stamp = join(folder, `.complete-${MADE}`);
   if (existsSync(stamp)) return;
@@ -44,30 +44,30 @@ export async function makeNsys(log = console.log) {
     writeFileSync(stamp, version);
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
-    const why = reasonOf(error);
-    log(`no nsys can be had here, so nothing is tried with it: ${why}`);
+    const reason = reasonOf(error);
+    log(`nsys is not available on this machine, so tests that need it are skipped: ${reason}`);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "why-not.txt"), `${why}\n`);
+    writeFileSync(join(folder, "why-not.txt"), `${reason}\n`);
   }
 }
 
-/** In one line: what apt says it failed by, after the command that it was. */
+/** In one line: the error of apt, else the first line of the message. */
 function reasonOf({ message }) {
   return (/^E: .*/m.exec(message) ?? /.*/.exec(message))[0].slice(0, 300);
 }
 
-/** Where this machine gets its Debian from, as its own apt says. */
+/** The Debian mirror in this machine's apt configuration. */
 async function mirrorOfDebian() {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    throw new Error(`these packages are taken for linux-x64 only, and this is ${process.arch}`);
+    throw new Error(`these packages are for linux-x64 only, and this is ${process.arch}`);
   }
-  const said = await must("apt-get", ["update", "--print-uris"], { limitMs: 60_000 });
-  const known = new RegExp(`^'(\\S+)/dists/${RELEASE}/InRelease'`, "m").exec(said);
-  if (known === null) throw new Error(`apt knows no mirror of Debian ${RELEASE}`);
-  return known[1];
+  const output = await must("apt-get", ["update", "--print-uris"], { limitMs: 60_000 });
+  const match = new RegExp(`^'(\\S+)/dists/${RELEASE}/InRelease'`, "m").exec(output);
+  if (match === null) throw new Error(`apt has no mirror of Debian ${RELEASE}`);
+  return match[1];
 }
 
-/** By an apt with a state of its own, so that nothing of this machine changes and nothing is installed. */
+/** Downloads with an apt state of its own, so that nothing on this machine changes and nothing is installed. */
 async function download(mirror, into) {
   const own = join(into, "apt");
   for (const name of ["lists/partial", "cache/archives/partial", "sources"]) {
@@ -89,11 +89,11 @@ async function download(mirror, into) {
     "Dir::Cache": join(own, "cache"),
     "APT::Sandbox::User": "root",
   };
-  const words = Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-  // Else a mirror that is not reached is a warning, and then an unknown package.
+  const args = Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
+  // Otherwise an unreachable mirror is only a warning, followed by an unknown package.
   const strict = ["-o", "APT::Update::Error-Mode=any"];
-  await must("apt-get", ["update", "-q", ...strict, ...words], { limitMs: 300_000 });
-  await must("apt-get", ["download", "-q", ...words, ...PACKAGES], {
+  await must("apt-get", ["update", "-q", ...strict, ...args], { limitMs: 300_000 });
+  await must("apt-get", ["download", "-q", ...args, ...PACKAGES], {
     cwd: own,
     limitMs: 600_000,
   });
@@ -101,11 +101,11 @@ async function download(mirror, into) {
 
 async function unpack(made) {
   const own = join(made, "apt");
-  for (const name of readdirSync(own).filter((one) => one.endsWith(".deb"))) {
+  for (const name of readdirSync(own).filter((file) => file.endsWith(".deb"))) {
     await must("dpkg-deb", ["-x", join(own, name), join(made, "root")], { limitMs: 300_000 });
   }
   rmSync(own, { recursive: true });
-  // The importer is looked for beside the real program; without it nsys ends with 0 and leaves no report.
+  // nsys looks for the importer beside the real program; without it, nsys ends with 0 and leaves no report.
   symlinkSync(
     "../../nsight-systems/host-linux-x64",
     join(made, "root/usr/lib/x86_64-linux-gnu/nsight-systems/host-linux-x64"),
@@ -113,7 +113,7 @@ async function unpack(made) {
   await placeCommand(made);
 }
 
-/** A script and no link, since nsys looks for its parts beside the name by which it is called. */
+/** A script instead of a link, since nsys looks for its parts beside the path by which it is called. */
 async function placeCommand(at) {
   const real = join(at, "root/usr/lib/nsight-systems/bin/nsys");
   mkdirSync(join(at, "bin"), { recursive: true });

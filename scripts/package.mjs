@@ -11,15 +11,15 @@ import { endWithChildren, must } from "./run.mjs";
 
 endWithChildren();
 
-// The oldest Linux that the wheels must run on; the clusters' login nodes are seldom new.
+// The oldest Linux that the wheels must run on: login nodes of clusters are often old.
 const PLATFORMS = {
   "linux-x64": "x86_64-manylinux2014",
   "linux-arm64": "aarch64-manylinux2014",
 };
 const CONTENTS = ["media", "bin", "pybackend", "README.md", "CHANGELOG.md", "LICENSE"];
 
-const asked = process.argv.slice(2).filter((word) => word in PLATFORMS);
-const targets = asked.length > 0 ? asked : Object.keys(PLATFORMS);
+const selected = process.argv.slice(2).filter((argument) => argument in PLATFORMS);
+const targets = selected.length > 0 ? selected : Object.keys(PLATFORMS);
 
 const [{ uv }] = await Promise.all([bootstrap(), makeNodePackages()]);
 for (const target of targets) console.log(await pack(target));
@@ -35,7 +35,7 @@ async function pack(target) {
     });
   }
   chmodSync(join(stage, "bin", "eagleray"), 0o755);
-  // Not into dist/, which an editor may be reading just now.
+  // Not into dist/, which an editor may be reading.
   const bundles = join(stage, "dist");
   await must("node", [join(root, "scripts", "build.mjs"), "--production", bundles], { cwd: root });
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

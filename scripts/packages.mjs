@@ -1,4 +1,4 @@
-// What is installed from npm and Debian, and the parts that are built from it.
+// Installs packages from npm and Debian, and builds the bundle and the .vsix files.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { root } from "./paths.mjs";
 import { must, retry } from "./run.mjs";
 
-/** node_modules as the lock file says; install scripts are not run, none is needed. */
+/** Installs node_modules from the lock file, without install scripts, which none of them needs. */
 export async function makeNodePackages(log = console.log) {
   const stamp = join(root, "node_modules", ".eagleray-made-from");
   const mark = createHash("sha256")
@@ -27,7 +27,7 @@ export async function makeBrowser(log = console.log) {
   await installFromDebian(missing, log);
 }
 
-/** What the hosts of the lab run; nothing of it is started on this machine itself. */
+/** Installs the programs of the lab's hosts; none of them is started on this machine itself. */
 export async function makeLab(log = console.log) {
   const programs = {
     "/usr/bin/ssh": "openssh-client",
@@ -45,11 +45,11 @@ export async function makeLab(log = console.log) {
 
 async function installFromDebian(missing, log) {
   if (missing.length === 0) return;
-  const words = ["apt-get", "install", "-y", "--no-install-recommends", ...missing];
-  if (process.getuid() !== 0) throw new Error(`Please run: sudo ${words.join(" ")}`);
+  const command = ["apt-get", "install", "-y", "--no-install-recommends", ...missing];
+  if (process.getuid() !== 0) throw new Error(`Please run: sudo ${command.join(" ")}`);
   log(`installing ${missing.join(", ")}`);
   const env = { DEBIAN_FRONTEND: "noninteractive" };
-  // This is what Debian asks whether a daemon that was just installed may be started.
+  // Debian runs this file to decide whether it may start a newly installed daemon.
   const policy = "/usr/sbin/policy-rc.d";
   const ours = !existsSync(policy);
   if (ours) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
@@ -58,7 +58,7 @@ async function installFromDebian(missing, log) {
       "apt-get",
       async () => {
         await must("apt-get", ["update", "-q"], { env, limitMs: 300_000 });
-        await must(words[0], words.slice(1), { env, limitMs: 600_000 });
+        await must(command[0], command.slice(1), { env, limitMs: 600_000 });
       },
       log,
     );
@@ -67,7 +67,7 @@ async function installFromDebian(missing, log) {
   }
 }
 
-/** The editor of one version, a code-server in the developer's cache. */
+/** Installs one version of the editor, a code-server, into the developer's cache. */
 export async function makeEditor(version, log = console.log) {
   const script = join(root, "tests", "vscode", "harness", "install.mjs");
   await retry(
@@ -77,12 +77,12 @@ export async function makeEditor(version, log = console.log) {
   );
 }
 
-/** What stands in dist/: the extension, and in files of their own what it reads later. */
+/** Builds dist/: the extension, and the chunks that it reads later. */
 export async function makeBundle() {
   await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
 }
 
-/** The .vsix for one target; returns its file. */
+/** Builds the .vsix for one target and returns its file. */
 export async function makePackage(target) {
   const script = join(root, "scripts", "package.mjs");
   const output = await must("node", [script, target], { cwd: root, limitMs: 600_000 });

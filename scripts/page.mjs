@@ -6,10 +6,10 @@ import { context } from "esbuild";
 
 import { root } from "./paths.mjs";
 
-/** Its libraries; their licences want to be handed on with them. */
+/** Its libraries, whose licences must be distributed with them. */
 const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];
 
-/** `folder` is where it is written; resolves when it is built, and goes on building where `watch` is true. */
+/** Builds into `folder`, and again on each change where `watch` is true. */
 export async function buildPage({ folder, production, watch }) {
   const page = await context({
     absWorkingDir: root,
@@ -18,7 +18,7 @@ export async function buildPage({ folder, production, watch }) {
     bundle: true,
     format: "iife",
     platform: "browser",
-    // The oldest editor that is served is built on Chromium 132.
+    // The oldest supported editor is built on Chromium 132.
     target: "chrome132",
     minify: production,
     sourcemap: false,

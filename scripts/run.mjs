@@ -1,14 +1,14 @@
-// Child processes of the developer's scripts: run one, retry a download, end whatever still runs.
+// Child processes of the developer's scripts: runs commands, retries downloads, ends what still runs.
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 
-// A suite that is told to end ends its Ray cluster, which takes a while on a busy machine.
+// A suite that is terminated ends its Ray cluster, which takes a while on a busy machine.
 const TIME_TO_END_MS = 45_000;
 
 const running = new Set();
 let ending = false;
 
-/** Ends every process group that was started here; each has at most `graceMs` to end by itself. */
+/** Ends all process groups that were started here; after `graceMs` they are killed. */
 export async function endAll(graceMs = TIME_TO_END_MS) {
   const groups = [...running];
   for (const child of groups) signalGroup(child, "SIGTERM");
@@ -41,11 +41,11 @@ export function endWithChildren() {
 
 /**
  * Runs a command in a process group of its own and resolves to `{code, output, timedOut}`.
- * `onText` sees the output as it comes. At `limitMs` the whole group is ended.
+ * `onText` gets the output as it comes. At `limitMs` the whole group is ended.
  */
 export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}) {
   return new Promise((resolve, reject) => {
-    // The process is about to exit: what waits for this command must not start the next one.
+    // This process is about to exit: the caller must not go on with its next command.
     if (ending) return;
     const child = spawn(command, args, {
       cwd,
@@ -72,8 +72,8 @@ export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}
             signalGroup(child, "SIGTERM");
             setTimeout(() => signalGroup(child, "SIGKILL"), TIME_TO_END_MS).unref();
           }, limitMs);
-    // A daemon that inherited the pipes would keep "close" away for ever, so after "exit" the
-    // rest of the output gets a moment only.
+    // A daemon that inherited the pipes would prevent "close" forever, so after "exit" the rest of the output has
+    // two seconds.
     child.once("exit", (code, signal) => {
       clearTimeout(timer);
       const done = () => {
@@ -89,7 +89,7 @@ export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}
   });
 }
 
-/** Like `run`, but a failure is an error that shows the end of the output. */
+/** Like `run`, but a failure is an error with the end of the output. */
 export async function must(command, args, options = {}) {
   const { code, output, timedOut } = await run(command, args, options);
   if (code !== 0) {
@@ -99,7 +99,7 @@ export async function must(command, args, options = {}) {
   return output;
 }
 
-/** A download may fail for no reason of ours: three tries, with a pause between them. */
+/** Tries a download three times, with a pause in between. */
 export async function retry(what, action, log = console.log) {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,5 +1,5 @@
-// Sets up what developing needs: npm packages, .venv with the `eagleray` command, and the bundle.
-// `npm run setup -- --all` adds what only some suites need: the editors, a browser, the lab, an old Ray, the proofs.
+// Sets up development: npm packages, .venv with the `eagleray` command, and the bundle.
+// `npm run setup -- --all` adds the requirements of single suites: editors, browser, lab, old Ray, proofs.
 import { environments, makeEnvironment } from "./environments.mjs";
 import { makeNsys } from "./nsys.mjs";
 import { makeBrowser, makeBundle, makeEditor, makeLab, makeNodePackages } from "./packages.mjs";

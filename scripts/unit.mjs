@@ -1,5 +1,5 @@
 // Bundles the TypeScript unit tests and runs them with node:test.
-// Arguments choose files by a part of their path; `--junit FILE` keeps the results.
+// Arguments select files by a part of their path; `--junit FILE` writes the results.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 
@@ -9,11 +9,11 @@ import { out, root } from "./paths.mjs";
 import { endWithChildren, run } from "./run.mjs";
 
 endWithChildren();
-const words = process.argv.slice(2);
-const at = words.indexOf("--junit");
-const junit = at === -1 ? undefined : words.splice(at, 2)[1];
+const patterns = process.argv.slice(2);
+const at = patterns.indexOf("--junit");
+const junit = at === -1 ? undefined : patterns.splice(at, 2)[1];
 
-// Two of these may run at once: `check` in one terminal, a test in another.
+// A folder of its own, since two of these may run at once: `check` in one terminal, a test in another.
 mkdirSync(out, { recursive: true });
 const folder = mkdtempSync(join(out, "unit-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ const vscode = join(root, "tests", "fakes", "vscode.ts");
 const files = readdirSync(join(root, "tests"), { recursive: true })
   .filter((file) => /\.test\.(ts|mjs)$/.test(file) && !file.startsWith("vscode"))
   .map((file) => join(root, "tests", file))
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
+  .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)));
 
 await build({
   absWorkingDir: root,

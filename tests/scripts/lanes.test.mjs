@@ -1,4 +1,4 @@
-// Suites are handed out as what they need is there, and none any more once it is over.
+// The order in which suites start, and the end of an aborted run.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -6,8 +6,8 @@ import { Lanes } from "../../scripts/lanes.mjs";
 
 const suite = (name, lane, ...needs) => ({ name, lane, needs });
 
-/** Runs them and says in which order they began and which did not; `meanwhile` is called as each begins. */
-async function begun(
+/** Runs suites and returns the names in starting order and of those that remain; `meanwhile` runs as each starts. */
+async function startOrder(
   suites,
   ready = new Map(),
   { meanwhile = () => {}, isOver = () => false } = {},
@@ -28,7 +28,7 @@ test("each suite runs once: one beside the first lane, the lab after it", async 
     suite("check", "first", "python"),
     suite("lab", "lab", "python"),
   ];
-  const { names, left } = await begun(suites, new Map([["python", Promise.resolve()]]));
+  const { names, left } = await startOrder(suites, new Map([["python", Promise.resolve()]]));
   assert.deepEqual(names, ["check", "long", "short", "lab"]);
   assert.deepEqual(left, []);
 });
@@ -37,19 +37,19 @@ test("a ready suite starts before one that waits for a requirement", async () =>
   let arrive;
   const editor = new Promise((resolve) => (arrive = resolve));
   const suites = [suite("host", "common", "editor"), suite("unit", "common")];
-  const { names } = await begun(suites, new Map([["editor", editor]]), { meanwhile: arrive });
+  const { names } = await startOrder(suites, new Map([["editor", editor]]), { meanwhile: arrive });
   assert.deepEqual(names, ["unit", "host"]);
 });
 
 test("a suite whose requirement failed is started, so that it reports the failure", async () => {
   const ready = new Map([["nsys", Promise.reject(new Error("no mirror"))]]);
-  assert.deepEqual((await begun([suite("nsys", "common", "nsys")], ready)).names, ["nsys"]);
+  assert.deepEqual((await startOrder([suite("nsys", "common", "nsys")], ready)).names, ["nsys"]);
 });
 
 test("an aborted run starts no other suite and returns the remaining ones", async () => {
   let over = false;
   const suites = [suite("check", "first"), suite("unit", "first")];
-  const { left } = await begun(suites, new Map(), {
+  const { left } = await startOrder(suites, new Map(), {
     meanwhile: () => (over = true),
     isOver: () => over,
   });

@@ -1,4 +1,4 @@
-// What outlives a run is found: by its descent, by its mark, and nothing else is.
+// Processes that outlive a run are found by their parents and by their mark.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";

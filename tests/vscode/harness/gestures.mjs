@@ -3,8 +3,8 @@
 import { REPEATABLE } from "./repeatable.mjs";
 import { until } from "./until.mjs";
 
-/** A gesture whose effect isn't seen for so long is lost; on a busy machine an effect takes seconds. */
-const EFFECT_MS = 20_000;
+/** A gesture without effect for so long is lost; on a busy machine an effect takes many seconds. */
+const EFFECT_MS = 40_000;
 /** A gesture that is known to be ignored at times is repeated sooner. */
 const REPEATABLE_EFFECT_MS = 4000;
 /** After a gesture that failed halfway, such as a menu that closed, there is no effect to wait for. */
