@@ -94,9 +94,7 @@ await test("Run on Ray starts the program at the first click, and stops at a bre
   const run = window.page
     .locator('.editor-actions .action-label[aria-label^="Run on Ray"]')
     .locator("visible=true");
-  await window.click(run, () => window.toolbar().isVisible(), "the run is stopped", {
-    effectMs: 60_000,
-  });
+  await window.click(run, () => window.toolbar().isVisible(), "the run is stopped");
   await window.waitForStopAt(line);
   await window.shot("run");
 });

@@ -204,14 +204,12 @@ await browserRun(
         "Eagleray: Open Waiting pdb Session",
         async () => (await session(/legacy\.py:\d+/).count()) === 2,
         "both sessions are listed",
-        60_000,
       );
       await window.shot("pdb-sessions");
       await window.gesture(
         () => session("adder.add").click(),
         () => terminal.getByText("(Pdb)").first().isVisible(),
         "its pdb is shown in a terminal",
-        60_000,
       );
       await window.gesture(
         () => page.keyboard.type("p 'with', value\n"),

@@ -71,9 +71,7 @@ await browserRun(
       await stand(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
       const ranks = [first, await rank.textContent()].map((text) => /\d/.exec(text)[0]);
       if (ranks.sort().join() !== "0,1") throw new Error(`their ranks are ${ranks}`);
-      await window.click(button("Continue"), () => !program.running(), "the program has ended", {
-        effectMs: 60_000,
-      });
+      await window.click(button("Continue"), () => !program.running(), "the program has ended");
       await program.endsSuccessfully("trained: error None");
       await until(gone, "the session has ended with its worker");
     });
@@ -98,9 +96,7 @@ await browserRun(
       const environment = path.join(stage.workspace, "cartpole.py");
       const line = lineWith(environment, "stands: env");
       // Pressed twice it would run past that line, so there is time for it to get there.
-      await window.click(button("Continue"), () => window.isStoppedAt(line), "it stopped there", {
-        effectMs: 60_000,
-      });
+      await window.click(button("Continue"), () => window.isStoppedAt(line), "it stopped there");
       await standing(environment, "stands: env", [/^reward/, /^observation/]);
       await window.evaluate("self.steps * 1001", "3003");
       await window.shot("environment");

@@ -94,7 +94,6 @@ await browserRun(
         title("Run on Ray"),
         () => page.locator(".terminal-outer-container").first().isVisible(),
         "the output is open",
-        { effectMs: 20_000 },
       );
       await window.waitForStopAt(line("loss"));
       await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
@@ -128,7 +127,7 @@ await browserRun(
         );
       // The dot goes where it stops: a second click would set another.
       const click = () => window.clickGutter(line("nothing"));
-      await window.gesture(click, said, "one reads that it moved", 20_000);
+      await window.gesture(click, said, "one reads that it moved");
       await window.shot("moved");
       await window.command(
         "Remove All Breakpoints",
@@ -189,7 +188,6 @@ await browserRun(
         () => page.keyboard.press("Control+Alt+r"),
         () => programs().some((pid) => pid !== first),
         "the program runs anew",
-        90_000,
       );
       await window.waitForStopAt(line("return"));
       await window.openPanel();
@@ -255,7 +253,6 @@ await browserRun(
             .first()
             .isVisible(),
         "how it ended",
-        { effectMs: 30_000 },
       );
       await window.openPanel();
       await staysOpen(/evaluation\.pyended/, /score/, /exitcode0after.*anyotherkeytoclose/);

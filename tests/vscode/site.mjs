@@ -49,7 +49,6 @@ await browserRun(
         () => page.keyboard.press("Enter"),
         () => dialog.isVisible(),
         "ssh asks about the host's key",
-        60_000,
       );
       await window.waitFor(
         dialog.getByText(/ED25519 key fingerprint is SHA256:/),
@@ -106,7 +105,6 @@ await browserRun(
             .first()
             .isVisible(),
         "the cluster of the job",
-        30_000,
       );
       await window.waitFor(window.row(/Pausing\.loop.*2 paused/), "the paused workers");
       await window.shot("connected");
@@ -149,7 +147,6 @@ await browserRun(
         "Open Terminal on This Node",
         () => page.locator(".terminal-tabs-entry, .single-terminal-tab").first().isVisible(),
         "a terminal is open",
-        15_000,
       );
       await window.shot("terminal");
     });
@@ -161,7 +158,6 @@ await browserRun(
         () => page.keyboard.press("Enter"),
         () => dialog.isVisible(),
         "ssh asks about the host's key",
-        60_000,
       );
       await window.click(
         dialog.locator(".monaco-button", { hasText: "Yes" }),

@@ -3,7 +3,7 @@
 import * as path from "node:path";
 
 /** Opens `name` of `folder` and waits for `effect`. */
-export async function openFile(window, folder, name, effect, effectMs) {
+export async function openFile(window, folder, name, effect) {
   const { page } = window;
   await window.gesture(
     async () => {
@@ -18,6 +18,5 @@ export async function openFile(window, folder, name, effect, effectMs) {
     },
     effect,
     `${name} is open`,
-    effectMs,
   );
 }

@@ -3,8 +3,8 @@
 import { REPEATABLE } from "./repeatable.mjs";
 import { until } from "./until.mjs";
 
-/** A gesture without effect for so long is lost; on a busy machine an effect takes many seconds. */
-const EFFECT_MS = 40_000;
+/** A gesture without effect for so long is lost; on a busy machine an effect may take many seconds. */
+const EFFECT_MS = 60_000;
 /** A gesture that is known to be ignored at times is repeated sooner. */
 const REPEATABLE_EFFECT_MS = 4000;
 /** After a gesture that failed halfway, such as a menu that closed, there is no effect to wait for. */
@@ -26,11 +26,11 @@ export class Gestures {
   }
 
   /**
-   * Makes `gesture` unless its effect is there already, and again where it has none within `effectMs`; before it is
-   * made again, `onRepeat` may keep a picture.
+   * Makes `gesture` unless its effect is there already, and again where it has none in time; before it is made again,
+   * `onRepeat` may keep a picture.
    */
-  async make(gesture, effect, name, { effectMs, onRepeat = () => {} } = {}) {
-    const waitMs = this.#effectMs ?? effectMs ?? this.#defaultEffectMs(name);
+  async make(gesture, effect, name, onRepeat = () => {}) {
+    const effectMs = this.#effectMs ?? this.#defaultEffectMs(name);
     let attempts = 0;
     let failure;
     const isDone = async () => {
@@ -41,7 +41,7 @@ export class Gestures {
       }
       attempts += 1;
       failure = await failureOf(gesture);
-      return await until(effect, "", failure ? FAILED_MS : waitMs).catch(() => false);
+      return await until(effect, "", failure ? FAILED_MS : effectMs).catch(() => false);
     };
     await until(isDone, name, this.#timeoutMs, 50).catch((error) => {
       throw new Error(`${error.message}${failure ? `; last gesture: ${firstLine(failure)}` : ""}`);

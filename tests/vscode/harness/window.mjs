@@ -71,22 +71,21 @@ export class Window {
   }
 
   /** Makes `gesture` and waits until `effect()` is true; a repeated gesture fails the story unless it is listed. */
-  gesture(gesture, effect, what, effectMs) {
+  gesture(gesture, effect, what) {
     const onRepeat = () => this.shot("repeated").catch(() => undefined);
-    return this.gestures.make(gesture, effect, what, { effectMs, onRepeat });
+    return this.gestures.make(gesture, effect, what, onRepeat);
   }
 
-  async click(locator, effect, what, { effectMs, ...options } = {}) {
+  async click(locator, effect, what) {
     await this.gesture(
       async () => {
         // The hover of the last gesture would cover the element.
         await this.moveMouseAway();
-        await this.clickOnce(locator.first(), options);
+        await this.clickOnce(locator.first());
         await this.moveMouseAway();
       },
       effect,
       what,
-      effectMs,
     );
   }
 
@@ -94,12 +93,12 @@ export class Window {
    * Clicks an element as soon as it is drawn; `before` is called before each attempt.  Only an error that says that
    * the element isn't drawn is sure to come before the click.
    */
-  async clickOnce(locator, options = {}, before = () => {}) {
+  async clickOnce(locator, before = () => {}) {
     const end = Date.now() + DRAWN_MS;
     for (;;) {
       await before();
       try {
-        return await locator.click({ force: true, ...options });
+        return await locator.click({ force: true });
       } catch (error) {
         const [reason] = error.message.split("\n");
         if (!NOT_DRAWN.test(reason) || Date.now() > end) throw error;
@@ -109,7 +108,7 @@ export class Window {
   }
 
   /** Chooses an entry of a row's context menu. */
-  async fromMenu(row, title, effect, what, effectMs) {
+  async fromMenu(row, title, effect, what) {
     const menu = this.page.locator(".monaco-menu:visible");
     const entry = menu.locator(".action-label", { hasText: title }).first();
     await this.gesture(
@@ -125,7 +124,6 @@ export class Window {
       },
       async () => Boolean(await effect()),
       what,
-      effectMs,
     );
   }
 
@@ -135,17 +133,16 @@ export class Window {
   }
 
   /** Clicks a button of a row, which is shown only while the mouse is over the row. */
-  async clickRowButton(row, name, effect, what, effectMs) {
+  async clickRowButton(row, name, effect, what) {
     const button = row.first().locator(`.action-label[aria-label^="${name}"]`).first();
     await this.gesture(
       async () => {
         // A row that moves away hides its button; the mouse follows the row until the click is made.
-        await this.clickOnce(button, {}, () => row.first().hover());
+        await this.clickOnce(button, () => row.first().hover());
         await this.moveMouseAway();
       },
       effect,
       what,
-      effectMs,
     );
   }
 
@@ -179,7 +176,7 @@ export class Window {
   }
 
   /** Runs a command by its title through the palette. */
-  async command(title, effect, what = `“${title}” has its effect`, effectMs) {
+  async command(title, effect, what = `“${title}” has its effect`) {
     await this.gesture(
       async () => {
         await this.closeQuickInput();
@@ -194,7 +191,6 @@ export class Window {
       },
       effect,
       what,
-      effectMs,
     );
   }
 

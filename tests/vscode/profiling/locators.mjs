@@ -23,6 +23,6 @@ export function locatorsOf(window, stage) {
     pane,
     row: (title, words) => pane(title).locator(".monaco-list-row", { hasText: words }),
     clipboard: () => page.evaluate(() => navigator.clipboard.readText()),
-    openFile: (name, effect) => openFile(window, stage.workspace, name, effect, 20_000),
+    openFile: (name, effect) => openFile(window, stage.workspace, name, effect),
   };
 }

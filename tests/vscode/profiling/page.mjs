@@ -64,7 +64,7 @@ export async function reportPage({ stage, server, window, test }) {
     );
     await window.shot("searched");
     await search.locator("input").fill("");
-    await until(async () => (await total.textContent()) === "61", "all rows are back", 20_000);
+    await until(async () => (await total.textContent()) === "61", "all rows are back");
   });
 
   await test("the buttons copy tables and the whole page", async () => {
@@ -109,10 +109,10 @@ export async function reportPage({ stage, server, window, test }) {
 
   await test("a page that is reopened keeps its search", async () => {
     await search.locator("input").fill("gemm_1");
-    await until(async () => (await total.textContent()) === "11", "the rows found", 20_000);
+    await until(async () => (await total.textContent()) === "11", "the rows found");
     await openFile("train.py", async () => !(await kernels.isVisible()));
     await openFile("policy.nsys-rep", () => kernels.isVisible());
-    await until(async () => (await total.textContent()) === "11", "the same rows", 20_000);
+    await until(async () => (await total.textContent()) === "11", "the same rows");
     assert.equal(await search.locator("input").inputValue(), "gemm_1");
   });
 
@@ -127,7 +127,7 @@ export async function reportPage({ stage, server, window, test }) {
     await window.clearMessages();
     renameSync(`${file}.away`, file);
     await search.locator("input").fill("gemm_1");
-    await until(async () => (await total.textContent()) === "11", "the rows are back", 20_000);
+    await until(async () => (await total.textContent()) === "11", "the rows are back");
   });
 
   await test("a missing Nsight Systems is reported with the path to copy", async () => {
@@ -170,7 +170,7 @@ export async function reportPage({ stage, server, window, test }) {
     });
     const light = () =>
       report.locator("body").evaluate((body) => body.classList.contains("vscode-light"));
-    await until(light, "the page is light", 30_000);
+    await until(light, "the page is light");
     await window.shot("light");
   });
 

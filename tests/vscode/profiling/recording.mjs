@@ -61,7 +61,6 @@ export async function profiledRun({ stage, window, test }) {
       () => choice("Start").click(),
       () => page.locator(".terminal-outer-container").first().isVisible(),
       "the program runs",
-      20_000,
     );
     await window.openPanel();
     await window.waitFor(row(/policy-1.*profiled/), "that a worker is profiled");
@@ -81,16 +80,14 @@ export async function profiledRun({ stage, window, test }) {
     const header = page.locator('.pane-header[aria-label^="All Workers"]');
     const group = all(/Policy/);
     const worker = all(/policy-1/);
-    await window.click(header, () => group.first().isVisible(), "all workers are listed", {
-      effectMs: 20_000,
-    });
+    await window.click(header, () => group.first().isVisible(), "all workers are listed");
     await window.gesture(
       () => group.first().locator(".monaco-tl-twistie").click(),
       () => worker.first().isVisible(),
       "the group is unfolded",
     );
     const does = (at, title, one, other) =>
-      window.fromMenu(at, title, () => say(one, other), `“${title}” has its effect`, 20_000);
+      window.fromMenu(at, title, () => say(one, other), `“${title}” has its effect`);
     await does(worker, "Stop Recording", "recording", "report");
     await does(worker, "Record Now", "recording", "recording");
     await window.shot("all-workers");
@@ -125,7 +122,6 @@ export async function profiledRun({ stage, window, test }) {
       () => choice("nsys-rep").click(),
       () => section("osrt").isVisible(),
       "its page is open",
-      30_000,
     );
     await window.shot("recorded");
   });
