@@ -1,5 +1,5 @@
 /**
- * `npm run demo` as a person meets it: the address, the panel, one click, Ctrl-C, and nothing left behind.
+ * `npm run demo` as a user runs it: the address, the panel, one click, Ctrl-C, and nothing left behind.
  *
  *     node tests/demo/demo.mjs
  */
@@ -64,16 +64,16 @@ await test("a click on a worker shows the line after breakpoint()", async () => 
   await window.attach(
     window.row(/policy-0/),
     () => window.toolbar().isVisible(),
-    "a session has begun",
+    "a session is open",
   );
   const lines = readFileSync(file, "utf8").split("\n");
-  // The first line has the number 1, and the one after the call is meant.
+  // Lines count from 1, and the worker is stopped in the line after the call.
   await window.waitForStopAt(lines.findIndex((line) => line.trim() === "breakpoint()") + 2);
-  const shown = (words) =>
-    window.page.locator(".debug-variables .monaco-list-row", { hasText: words }).first();
+  const shown = (text) =>
+    window.page.locator(".debug-variables .monaco-list-row", { hasText: text }).first();
   await window.waitFor(shown("advantage"), "the variables");
   await window.page.mouse.move(750, 930);
-  await window.shot("standing");
+  await window.shot("stopped-at-line");
 });
 
 await test("Run on Ray starts the program at the first click, and stops at a breakpoint", async () => {
@@ -81,11 +81,11 @@ await test("Run on Ray starts the program at the first click, and stops at a bre
   const lines = readFileSync(file, "utf8").split("\n");
   // Reached once Ray has been imported.
   const line = lines.findIndex((text) => text.startsWith("from policy import")) + 1;
-  // The session of the worker goes first: the toolbar and the line are to be those of the run.
+  // The worker's session is closed first, so that the toolbar and the line are those of the run.
   await window.click(
     window.button("Disconnect"),
     async () => !(await window.toolbar().isVisible()),
-    "the session is over",
+    "the session is closed",
   );
   const folder = decodeURIComponent(/folder=([^&\s]+)/.exec(output)[1]);
   const tab = window.page.locator(".tab.active", { hasText: "train.py" });

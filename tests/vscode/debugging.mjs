@@ -1,5 +1,5 @@
 /**
- * A person in a real VS Code on a real training program: with a mouse, and then without one.
+ * Debugging a real training program in a real VS Code: with the mouse, then with the keyboard alone.
  *
  *     node tests/vscode/debugging.mjs [--vscode 1.139|1.105]
  */
@@ -11,7 +11,7 @@ import { withMouse } from "./debugging/mouse.mjs";
 await browserRun("mouse", async (story) => {
   const { window } = story;
   await withMouse(story);
-  // What the first has left open would do some of the second one's work.
+  // Editors and breakpoints of the first part would do some of the second part's work.
   await window.command(
     "Remove All Breakpoints",
     async () => (await window.breakpoints().count()) === 0,

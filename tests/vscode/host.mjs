@@ -45,7 +45,7 @@ try {
   endWithRun(() => results.failures > 0 && console.log(server.logs()));
   const browser = await launch();
   endWithRun(() => browser.close());
-  // Nobody looks at this window, and a small one is painted sooner.
+  // A small window is painted sooner.
   page = await openPage(browser, "about:blank", { viewport: { width: 800, height: 600 } });
   await listen(page);
   await page.goto(server.url(workspace, { testsPath: path.join(out, "index.js") }), {

@@ -19,8 +19,8 @@ await browserRun(
   async ({ stage, window, driver, test }) => {
     const { page } = window;
     const input = page.locator(".quick-input-widget:visible input").first();
-    const editorText = (words) => page.locator(".editor-instance .view-line", { hasText: words });
-    const box = (words) => page.locator(".quick-input-widget:visible", { hasText: words });
+    const editorText = (text) => page.locator(".editor-instance .view-line", { hasText: text });
+    const box = (text) => page.locator(".quick-input-widget:visible", { hasText: text });
     const terminal = page.locator(".part.panel .xterm-rows");
 
     await test("the panel without a cluster shows how to get one", async () => {
@@ -42,7 +42,7 @@ await browserRun(
       );
       await input.fill(proxy.address);
       await page.keyboard.press("Enter");
-      await window.waitFor(box("Certificate authority of"), "that it is signed by nobody known");
+      await window.waitFor(box("Certificate authority of"), "that its certificate is not trusted");
       await window.shot("certificate");
       await window.click(
         box("Choose a file").locator(".monaco-list-row").first(),
@@ -78,13 +78,10 @@ await browserRun(
         "the address is asked for",
       );
       await input.fill("no address");
-      await window.waitFor(page.getByText("Write a port (8265)"), "why that is no address");
+      await window.waitFor(page.getByText("Write a port (8265)"), "why it is not an address");
       await input.fill(new URL(stage.cluster.address).host);
       await page.keyboard.press("Enter");
-      await window.waitFor(
-        page.getByText(/Ray 2\.\d+.*none paused/),
-        "what the cluster says of itself",
-      );
+      await window.waitFor(page.getByText(/Ray 2\.\d+.*none paused/), "the status of the cluster");
       await window.shot("added");
     });
 
@@ -155,9 +152,9 @@ await browserRun(
         () => page.locator(".part.panel").isVisible(),
         "the panel with the log is open",
       );
-      for (const words of ["first-line-since", "second-line-since"]) {
-        await driver.call("p2", "say", words).result();
-        await window.waitFor(written.filter({ hasText: words }), `${words} in the log`);
+      for (const text of ["first-line-since", "second-line-since"]) {
+        await driver.call("p2", "say", text).result();
+        await window.waitFor(written.filter({ hasText: text }), `${text} in the log`);
       }
       await window.shot("followed");
       await window.command("Eagleray: Stop Following Log", () =>
@@ -218,7 +215,7 @@ await browserRun(
       );
       await window.shot("pdb");
       await page.keyboard.type("continue\n");
-      await until(() => printed.includes("second: 42"), "its task goes on");
+      await until(() => printed.includes("second: 42"), "its task continues");
     });
 
     await test("a killed sidecar restarts and loses nothing", async () => {

@@ -16,11 +16,11 @@ import { profiledRun } from "./profiling/recording.mjs";
 
 async function setStageWithReports() {
   const stage = await setStageWithoutCluster();
-  // Workers look there and the sidecar here; the editor gives its extensions a PATH of its own.
+  // Workers read the first variable and the sidecar the second; the editor gives extensions a PATH of its own.
   Object.assign(stage.env, {
     CUDA_HOME: path.dirname(path.dirname(nsys)),
     EAGLERAY_NSYS: nsys,
-    // As far as this program looks there is a screen.
+    // Nsight Systems is only started where a screen is configured.
     DISPLAY: ":99",
   });
   const args = ["-m", "tests.profiling.page_report", stage.workspace];

@@ -1,5 +1,5 @@
 /**
- * Programs not written by us, in a real VS Code: Ray Train's TorchTrainer and RLlib's PPO, from row to good end.
+ * Programs of others in a real VS Code: Ray Train's TorchTrainer and RLlib's PPO, from the row to a successful end.
  *
  *     node tests/vscode/proofs.mjs [--vscode 1.139]
  */
@@ -13,7 +13,7 @@ import { until } from "./harness/until.mjs";
 
 const PYTHON = interpreter("proofs");
 const CARTPOLE = path.join("gymnasium", "envs", "classic_control", "cartpole.py");
-/** These programs import much, in several processes at once. */
+/** These programs import large libraries in several processes at once. */
 const STARTING_MS = 240_000;
 const STATE = "        x, x_dot, theta, theta_dot = self.state\n";
 
@@ -24,13 +24,13 @@ await browserRun(
     const button = (name) => window.button(name);
     const crumbs = page.locator(".breadcrumbs-control");
     const gone = async () => !(await window.toolbar().isVisible());
-    /** One click on a row, and one stands at that line of that file with these variables. */
-    const stand = async (row, file, words, variables) => {
-      await window.attach(row, () => window.toolbar().isVisible(), "a session has begun");
-      await standing(file, words, variables);
+    /** Clicks a row and waits for that line of that file with these variables. */
+    const attachAt = async (row, file, text, variables) => {
+      await window.attach(row, () => window.toolbar().isVisible(), "a session is open");
+      await waitForStop(file, text, variables);
     };
-    const standing = async (file, words, variables) => {
-      const line = lineWith(file, words);
+    const waitForStop = async (file, text, variables) => {
+      const line = lineWith(file, text);
       await window.waitForStopAt(line);
       const frame = page.locator(".debug-call-stack .monaco-list-row", { hasText: `${line}:1` });
       await window.waitFor(frame, "the frame in the call stack");
@@ -58,7 +58,10 @@ await browserRun(
     });
 
     await test("TorchTrainer: a click shows the train function, with variables", async () => {
-      await stand(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [/^rank/, /^loss/]);
+      await attachAt(window.row(`pid ${pids[0]}`), trainer, "stands: train_func", [
+        /^rank/,
+        /^loss/,
+      ]);
       first = await rank.textContent();
       await window.evaluate("model.module.in_features * 1000", "4000");
       await window.evaluate("torch.distributed.get_backend()", "'gloo'");
@@ -68,7 +71,7 @@ await browserRun(
 
     await test("TorchTrainer: a click on the other rank does, too, and the training succeeds", async () => {
       await window.openPanel();
-      await stand(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
+      await attachAt(window.row(`pid ${pids[1]}`), trainer, "stands: train_func", [/^rank/]);
       const ranks = [first, await rank.textContent()].map((text) => /\d/.exec(text)[0]);
       if (ranks.sort().join() !== "0,1") throw new Error(`their ranks are ${ranks}`);
       await window.click(button("Continue"), () => !program.running(), "the program has ended");
@@ -87,7 +90,7 @@ await browserRun(
       );
       await window.openPanel();
       await window.waitFor(window.row(/EnvRunner.*pid \d+/), "the worker", STARTING_MS);
-      await stand(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
+      await attachAt(window.row(/EnvRunner.*pid \d+/), library, STATE.trim(), [/^action/, /^self/]);
       await window.evaluate("int(action) in (0, 1)", "True");
       await window.shot("library");
     });
@@ -95,9 +98,8 @@ await browserRun(
     await test("RLlib: the continued worker stops in the environment, and the training succeeds", async () => {
       const environment = path.join(stage.workspace, "cartpole.py");
       const line = lineWith(environment, "stands: env");
-      // Pressed twice it would run past that line, so there is time for it to get there.
       await window.click(button("Continue"), () => window.isStoppedAt(line), "it stopped there");
-      await standing(environment, "stands: env", [/^reward/, /^observation/]);
+      await waitForStop(environment, "stands: env", [/^reward/, /^observation/]);
       await window.evaluate("self.steps * 1001", "3003");
       await window.shot("environment");
       await window.click(button("Disconnect"), gone, "the session has ended");
@@ -125,7 +127,7 @@ function installLibrary(venv) {
   return file;
 }
 
-function lineWith(file, words) {
+function lineWith(file, text) {
   const lines = fs.readFileSync(file, "utf8").split("\n");
-  return lines.findIndex((line) => line.includes(words)) + 1;
+  return lines.findIndex((line) => line.includes(text)) + 1;
 }

@@ -21,9 +21,8 @@ await browserRun(
     const line = (mark) => lineOf(learner, mark);
     const list = page.locator(".quick-input-widget:visible");
     const input = list.locator("input").first();
-    const choice = (words) => list.locator(".monaco-list-row", { hasText: words }).first();
-    const choose = (words, effect, what) =>
-      window.gesture(() => choice(words).click(), effect, what);
+    const choice = (text) => list.locator(".monaco-list-row", { hasText: text }).first();
+    const choose = (text, effect, what) => window.gesture(() => choice(text).click(), effect, what);
     const tab = (name) => page.locator(".tab.active", { hasText: name });
     const title = (name) =>
       page.locator(`.editor-actions .action-label[aria-label^="${name}"]`).locator("visible=true");
@@ -33,7 +32,7 @@ await browserRun(
       markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, "train.py"));
     const over = /train\.py(stopped|ended|failed)/;
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
-    const run = (words) => runs.locator(".monaco-list-row", { hasText: words });
+    const run = (text) => runs.locator(".monaco-list-row", { hasText: text });
 
     const openFile = (name) =>
       open(window, stage.workspace, name, () => tab(name).first().isVisible());
@@ -48,7 +47,7 @@ await browserRun(
       await window.click(
         window.button("Disconnect"),
         async () => !(await window.toolbar().isVisible()),
-        "the session is over",
+        "the session is closed",
       );
     }
 
@@ -97,7 +96,7 @@ await browserRun(
       );
       await window.waitForStopAt(line("loss"));
       await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
-      await window.shot("standing");
+      await window.shot("stopped-at-line");
     });
 
     await test("a terminal shows the output of the run", async () => {
@@ -119,15 +118,14 @@ await browserRun(
     });
 
     await test("a breakpoint on a line without code shows where workers stop instead", async () => {
-      const said = () =>
+      const hasNote = () =>
         page.evaluate(() =>
-          [...document.querySelectorAll(".view-line span")].some((one) =>
-            getComputedStyle(one, "::after").content.includes("the nearest with code"),
+          [...document.querySelectorAll(".view-line span")].some((element) =>
+            getComputedStyle(element, "::after").content.includes("the nearest with code"),
           ),
         );
-      // The dot goes where it stops: a second click would set another.
       const click = () => window.clickGutter(line("nothing"));
-      await window.gesture(click, said, "one reads that it moved");
+      await window.gesture(click, hasNote, "the note says that it moved");
       await window.shot("moved");
       await window.command(
         "Remove All Breakpoints",
@@ -140,14 +138,14 @@ await browserRun(
         window.row(/policy-\dlearner\.py/),
         "Continue",
         async () => (await run(/learner\.py:/).count()) === 1,
-        "the other worker runs on",
+        "the other worker resumes",
       );
       await disconnect();
       await inline(
         run(/policy-\drunning/),
         "Pause Worker",
         () => window.toolbar().isVisible(),
-        "a session has begun",
+        "a session is open",
       );
       await window.waitFor(variables, "its variables");
       await window.shot("paused");
@@ -165,7 +163,7 @@ await browserRun(
         () => terminal.first().isVisible(),
         "the output is open again",
       );
-      await window.waitFor(terminal.getByText(/round \d+0/), "that the program goes on");
+      await window.waitFor(terminal.getByText(/round \d+0/), "output that the program still runs");
       await window.shot("output");
     });
 
@@ -183,11 +181,10 @@ await browserRun(
       await window.toggleBreakpoint(line("return"), true);
       await window.openPanel();
       const [first] = programs();
-      // Pressed again too early, it would start a third run.
       await window.gesture(
         () => page.keyboard.press("Control+Alt+r"),
         () => programs().some((pid) => pid !== first),
-        "the program runs anew",
+        "the program runs again",
       );
       await window.waitForStopAt(line("return"));
       await window.openPanel();
@@ -199,7 +196,7 @@ await browserRun(
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*stopped/), "the run that goes on");
+      await window.waitFor(run(/train\.py.*stopped/), "the run that is still running");
       await inline(
         run(/train\.py.*stopped/),
         "Stop Run",
@@ -238,7 +235,7 @@ await browserRun(
 
     await test("the output of a run that ended with 0 stays, and can be reopened", async () => {
       await openFile("evaluation.py");
-      // The file is drawn before its breakpoint; a command whose effect is there already isn't called.
+      // The file is drawn before its breakpoint, and a command whose effect is there already isn't called.
       const hasBreakpoint = async () => (await window.breakpointLines()).length > 0;
       await until(hasBreakpoint, "the breakpoint of evaluation.py is shown");
       await window.command(
@@ -252,7 +249,7 @@ await browserRun(
             .getByText(/evaluation\.py ended with exit code 0/)
             .first()
             .isVisible(),
-        "how it ended",
+        "the end of the run",
       );
       await window.openPanel();
       await staysOpen(/evaluation\.pyended/, /score/, /exitcode0after.*anyotherkeytoclose/);
@@ -277,7 +274,7 @@ await browserRun(
       await window.click(
         window.button("Continue"),
         async () => !(await window.toolbar().isVisible()),
-        "the session is over",
+        "the session is closed",
       );
       await window.openPanel();
       await window.waitFor(run(/failing\.py.*ZeroDivisionError/), "why the run has failed");

@@ -1,6 +1,6 @@
 /**
  * A cluster behind ssh, in a real VS Code as people use it: from a host of the ssh config to a worker's line,
- * with the host's key and the passphrase asked for, and over a cut of the link.
+ * with questions about the host key and the passphrase, and across a cut of the link.
  *
  *     node tests/vscode/site.mjs [--vscode 1.139|1.105]
  */
@@ -17,12 +17,12 @@ await browserRun(
     const list = page.locator(".quick-input-widget:visible");
     const input = list.locator("input").first();
     const adding = list.getByText("Add a Ray cluster");
-    const choice = (words) => list.locator(".monaco-list-row", { hasText: words });
+    const choice = (text) => list.locator(".monaco-list-row", { hasText: text });
     const dialog = page.locator(".monaco-dialog-box");
     const source = fs.readFileSync(site.program, "utf8").split("\n");
     const line = source.findIndex((text) => text.includes("# stands: pausing")) + 1;
-    const choose = (words, effect, what) =>
-      window.gesture(() => choice(words).first().click(), effect, what);
+    const choose = (text, effect, what) =>
+      window.gesture(() => choice(text).first().click(), effect, what);
 
     await test("the list offers the hosts of the ssh config, and shows why there is no job", async () => {
       await window.openPanel();
@@ -30,12 +30,12 @@ await browserRun(
       await window.waitFor(choice("alice@10.66.0.1"), "the login node with its address");
       await window.shot("add-cluster");
       await input.fill("node-1");
-      await window.waitFor(choice("Write a port (8265)"), "why that is no address");
+      await window.waitFor(choice("Write a port (8265)"), "why it is not an address");
     });
 
     await test("a search for jobs on a host asks about its host key and for the passphrase", async () => {
       await input.fill("");
-      // A click while the list is drawn anew would fall on another line.
+      // A click while the list is drawn again would hit another row.
       await window.waitForNone(choice("Write a port (8265)"), "the hint");
       await choose(
         "Look for my jobs on another host",
@@ -44,7 +44,6 @@ await browserRun(
       );
       await input.fill("login");
       await window.waitFor(choice("alice@10.66.0.1"), "the login node");
-      // Pressed once more too early, Enter would be the answer to the question.
       await window.gesture(
         () => page.keyboard.press("Enter"),
         () => dialog.isVisible(),
@@ -114,10 +113,10 @@ await browserRun(
       await window.attach(
         window.row(/on-10\.77\.0\.19/),
         () => window.toolbar().isVisible(),
-        "a session has begun",
+        "a session is open",
       );
       await window.waitForStopAt(line);
-      await window.shot("standing");
+      await window.shot("stopped-at-line");
     });
 
     await test("a cut link is shown and reconnects, and the worker stays at its line", async () => {
@@ -170,14 +169,18 @@ await browserRun(
       await site.request("touch");
       await window.waitForNone(notice, "the notice");
       // There is no Ray: it was reached, by the key.
-      await window.waitForMessage("node-1:8265", "that nothing answers there");
+      await window.waitForMessage("node-1:8265", "an error that nothing answers");
       await window.clearMessages();
     });
 
     await test("a job close to its time limit shows a warning while a worker is stopped", async () => {
       await site.request("limit 9");
       const warning = window.notification(/ends in \d+ minutes while .* at a breakpoint/);
-      await window.command("Eagleray: Refresh", () => warning.first().isVisible(), "one is warned");
+      await window.command(
+        "Eagleray: Refresh",
+        () => warning.first().isVisible(),
+        "the warning is shown",
+      );
       await window.shot("time");
     });
   },

@@ -1,6 +1,6 @@
 /**
- * Windows that are not the usual one: untrusted with a trap in it, without a folder, two at once, closed; and
- * what they show when files differ, a worker is forgotten, or a process of theirs is killed.
+ * Unusual windows: untrusted with a trap in it, without a folder, two at once, closed; and what they show when files
+ * differ, a worker is held for long, or one of their processes is killed.
  *
  *     node tests/vscode/windows.mjs [--vscode 1.139|1.105]
  */
@@ -15,7 +15,7 @@ import { writeSettings } from "./harness/server.mjs";
 import { until } from "./harness/until.mjs";
 import { Window } from "./harness/window.mjs";
 
-/** How long a worker of this story may be held before one is reminded of it. */
+/** How long a worker of this story is held before the reminder. */
 const REMIND_S = "30";
 
 await browserRun("windows", story, {
@@ -37,12 +37,12 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
     return other;
   };
   const attach = async (where, name = "p0") => {
-    // One that is just ending would be taken for the one that begins.
+    // A session that is just ending would be mistaken for the new one.
     await where.waitForNone(where.toolbar(), "the session before");
-    await where.attach(where.row(name), () => where.toolbar().isVisible(), "a session has begun");
+    await where.attach(where.row(name), () => where.toolbar().isVisible(), "a session is open");
   };
   const disconnect = (where, left) =>
-    where.click(where.button("Disconnect"), () => left.returned(), "the worker has run on");
+    where.click(where.button("Disconnect"), () => left.returned(), "the worker resumed");
   const ours = (word) => markedWith("EAGLERAY_HOME", stage.home, word);
 
   let bare;

@@ -1,4 +1,4 @@
-/** A person without a mouse: everything is done by keys, and the focus is followed as a screen reader would. */
+/** Debugging with the keyboard alone; the focus is followed as by a screen reader. */
 
 import * as path from "node:path";
 import { lineOf } from "../harness/ray.mjs";
@@ -19,18 +19,19 @@ export async function withKeyboard({ stage, window, driver, test }) {
         .first()
         .isVisible(),
     );
-    await window.waitFor(window.row("p2"), "the third worker");
+    // The focus would be lost with a row that moves to another group.
+    await window.waitFor(window.row(/Policy\.train.*3 paused/), "the group of all workers");
     await window.command("Focus on Paused Workers View", () => list.first().isVisible());
     await window.shot("panel");
   });
 
   await test("Down and Enter attach to a worker", async () => {
     await walkTo(/p0/);
-    await window.key("Enter", () => window.toolbar().isVisible(), "a session has begun");
+    await window.key("Enter", () => window.toolbar().isVisible(), "a session is open");
     await window.waitForStopAt(line("after"));
     const variables = page.locator(".debug-variables .monaco-list-row");
     await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
-    await window.shot("standing");
+    await window.shot("stopped-at-line");
   });
 
   await test("F9 sets a breakpoint, F10 steps, F5 continues to it", async () => {
@@ -93,13 +94,13 @@ export async function withKeyboard({ stage, window, driver, test }) {
     await window.shot("all-gone");
   });
 
-  /** An entry of the context menu of a row; Escape in a list would take the focus off its row. */
-  async function choose(words, entry, effect) {
+  /** Chooses an entry of a row's context menu; Escape in a list would take the focus off its row. */
+  async function choose(text, entry, effect) {
     const menu = page.locator(".monaco-menu");
     await window.gesture(
       async () => {
         if (await menu.first().isVisible()) await page.keyboard.press("Escape");
-        if (!(await isOn(words))) await walkTo(words);
+        if (!(await isOn(text))) await walkTo(text);
         await page.keyboard.press("Shift+F10");
         await menu.first().waitFor();
         await chooseInMenu(entry);
@@ -109,9 +110,9 @@ export async function withKeyboard({ stage, window, driver, test }) {
     );
   }
 
-  async function isOn(words) {
+  async function isOn(text) {
     if ((await focused.count()) === 0) return false;
-    return words.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? "");
+    return text.test((await focused.first().getAttribute("aria-label", { timeout: 1000 })) ?? "");
   }
 
   /** Goes down the list, row by row, until the focused row has the text. */

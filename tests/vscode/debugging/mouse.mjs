@@ -1,4 +1,4 @@
-/** A person with a mouse, in a real VS Code on a real training program: from the icon to the last worker. */
+/** Debugging with the mouse: from the icon to the last worker. */
 
 import * as path from "node:path";
 import { lineOf } from "../harness/ray.mjs";
@@ -13,10 +13,7 @@ export async function withMouse({ stage, window, driver, test }) {
 
   await test("the icon opens the panel, which shows the cluster while nothing is paused", async () => {
     await window.openPanel();
-    await window.waitFor(
-      page.getByText(/Ray 2\.\d+.*none paused/),
-      "what the cluster says of itself",
-    );
+    await window.waitFor(page.getByText(/Ray 2\.\d+.*none paused/), "the status of the cluster");
     await window.shot("nothing-paused");
   });
 
@@ -31,11 +28,11 @@ export async function withMouse({ stage, window, driver, test }) {
   });
 
   await test("a click on a worker shows the line after its breakpoint(), with variables", async () => {
-    await window.attach(paused("p0"), () => window.toolbar().isVisible(), "a session has begun");
+    await window.attach(paused("p0"), () => window.toolbar().isVisible(), "a session is open");
     await window.waitForStopAt(line("after"));
     const variables = page.locator(".debug-variables .monaco-list-row");
     await window.waitFor(variables.filter({ hasText: "rewards" }), "the variable rewards");
-    await window.shot("standing");
+    await window.shot("stopped-at-line");
   });
 
   await test("a gutter breakpoint stops the worker", async () => {
@@ -81,7 +78,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.attach(
       paused("p1"),
       () => window.toolbar().isVisible(),
-      "a session has begun again",
+      "a session is open again",
     );
     await window.waitForStopAt(line("after"));
     await window.waitFor(window.breakpoints(), "the breakpoint from before the reload");
@@ -112,7 +109,7 @@ export async function withMouse({ stage, window, driver, test }) {
       paused("p0"),
       "Continue All Others",
       () => calls[2].returned() && again.returned(),
-      "the other one runs on",
+      "the other worker resumes",
     );
     await window.fromMenu(paused("p0"), "Release", () => calls[0].returned(), "it is released");
     await window.waitFor(page.getByText(/none paused/), "an empty list");

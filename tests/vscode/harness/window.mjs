@@ -8,6 +8,8 @@ import { until } from "./until.mjs";
 const TIMEOUT_MS = 100_000;
 /** How long a click waits for its element, which may be drawn again meanwhile. */
 const DRAWN_MS = 30_000;
+/** Rows change several times within this time after an event, and once a second where they have an age. */
+const SETTLED_MS = 400;
 const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
 
 export class Window {
@@ -116,6 +118,7 @@ export class Window {
         // A menu that is still open covers the rows.
         if ((await menu.count()) > 0) await this.page.keyboard.press("Escape");
         await this.moveMouseAway();
+        await this.settled(row);
         await row.first().click({ button: "right" });
         await entry.hover();
         // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
@@ -137,6 +140,7 @@ export class Window {
     const button = row.first().locator(`.action-label[aria-label^="${name}"]`).first();
     await this.gesture(
       async () => {
+        await this.settled(row);
         // A row that moves away hides its button; the mouse follows the row until the click is made.
         await this.clickOnce(button, () => row.first().hover());
         await this.moveMouseAway();
@@ -152,6 +156,7 @@ export class Window {
       async () => {
         await this.moveMouseAway();
         await this.unfoldGroups();
+        await this.settled(row);
         // Not forced: it waits until the row no longer moves, else the click would hit its group.
         await row.first().click();
         await this.moveMouseAway();
@@ -159,6 +164,22 @@ export class Window {
       effect,
       what,
     );
+  }
+
+  /**
+   * Waits until a row has had the same text for a moment.  While a view is refreshed, VS Code runs the command of a row
+   * without the row.
+   */
+  async settled(row) {
+    let last;
+    let since;
+    const isSettled = async () => {
+      const text = await row.first().textContent();
+      if (text !== last) since = Date.now();
+      last = text;
+      return Date.now() - since > SETTLED_MS;
+    };
+    await until(isSettled, "the row no longer changes", TIMEOUT_MS);
   }
 
   /** Unfolds the groups of paused workers. */

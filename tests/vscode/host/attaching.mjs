@@ -16,7 +16,7 @@ import {
   POLICY,
   proceed,
   sessions,
-  standsAt,
+  waitForStopAt,
   stepBelow,
   test,
   until,
@@ -36,9 +36,9 @@ export function attaching() {
       assert.strictEqual(at.top.line, line("after"));
       assert.strictEqual(fileOf(at.top), POLICY);
       await editorAt(POLICY, line("after"));
-      const seen = await variables(at);
-      assert.strictEqual(seen.rewards, "[1.0, 2.0, 3.0]");
-      assert.match(seen.state, /'step': 7/);
+      const locals = await variables(at);
+      assert.strictEqual(locals.rewards, "[1.0, 2.0, 3.0]");
+      assert.match(locals.state, /'step': 7/);
       await lab.row("p0", "attached");
       await proceed(at);
       assert.strictEqual((await call.result()).value, 12);
@@ -67,13 +67,13 @@ export function attaching() {
       const at = await lab.attach(row);
       await at.session.customRequest("stepIn", { threadId: at.threadId });
       await until(
-        async () => (await lab.standing(row)).top.name.endsWith("mean_of"),
+        async () => (await lab.waitForStop(row)).top.name.endsWith("mean_of"),
         "it is in mean_of",
         LIMIT,
       );
       await at.session.customRequest("stepOut", { threadId: at.threadId });
       await until(
-        async () => (await lab.standing(row)).top.name.endsWith("train"),
+        async () => (await lab.waitForStop(row)).top.name.endsWith("train"),
         "it is back in train",
         LIMIT,
       );
@@ -86,8 +86,8 @@ export function attaching() {
       breakpoint(line("loop"), { condition: "index == 3" });
       await verified(lab, at, line("loop"));
       await proceed(at);
-      const there = await standsAt(at.session, line("loop"));
-      assert.strictEqual(await evaluate(there, "index"), "3");
+      const next = await waitForStopAt(at.session, line("loop"));
+      assert.strictEqual(await evaluate(next, "index"), "3");
     });
 
     it("a log breakpoint writes to the console and does not stop", async () => {
@@ -112,10 +112,10 @@ export function attaching() {
       await proceed(at);
       const again = await until(
         async () => {
-          const now = await lab.standing(row);
+          const now = await lab.waitForStop(row);
           return (await evaluate(now, "step")) === "2" ? now : undefined;
         },
-        "it stands in the second round",
+        "it is stopped in the second round",
         LIMIT,
       );
       assert.strictEqual(again.top.line, first);
@@ -154,7 +154,7 @@ export function attaching() {
         LIMIT,
       );
       assert.ok(await vscode.debug.startDebugging(folder, "my worker"));
-      assert.strictEqual((await lab.standing(row)).top.line, line("after"));
+      assert.strictEqual((await lab.waitForStop(row)).top.line, line("after"));
     });
 
     it("a configuration without a matching worker is an error and starts nothing", async () => {
@@ -182,7 +182,7 @@ export function attaching() {
       assert.ok(
         await vscode.debug.startDebugging(undefined, { ...launch, socket: "/tmp/elsewhere.sock" }),
       );
-      const at = await lab.standing(row);
+      const at = await lab.waitForStop(row);
       assert.notStrictEqual(at.session.configuration.socket, "/tmp/elsewhere.sock");
     });
   });
@@ -197,7 +197,7 @@ async function verified(lab, at, lineNumber) {
           session.id === at.session.id &&
           message.type === "response" &&
           message.command === "setBreakpoints" &&
-          message.body?.breakpoints?.some((one) => one.verified && one.line === lineNumber),
+          message.body?.breakpoints?.some((each) => each.verified && each.line === lineNumber),
       ),
     `the breakpoint of line ${lineNumber} is verified`,
     LIMIT,

@@ -1,4 +1,4 @@
-/** What stands around the debugging: the commands, the terminals, the logs. */
+/** Commands, terminals, tasks and logs. */
 
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -13,10 +13,10 @@ export function commandsAndLogs() {
 
     it("every command of the manifest is registered", async () => {
       const { packageJSON } = vscode.extensions.getExtension("eagleray.eagleray");
-      const known = await vscode.commands.getCommands(true);
+      const registered = await vscode.commands.getCommands(true);
       const missing = packageJSON.contributes.commands
-        .map((one) => one.command)
-        .filter((command) => !known.includes(command));
+        .map((each) => each.command)
+        .filter((command) => !registered.includes(command));
       assert.deepStrictEqual(missing, []);
     });
 
@@ -33,7 +33,7 @@ export function commandsAndLogs() {
       terminal.dispose();
       const listed = JSON.parse(fs.readFileSync(out, "utf8"));
       assert.deepStrictEqual(
-        listed.map((one) => one.worker_id),
+        listed.map((each) => each.worker_id),
         [row.worker_id],
       );
     });
@@ -44,7 +44,7 @@ export function commandsAndLogs() {
       const { document } = await until(
         () =>
           vscode.window.visibleTextEditors.find(
-            (one) => one.document.uri.scheme === "eagleray-log",
+            (each) => each.document.uri.scheme === "eagleray-log",
           ),
         "the log is open",
         LIMIT,
@@ -64,15 +64,15 @@ export function commandsAndLogs() {
         path.join(settings, "tasks.json"),
         JSON.stringify({ version: "2.0.0", tasks: [{ ...task, args }] }),
       );
-      const known = async () =>
-        (await vscode.tasks.fetchTasks()).some((one) => one.name === "count");
-      await until(known, "the editor knows the task", LIMIT);
-      // The program is not there, so that the run ends with being prepared.
-      const began = await vscode.debug.startDebugging(vscode.workspace.workspaceFolders[0], {
+      const isListed = async () =>
+        (await vscode.tasks.fetchTasks()).some((each) => each.name === "count");
+      await until(isListed, "the editor lists the task", LIMIT);
+      // The program doesn't exist, so that only the task runs.
+      const hasStarted = await vscode.debug.startDebugging(vscode.workspace.workspaceFolders[0], {
         ...{ type: "eagleray", request: "launch", name: "counting" },
         ...{ program: path.join(test.base, "nowhere.py"), preLaunchTask: "count" },
       });
-      assert.deepStrictEqual([began, fs.readFileSync(counted, "utf8")], [false, "once\n"]);
+      assert.deepStrictEqual([hasStarted, fs.readFileSync(counted, "utf8")], [false, "once\n"]);
     });
 
     it("a search result opens its line in the log", async () => {
@@ -85,7 +85,7 @@ export function commandsAndLogs() {
       const { document } = await until(
         () =>
           vscode.window.visibleTextEditors.find(
-            (one) => one.document.uri.path === path && one.selection.active.line === 1,
+            (each) => each.document.uri.path === path && each.selection.active.line === 1,
           ),
         "the log is open at the line",
         LIMIT,

@@ -13,7 +13,7 @@ import {
   line,
   proceed,
   sessions,
-  standsAt,
+  waitForStopAt,
   stepBelow,
   until,
 } from "./lab.mjs";
@@ -66,9 +66,9 @@ export function disconnecting() {
       const back = await lab.attach(held);
       assert.strictEqual(back.top.line, before);
       await proceed(back);
-      const there = await standsAt(back.session, line("loop"));
-      assert.strictEqual(await evaluate(there, "index"), "2");
-      await proceed(there);
+      const next = await waitForStopAt(back.session, line("loop"));
+      assert.strictEqual(await evaluate(next, "index"), "2");
+      await proceed(next);
       assert.strictEqual((await call.result()).value, 5);
     });
 
@@ -92,7 +92,7 @@ export function disconnecting() {
       });
       await vscode.commands.executeCommand("workbench.action.debug.restart");
       await started;
-      assert.strictEqual((await lab.standing(row)).top.line, at.top.line);
+      assert.strictEqual((await lab.waitForStop(row)).top.line, at.top.line);
     });
 
     it("a click on a worker that another session has takes it over", async () => {
@@ -105,7 +105,7 @@ export function disconnecting() {
         "only the new session is open",
         LIMIT,
       );
-      assert.strictEqual((await lab.standing(row)).top.line, line("after"));
+      assert.strictEqual((await lab.waitForStop(row)).top.line, line("after"));
     });
 
     it("a killed sidecar keeps every stop", async () => {
@@ -133,7 +133,11 @@ export function disconnecting() {
       await lab.attach(row);
       process.kill(row.pid, "SIGKILL");
       await noSessions();
-      await until(() => !lab.rows().some((one) => one.name === "mortal"), "its row is gone", LIMIT);
+      await until(
+        () => !lab.rows().some((each) => each.name === "mortal"),
+        "its row is gone",
+        LIMIT,
+      );
     });
 
     it("a worker that resumed before the click is reported and starts no session", async () => {
@@ -150,9 +154,11 @@ export function disconnecting() {
 function sidecars() {
   return processes().filter((pid) => {
     try {
-      const words = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      const args = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       const parent = Number(/PPid:\t(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
-      return parent === process.pid && words.some((word) => word.endsWith("eagleray_start.py"));
+      return (
+        parent === process.pid && args.some((argument) => argument.endsWith("eagleray_start.py"))
+      );
     } catch {
       return false;
     }

@@ -1,4 +1,4 @@
-/** What the tests in the extension host share: the extension, a driver with workers, sessions, a clean end. */
+/** The lab of the tests in the extension host: the extension, a driver with workers, sessions, cleanup. */
 
 import * as assert from "node:assert";
 import * as path from "node:path";
@@ -41,7 +41,7 @@ export class Lab {
     );
   }
 
-  /** Lets every worker run to the end of its call, whatever state the test left it in. */
+  /** Resumes every worker until its call ends, in whatever state the test has left it. */
   async clean() {
     vscode.debug.removeBreakpoints(vscode.debug.breakpoints);
     await setting("autoAttach", undefined);
@@ -93,7 +93,7 @@ export class Lab {
     return { call, row: await this.row(name) };
   }
 
-  /** A command of ours, for a row as the tree would give it. */
+  /** Runs a command of ours with the argument that the tree gives it for a row. */
   command(name, ...rows) {
     return vscode.commands.executeCommand(
       `eagleray.${name}`,
@@ -102,25 +102,25 @@ export class Lab {
     );
   }
 
-  /** A click on the row: returns the session once the editor stands at a line. */
+  /** Attaches as a click on the row does; returns the session once it is stopped at a line. */
   async attach(row) {
     assert.ok(await this.command("attach", row), `attached to ${row.name}`);
-    return await this.standing(row);
+    return await this.waitForStop(row);
   }
 
-  /** Waits for a session that stands: its session, thread, and frames. */
-  standing(row) {
+  /** Waits for a session that is stopped: its session, thread, and frames. */
+  waitForStop(row) {
     return until(
       async () => {
-        // After a restart VS Code may list the session before as well, which answers nothing any more.
-        const ofWorker = sessions().filter((one) => one.configuration.worker === row.worker_id);
+        // After a restart, VS Code may list the previous session as well, which answers no requests.
+        const ofWorker = sessions().filter((each) => each.configuration.worker === row.worker_id);
         for (const session of ofWorker.reverse()) {
-          const at = await stand(session).catch(() => undefined);
-          if (at) return at;
+          const location = await stopLocation(session).catch(() => undefined);
+          if (location) return location;
         }
         return undefined;
       },
-      `a session stands in ${row.name}`,
+      `a session is stopped in ${row.name}`,
       LIMIT,
     );
   }
@@ -128,12 +128,12 @@ export class Lab {
   events(session, name) {
     return this.messages
       .filter(
-        (one) =>
-          one.session.id === session.id &&
-          one.message.type === "event" &&
-          one.message.event === name,
+        (sent) =>
+          sent.session.id === session.id &&
+          sent.message.type === "event" &&
+          sent.message.event === name,
       )
-      .map((one) => one.message.body);
+      .map((sent) => sent.message.body);
   }
 }
 
@@ -155,7 +155,7 @@ function treeRow(worker) {
   return { row: "worker", worker, group };
 }
 
-/** The open sessions, from what the editor itself says. */
+/** The open sessions, from the events of the editor. */
 const open = new Map();
 vscode.debug.onDidStartDebugSession(
   (session) => session.type === "eagleray" && open.set(session.id, session),
@@ -163,7 +163,7 @@ vscode.debug.onDidStartDebugSession(
 vscode.debug.onDidTerminateDebugSession((session) => open.delete(session.id));
 export const sessions = () => [...open.values()];
 
-/** The editor says no end of a session that it starts anew 0.3 s after Restart, before the adapter of before has ended. */
+/** The editor sends no end of a session that it starts again 0.3 s after Restart, before the old adapter has ended. */
 async function forgetUnknown(session) {
   try {
     await session.customRequest("threads");
@@ -178,11 +178,12 @@ async function forgetUnknown(session) {
  */
 export async function stepBelow(session, lineNumber) {
   for (;;) {
-    const { top } = await until(() => stand(session), "the session is stopped", LIMIT);
+    const { top } = await until(() => stopLocation(session), "the session is stopped", LIMIT);
     if (top.line > lineNumber) return top.line;
     await frameInFront((item) => item.session.id === session.id && item.frameId === top.id);
     await vscode.commands.executeCommand("workbench.action.debug.stepOver");
-    const hasStepped = async () => ((await stand(session))?.top.line ?? top.line) !== top.line;
+    const hasStepped = async () =>
+      ((await stopLocation(session))?.top.line ?? top.line) !== top.line;
     await until(hasStepped, `it stepped from line ${top.line}`, LIMIT);
   }
 }
@@ -202,41 +203,43 @@ export function fileOf(frame) {
   return given.startsWith("vscode-remote:") ? vscode.Uri.parse(given).path : given;
 }
 
-/** Where a session stands, or undefined while it runs. */
-export async function stand(session) {
+/** The stop location of a session, or undefined while it runs. */
+export async function stopLocation(session) {
   const { threads } = await session.customRequest("threads");
   for (const thread of threads) {
-    const answer = await session.customRequest("stackTrace", { threadId: thread.id }).then(
+    const frames = await session.customRequest("stackTrace", { threadId: thread.id }).then(
       (stack) => stack.stackFrames,
       () => [],
     );
-    if (answer.length > 0) return { session, threadId: thread.id, frames: answer, top: answer[0] };
+    if (frames.length > 0) return { session, threadId: thread.id, frames, top: frames[0] };
   }
   return undefined;
 }
 
-/** Waits until the session stands at `lineNumber` in its topmost frame. */
-export function standsAt(session, lineNumber) {
+/** Waits until the session is stopped at `lineNumber` in its topmost frame. */
+export function waitForStopAt(session, lineNumber) {
   let last;
   return until(
     async () => {
-      last = await stand(session);
+      last = await stopLocation(session);
       return last?.top.line === lineNumber ? last : undefined;
     },
-    `the session stands at line ${lineNumber}`,
+    `the session is stopped at line ${lineNumber}`,
     LIMIT,
   ).catch((error) => {
-    throw new Error(`${error.message}; it stands at ${last && fileOf(last.top)}:${last?.top.line}`);
+    throw new Error(
+      `${error.message}; it is stopped at ${last && fileOf(last.top)}:${last?.top.line}`,
+    );
   });
 }
 
 export async function variables(at, scopeName = "Locals") {
   const { scopes } = await at.session.customRequest("scopes", { frameId: at.top.id });
-  const scope = scopes.find((one) => one.name === scopeName);
+  const scope = scopes.find((each) => each.name === scopeName);
   const answer = await at.session.customRequest("variables", {
     variablesReference: scope.variablesReference,
   });
-  return Object.fromEntries(answer.variables.map((one) => [one.name, one.value]));
+  return Object.fromEntries(answer.variables.map(({ name, value }) => [name, value]));
 }
 
 export async function evaluate(at, expression, context = "repl") {
@@ -248,7 +251,7 @@ export async function evaluate(at, expression, context = "repl") {
   return answer.result;
 }
 
-/** Waits until the editor shows `lineNumber` of `file`, which is what the person sees. */
+/** Waits until the editor shows `lineNumber` of `file`. */
 export function editorAt(file, lineNumber) {
   return until(
     () => {
@@ -272,7 +275,7 @@ export function breakpoint(lineNumber, { condition, log } = {}, file = POLICY) {
   ]);
 }
 
-/** Continues by the editor's own command, which acts on the session in focus. */
+/** Continues the session's thread. */
 export async function proceed(at) {
   await at.session.customRequest("continue", { threadId: at.threadId });
 }

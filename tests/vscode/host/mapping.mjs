@@ -1,4 +1,4 @@
-/** Which local file the worker's file is. */
+/** The local file of a worker's file. */
 
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -15,7 +15,7 @@ import {
   POLICY,
   proceed,
   setting,
-  standsAt,
+  waitForStopAt,
   STEPS,
   test,
   until,
@@ -43,7 +43,7 @@ export function mapping() {
       await editorAt(STEPS, line("advances", STEPS));
       breakpoint(line("advanced", STEPS), {}, STEPS);
       await proceed(at);
-      await standsAt(at.session, line("advanced", STEPS));
+      await waitForStopAt(at.session, line("advanced", STEPS));
     });
 
     it("opens beside a local file that differs", async () => {
@@ -115,7 +115,7 @@ export function mapping() {
         LIMIT,
         700,
       );
-      const at = await lab.standing(row);
+      const at = await lab.waitForStop(row);
       assert.ok([POLICY, ...copies].includes(fileOf(at.top)), fileOf(at.top));
       await editorAt(fileOf(at.top), at.top.line);
       await vscode.debug.stopDebugging(at.session);
@@ -126,7 +126,7 @@ export function mapping() {
     it("a worker's name with markup, escapes and a line end is shown as text", async () => {
       lab.call(HOSTILE, "train", 0);
       const row = await until(
-        () => lab.rows().find((one) => one.name.includes("(command:evil)")),
+        () => lab.rows().find((each) => each.name.includes("(command:evil)")),
         "its row",
         LIMIT,
       );

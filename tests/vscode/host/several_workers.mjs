@@ -10,7 +10,7 @@ import {
   proceed,
   sessions,
   setting,
-  stand,
+  stopLocation,
   stepBelow,
   until,
 } from "./lab.mjs";
@@ -36,22 +36,22 @@ export function severalWorkers() {
       const second = await lab.attach(rows[1]);
       assert.notStrictEqual(first.session.id, second.session.id);
       const inFront = () => vscode.debug.activeDebugSession?.id === second.session.id;
-      await until(inFront, "the editor looks at the second", LIMIT);
+      await until(inFront, "the second session is active", LIMIT);
       await stepBelow(second.session, line("after"));
-      assert.strictEqual((await stand(first.session)).top.line, line("after"));
+      assert.strictEqual((await stopLocation(first.session)).top.line, line("after"));
       await proceed(first);
       assert.strictEqual((await calls[0].result()).value, 5);
-      assert.ok(await stand(second.session));
+      assert.ok(await stopLocation(second.session));
       assert.strictEqual(calls[2].returned(), undefined);
     });
 
     it("Attach to Next Paused Worker goes down the list", async () => {
       await pauseAll();
-      const seen = new Set();
+      const workers = new Set();
       for (let round = 1; round <= 3; round += 1) {
         assert.ok(await vscode.commands.executeCommand("eagleray.attachNext"));
         await until(() => sessions().length === round, `${round} sessions are open`, LIMIT);
-        for (const session of sessions()) seen.add(session.configuration.worker);
+        for (const session of sessions()) workers.add(session.configuration.worker);
         await until(
           () => lab.rows().filter((row) => row.state === "attached").length === round,
           `${round} rows are attached`,
@@ -59,7 +59,7 @@ export function severalWorkers() {
           openCommon,
         );
       }
-      assert.strictEqual(seen.size, 3);
+      assert.strictEqual(workers.size, 3);
     });
 
     it("have distinct names in the Call Stack", async () => {
@@ -112,7 +112,7 @@ export function severalWorkers() {
       assert.strictEqual(sessions().length, 0);
       await lab.driver.actors({ fresh: 0 });
       lab.call("fresh", "train", 0);
-      await until(() => sessions().length === 1, "a session began by itself", LIMIT);
+      await until(() => sessions().length === 1, "a session started automatically", LIMIT);
       assert.match(sessions()[0].name, /^r0 /);
       await lab.row("fresh", "attached");
       await lab.row("p1");

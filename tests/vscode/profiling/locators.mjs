@@ -1,4 +1,4 @@
-/** Where things stand in the window, for the stories about profiling. */
+/** Locators of elements in the window, for the stories about profiling. */
 
 import { openFile } from "../harness/files.mjs";
 
@@ -14,14 +14,14 @@ export function locatorsOf(window, stage) {
   return {
     list,
     input: list.locator("input").first(),
-    choice: (words) => list.locator(".monaco-list-row", { hasText: words }).first(),
+    choice: (text) => list.locator(".monaco-list-row", { hasText: text }).first(),
     report,
     section: (id) => report.locator(`section#${id}`),
     state: report.locator("section.state"),
     button,
     press: (name, effect, what) => window.click(button(name), effect, what),
     pane,
-    row: (title, words) => pane(title).locator(".monaco-list-row", { hasText: words }),
+    row: (title, text) => pane(title).locator(".monaco-list-row", { hasText: text }),
     clipboard: () => page.evaluate(() => navigator.clipboard.readText()),
     openFile: (name, effect) => openFile(window, stage.workspace, name, effect),
   };

@@ -143,8 +143,8 @@ export async function reportPage({ stage, server, window, test }) {
 
   await test("Nsight Systems starts with the file, and its failure is reported", async () => {
     const program = path.join(stage.base, "fake");
-    const told = `${program} arguments`;
-    // It keeps what it was called with, and fails as the real one does where no window can be opened.
+    const argumentsFile = `${program} arguments`;
+    // It writes its arguments to a file, and fails as the real program does where it can't open a window.
     writeFileSync(program, '#!/bin/sh\nprintf "%s\\n" "$@" > "$0 arguments"\nexit 3\n');
     chmodSync(program, 0o755);
     await window.applySettings(server, {
@@ -153,13 +153,13 @@ export async function reportPage({ stage, server, window, test }) {
     });
     await window.gesture(
       () => report.locator("vscode-button", { hasText: "Open in Nsight Systems" }).click(),
-      () => existsSync(told),
+      () => existsSync(argumentsFile),
       "the program runs",
     );
     await window.waitForMessage(/fake ended with 3/, "that it failed");
     await window.shot("nsight-failed");
     const file = path.join(stage.workspace, "policy.nsys-rep");
-    assert.equal(readFileSync(told, "utf8"), `${file}\n`);
+    assert.equal(readFileSync(argumentsFile, "utf8"), `${file}\n`);
     await window.clearMessages();
   });
 
@@ -177,7 +177,10 @@ export async function reportPage({ stage, server, window, test }) {
   await test("a file that isn't a report shows an error and the next step", async () => {
     await openFile("empty.nsys-rep", () => state.isVisible());
     await window.waitFor(state.getByText("has 0 bytes"), "what is wrong");
-    await window.waitFor(state.locator("vscode-button", { hasText: "Read It Again" }), "a way on");
+    await window.waitFor(
+      state.locator("vscode-button", { hasText: "Read It Again" }),
+      "the next step",
+    );
     await window.shot("empty");
   });
 }

@@ -7,11 +7,11 @@ import { nsys } from "../../../scripts/nsys.mjs";
 import { locatorsOf } from "./locators.mjs";
 
 function whyNot() {
-  const said = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
-  return existsSync(said) ? readFileSync(said, "utf8").trim() : `there is no ${nsys}`;
+  const file = path.join(path.dirname(path.dirname(nsys)), "why-not.txt");
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : `${nsys} does not exist`;
 }
 
-/** Everything that the one run has printed; its terminal shows only the last lines. */
+/** The whole output of the only run; its terminal shows only the last lines. */
 function outputOfRun(home) {
   const runs = path.join(home, "runs");
   const [id] = readdirSync(runs).filter((name) => existsSync(path.join(runs, name, "output.log")));
@@ -20,8 +20,8 @@ function outputOfRun(home) {
 
 export async function profiledRun({ stage, window, test }) {
   const { page } = window;
-  const places = locatorsOf(window, stage);
-  const { list, input, choice, report, section, openFile } = places;
+  const locators = locatorsOf(window, stage);
+  const { list, input, choice, report, section, openFile } = locators;
 
   await test("“Profile Workers…” starts nothing before the workers are chosen", async () => {
     await openFile("train.py", async () => !(await report.locator("body").isVisible()));
@@ -30,7 +30,7 @@ export async function profiledRun({ stage, window, test }) {
     await window.gesture(
       () => choice("Profiled Workers").click(),
       async () => /Patterns of name/.test(await input.getAttribute("placeholder")),
-      "one is asked who",
+      "the workers are asked for",
     );
     await input.fill("*Policy*");
     await window.shot("who");
@@ -40,21 +40,21 @@ export async function profiledRun({ stage, window, test }) {
   });
 
   if (!existsSync(nsys)) {
-    console.log(`    no nsys can be had here, so nothing is recorded: ${whyNot()}`);
+    console.log(`    nsys is not available, so nothing is recorded: ${whyNot()}`);
     await window.key("Escape", async () => !(await list.isVisible()), "the form is closed");
     return;
   }
 
-  const row = (words) => places.row("Runs", words);
+  const row = (text) => locators.row("Runs", text);
 
   const inline = (at, name, effect, what) => window.clickRowButton(row(at), name, effect, what);
 
-  const all = (words) => places.row("All Workers", words);
+  const all = (text) => locators.row("All Workers", text);
 
-  const says = async (words, what) => (await row(words).first().textContent()).includes(what);
-  /** What the rows of both policies say now. */
-  const say = async (one, other) =>
-    (await says(/policy-0/, one)) && (await says(/policy-1/, other));
+  const hasText = async (name, text) => (await row(name).first().textContent()).includes(text);
+  /** Whether the rows of both policies have these texts now. */
+  const states = async (first, second) =>
+    (await hasText(/policy-0/, first)) && (await hasText(/policy-1/, second));
 
   await test("Record Now records the workers that run under nsys", async () => {
     await window.gesture(
@@ -67,7 +67,7 @@ export async function profiledRun({ stage, window, test }) {
     await inline(
       /train\.py.*profiled/,
       "Record Now",
-      () => say("recording", "recording"),
+      () => states("recording", "recording"),
       "the workers record",
     );
     await window.shot("recording");
@@ -86,17 +86,17 @@ export async function profiledRun({ stage, window, test }) {
       () => worker.first().isVisible(),
       "the group is unfolded",
     );
-    const does = (at, title, one, other) =>
-      window.fromMenu(at, title, () => say(one, other), `“${title}” has its effect`);
-    await does(worker, "Stop Recording", "recording", "report");
-    await does(worker, "Record Now", "recording", "recording");
+    const choosesFor = (at, title, first, second) =>
+      window.fromMenu(at, title, () => states(first, second), `“${title}” has its effect`);
+    await choosesFor(worker, "Stop Recording", "recording", "report");
+    await choosesFor(worker, "Record Now", "recording", "recording");
     await window.shot("all-workers");
-    await does(group, "Stop Recording", "report", "report");
-    await does(group, "Record Now", "recording", "recording");
+    await choosesFor(group, "Stop Recording", "report", "report");
+    await choosesFor(group, "Record Now", "recording", "recording");
     await inline(
       /train\.py.*recording/,
       "Stop Recording",
-      () => say("report", "report"),
+      () => states("report", "report"),
       "the recording is over",
     );
   });
@@ -107,7 +107,7 @@ export async function profiledRun({ stage, window, test }) {
       row(/train\.py/),
       "Finish and Gather",
       () => dialog.isVisible(),
-      "one is asked",
+      "the question is shown",
     );
     await dialog.locator(".monaco-button", { hasText: "Finish and Gather" }).click();
     await window.waitFor(row(/train\.py.*5 reports gathered/), "that all reports are here");
