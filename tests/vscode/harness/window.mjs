@@ -8,7 +8,7 @@ import { until } from "./until.mjs";
 const TIMEOUT_MS = 100_000;
 /** How long a click waits for its element, which may be drawn again meanwhile. */
 const DRAWN_MS = 30_000;
-/** Rows change several times within this time after an event, and once a second where they have an age. */
+/** An event changes rows several times, within less than this. */
 const SETTLED_MS = 400;
 const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
 
