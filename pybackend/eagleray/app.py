@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.adapter_client.held_elsewhere import held_elsewhere
 from eagleray.common.clock import Clock, SystemClock
 from eagleray.common.paths import home
@@ -103,7 +103,7 @@ class App:
     """Every core object; `build_app` gives each what it needs of the others."""
 
     settings: Settings
-    adapters: Adapters
+    adapters: AdapterClient
     commands: Commands
     queue: SlurmQueue
     watch: ClusterWatch
@@ -143,21 +143,21 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     clock = clock or SystemClock()
     # Before anything is started, which would inherit what it holds.
     access = stored_access.take_variable(os.environ)
-    adapters = Adapters()
-    adapters.use_ssh(settings.ssh)
+    adapters = AdapterClient()
+    adapters.routes.use_ssh(settings.ssh)
     watch = ClusterWatch()
-    source_mapping = SourceMapping(adapters, home())
+    source_mapping = SourceMapping(adapters.sessions, home())
 
     def standing(cluster: str) -> int:
-        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.known())
+        held = sum(s.cluster == cluster and s.state == "stopped" for s in adapters.sessions.known())
         return held + sum(s.waiting for s in watch.all_seen() if s.cluster == cluster)
 
     tokens = TokenRules({**os.environ, **access}, folder=home())
-    commands = Commands(adapters.run, argv_over_ssh=adapters.argv)
+    commands = Commands(adapters.routes.run, argv_over_ssh=adapters.routes.argv)
     slurm = SlurmClient(commands)
     answers = SharedAnswers(clock=clock)
     queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
-    ways = Ways(adapters, commands, Heads(slurm, queue, nodes), tokens)
+    ways = Ways(adapters.routes, commands, Heads(slurm, queue, nodes), tokens)
     jobs = Jobs(
         slurm,
         queue,
@@ -170,13 +170,13 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     )
     workers = PausedWorkers(
         watch,
-        adapters,
+        adapters.sessions,
         clock=clock,
         files=source_mapping,
         is_near=ways.is_near,
         elsewhere=held_elsewhere,
     )
-    reaching = Reaching(ways, jobs, watch, standing, adapters.listen_routes)
+    reaching = Reaching(ways, jobs, watch, standing, adapters.routes.listen_routes)
     clusters = Clusters(
         watch, dict(os.environ), settings.discovery, tokens=tokens, reaches=reaching
     )
@@ -184,7 +184,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
 
     async def id_of(cluster: str) -> str:
         # A worker can be held of a cluster that nobody watches any more, and a driver of a run of none at all.
-        held = not cluster or any(state.cluster == cluster for state in adapters.known())
+        held = not cluster or any(state.cluster == cluster for state in adapters.sessions.known())
         return cluster if held else await clusters.id_of(cluster)
 
     async def find(cluster: str, worker: str) -> Target:
@@ -200,7 +200,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
     runs_of_adapter = OfAdapter(adapters)
     runs = Runs(Records(run_records()), runs_of_adapter, tokens.given)
     reports = Reports(report_records)
-    gathers = Gathers(commands, adapters, ways.routes, runs_of_adapter, ways.of_node)
+    gathers = Gathers(commands, adapters.routes, ways.routes, runs_of_adapter, ways.of_node)
 
     async def dashboard(cluster: str) -> Dashboard:
         return watch.dashboard(await clusters.named(cluster))
@@ -219,7 +219,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         terminals=Terminals(watch, ways, settings.ssh.program),
         workers=workers,
         debugging=Debugging(
-            adapters=adapters,
+            sessions=adapters.sessions,
             find=find,
             targets=targets,
             listen=listen,
@@ -230,7 +230,7 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
             routes=ways.routes,
         ),
         source_mapping=source_mapping,
-        pdb=Pdb(watch.dashboard, adapters, ways.routes, OwnPorts(ways).routes),
+        pdb=Pdb(watch.dashboard, adapters.routes, ways.routes, OwnPorts(ways).routes),
         preparing=Preparing(clusters.id_of, versions.here, versions.there, [unmatched]),
         cluster_pythons=cluster_pythons,
         debug_runs=DebugRuns(OwnPresets(home() / "presets")),

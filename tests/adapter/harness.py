@@ -148,6 +148,8 @@ class ControlClient:
         self._changed = threading.Condition()
         self._answers: dict[int, Json] = {}
         self.events: list[Json] = []
+        self._workers: dict[tuple[str, str], Json] = {}
+        self._lists: list[list[Json]] = []
         self._ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -185,10 +187,10 @@ class ControlClient:
         return next((state for state in found if state["worker_id"] == worker), None)
 
     def wait_event(self, fits: Callable[[list[Json]], bool]) -> list[Json]:
-        """Waits for a `workers` event whose list fits, among all that came."""
+        """Waits for a change after which the list of workers fits, among all that came."""
 
         def found() -> list[Json] | None:
-            return next((e["workers"] for e in self.events if fits(e["workers"])), None)
+            return next((workers for workers in self._lists if fits(workers)), None)
 
         with self._changed:
             assert self._changed.wait_for(lambda: found() is not None, LIMIT), self.events
@@ -202,6 +204,14 @@ class ControlClient:
         self._reader.join(LIMIT)
         self._sock.close()
 
+    def _apply(self, event: Json) -> None:
+        for state in [*event.get("workers", []), *event.get("changed", [])]:
+            self._workers[state["session"], state["worker_id"]] = state
+        for key in event.get("gone", []):
+            self._workers.pop((key["session"], key["worker_id"]), None)
+        if event["event"] == "changes":
+            self._lists.append(list(self._workers.values()))
+
     def _read(self) -> None:
         with suppress(OSError), self._sock.makefile("rb") as stream:
             for line in stream:
@@ -209,6 +219,7 @@ class ControlClient:
                 with self._changed:
                     if "event" in message:
                         self.events.append(message)
+                        self._apply(message)
                     else:
                         self._answers[message["id"]] = message
                     self._changed.notify_all()

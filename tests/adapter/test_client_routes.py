@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
-from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control
+from eagleray.protocol import control, jsonlines
 from eagleray.protocol.control import Question, RouteState, SshSettings
 from eagleray.protocol.route_spec import RouteSpec
 
@@ -23,16 +22,14 @@ from tests.routes.ssh_fixtures import until
 LOGIN = RouteSpec(ssh="login")
 SAID = {"ssh": "login", "job": "", "node": ""}
 READY = {"route": SAID, "state": "ready", "reason": "", "message": "", "since_s": 1.0, "grown": 1}
-OPS = ["open_socket", "leave", "run", "reconnect", "asks", "answer", "ssh_options", "subscribe"]
 
 
 class Saying:
-    """An adapter that knows `ops` and answers what `answers` has."""
+    """An adapter that answers what `answers` has."""
 
-    def __init__(self, ops: list[str]) -> None:
-        self.ops = ops
+    def __init__(self) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.answers: dict[str, dict[str, Any]] = {"subscribe": {"workers": [], "routes": [READY]}}
+        self.answers: dict[str, dict[str, Any]] = {}
         self._writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,16 +37,18 @@ class Saying:
         with contextlib.suppress(OSError):
             while line := await reader.readline():
                 said = json.loads(line)
-                hello = {"protocol": control.PROTOCOL, "version": "0.0.1", "ops": self.ops}
+                hello = {"protocol": control.PROTOCOL, "version": "0.0.1", "pid": 1}
                 result = hello if said["op"] == "hello" else self.answers.get(said["op"], {})
                 if said["op"] != "hello":
                     self.asked.append((said["op"], said["params"]))
-                writer.write(json.dumps({"id": said["id"], "result": result}).encode() + b"\n")
+                writer.write(jsonlines.encode({"id": said["id"], "result": result}))
+                if said["op"] == "subscribe":
+                    self.tell("routes", routes=[READY])
         writer.close()
 
     def tell(self, event: str, **more: Any) -> None:
         for writer in self._writers:
-            writer.write(json.dumps({"event": event, **more}).encode() + b"\n")
+            writer.write(jsonlines.encode({"event": event, **more}))
 
     def close(self) -> None:
         for writer in self._writers:
@@ -60,8 +59,8 @@ class Saying:
 
 
 @contextlib.asynccontextmanager
-async def saying(ops: list[str]) -> AsyncIterator[Saying]:
-    adapter = Saying(ops)
+async def saying() -> AsyncIterator[Saying]:
+    adapter = Saying()
     server = await private_socket.serve(adapter_socket(), adapter.serve, limit=control.MAX_LINE)
     yield adapter
     server.stop()
@@ -69,23 +68,25 @@ async def saying(ops: list[str]) -> AsyncIterator[Saying]:
 
 
 @pytest.fixture
-async def adapters(short_home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Adapters]:
+async def adapters(
+    short_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[AdapterClient]:
     monkeypatch.setenv("EAGLERAY_HOME", str(short_home))
-    made = Adapters(start=False)
+    made = AdapterClient(start=False)
     yield made
     await made.close()
 
 
-async def test_sockets_and_commands(adapters: Adapters) -> None:
-    async with saying(OPS) as adapter:
+async def test_sockets_and_commands(adapters: AdapterClient) -> None:
+    async with saying() as adapter:
         adapter.answers["open_socket"] = {"socket": "/run/s.sock", "route": SAID}
-        adapter.answers["run"] = {"code": 1, "stdout": "a", "stderr": "b"}
-        opened = await adapters.open_socket([LOGIN], "node-1", 8265)
+        adapter.answers["run_command"] = {"code": 1, "stdout": "a", "stderr": "b"}
+        opened = await adapters.routes.open_socket([LOGIN], "node-1", 8265)
         assert (opened.socket, opened.route) == ("/run/s.sock", LOGIN)
-        ran = await adapters.run("login", ["squeue", "--me"], "in", 5)
+        ran = await adapters.routes.run("login", ["squeue", "--me"], "in", 5)
         assert (ran.code, ran.stdout, ran.stderr) == (1, "a", "b")
-        await adapters.reconnect(LOGIN)
-        await adapters.leave([LOGIN])
+        await adapters.routes.reconnect(LOGIN)
+        await adapters.routes.leave([LOGIN])
         assert adapter.asked == [
             (
                 "open_socket",
@@ -98,42 +99,35 @@ async def test_sockets_and_commands(adapters: Adapters) -> None:
                     "probe": True,
                 },
             ),
-            ("run", {"ssh": "login", "argv": ["squeue", "--me"], "stdin": "in", "limit_s": 5}),
+            (
+                "run_command",
+                {"ssh": "login", "argv": ["squeue", "--me"], "stdin": "in", "limit_s": 5},
+            ),
             ("reconnect", {"route": SAID}),
             ("leave", {"routes": [SAID]}),
         ]
 
 
-async def test_an_adapter_that_does_not_know_routes(adapters: Adapters) -> None:
-    async with saying([]) as adapter:
-        with pytest.raises(EaglerayError) as error:
-            await adapters.open_socket([LOGIN], "node-1", 8265)
-        assert error.value.code == "adapter-too-old"
-        adapters.asks(lambda question: None, lambda number: None)
-        await adapters.leave([LOGIN])
-        assert adapter.ops_asked() == []
-
-
-async def test_states_are_told(adapters: Adapters) -> None:
+async def test_states_are_told(adapters: AdapterClient) -> None:
     heard: list[list[RouteState]] = []
-    end = adapters.listen_routes(heard.append)
-    async with saying(OPS) as adapter:
+    end = adapters.routes.listen_routes(heard.append)
+    async with saying() as adapter:
         await until(lambda: bool(heard))
-        assert [(state.route, state.state) for state in adapters.route_states()] == [
+        assert [(state.route, state.state) for state in adapters.routes.route_states()] == [
             (LOGIN, "ready")
         ]
         adapter.tell("routes", routes=[{**READY, "state": "lost", "reason": "cut"}])
         await until(lambda: heard[-1][0].reason == "cut")
-    await until(lambda: adapters.route_states() == [])
+    await until(lambda: adapters.routes.route_states() == [])
     end()
 
 
-async def test_questions_come_and_go(adapters: Adapters) -> None:
+async def test_questions_come_and_go(adapters: AdapterClient) -> None:
     asked: list[Question] = []
     over: list[int] = []
-    adapters.use_ssh(SshSettings("/opt/ssh", reuse=False))
-    adapters.asks(asked.append, over.append)
-    async with saying(OPS) as adapter:
+    adapters.routes.use_ssh(SshSettings("/opt/ssh", reuse=False))
+    adapters.routes.asks(asked.append, over.append)
+    async with saying() as adapter:
         await until(lambda: "asks" in adapter.ops_asked())
         assert adapter.asked[0][0] == "ssh_options"
         assert adapter.asked[0][1]["program"] == "/opt/ssh"
@@ -141,11 +135,11 @@ async def test_questions_come_and_go(adapters: Adapters) -> None:
             adapter.tell("question", id=number, ssh="login", prompt=f"{number}?", kind="secret")
         await until(lambda: len(asked) == 3)
         assert [question.prompt for question in asked] == ["7?", "8?", "9?"]
-        await adapters.answer(asked[0].id, "letmein")
+        await adapters.routes.answer(asked[0].id, "letmein")
         assert ("answer", {"id": 7, "text": "letmein"}) in adapter.asked
         adapter.tell("question_over", id=8)
         await until(lambda: over == [asked[1].id])
-        await adapters.answer(asked[1].id, "too late")
+        await adapters.routes.answer(asked[1].id, "too late")
         assert adapter.ops_asked().count("answer") == 1
     # The adapter is gone, and with it what it had asked.
     await until(lambda: over == [asked[1].id, asked[2].id])

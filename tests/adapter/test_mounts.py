@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 
 from tests.adapter.harness import PROGRAMS, AdapterProcess, Program
@@ -52,9 +52,9 @@ async def test_the_file_of_a_container_is_the_one_here(
     assert adapter.control.attach(worker)["worker"]["stop"]["path"] == path
     assert not Path(path).exists()
     monkeypatch.setenv("EAGLERAY_HOME", str(short_home))
-    adapters = Adapters(start=False)
+    adapters = AdapterClient(start=False)
     try:
-        mapping = SourceMapping(adapters, short_home)
+        mapping = SourceMapping(adapters.sessions, short_home)
         decision = await mapping.resolve(CLUSTER, "w1", path, [])
         assert (decision.how, decision.local) == ("mounts", f"{code}/train.py")
         await mapping.look([(CLUSTER, path)])

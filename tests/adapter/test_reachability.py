@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from eagleray import __version__
 from eagleray.adapter.reachability import AdapterLock
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 
 from tests.adapter.harness import LIMIT, ROOT, AdapterProcess, ControlClient, Program, until
 from tests.dap_client import DapClient
@@ -94,8 +94,8 @@ async def test_a_second_adapter_hides_nothing_that_the_first_holds(
     stopped_at(beside).close()
 
     monkeypatch.setenv("EAGLERAY_HOME", str(short_home))
-    adapters = Adapters(start=False)
-    [state] = await adapters.workers()
+    adapters = AdapterClient(start=False)
+    [state] = await adapters.sessions.workers()
     assert (state.worker_id, state.state) == ("w1", "stopped")
     await adapters.close()
 

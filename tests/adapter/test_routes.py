@@ -99,14 +99,13 @@ def test_what_could_be_an_option_is_no_route(control: ControlClient) -> None:
 
 
 def test_a_command_on_this_machine(control: ControlClient) -> None:
-    said = control.call("run", ssh="", argv=["cat", "-"], stdin="grüße\n")
+    said = control.call("run_command", ssh="", argv=["cat", "-"], stdin="grüße\n")
     assert said == {"code": 0, "stdout": "grüße\n", "stderr": ""}
-    assert control.call("run", ssh="", argv=["sh", "-c", "exit 3"])["code"] == 3
-    assert control.error("run", ssh="", argv=["/no/such"])["code"] == "command-missing"
-    slow = control.error("run", ssh="", argv=["sleep", "1000"], limit_s=0.05)
+    assert control.call("run_command", ssh="", argv=["sh", "-c", "exit 3"])["code"] == 3
+    assert control.error("run_command", ssh="", argv=["/no/such"])["code"] == "command-missing"
+    slow = control.error("run_command", ssh="", argv=["sleep", "1000"], limit_s=0.05)
     assert slow["code"] == "command-slow"
 
 
 def test_the_direct_route_is_no_connection_of_ours(control: ControlClient) -> None:
     assert control.call("routes") == {"routes": []}
-    assert control.call("subscribe")["routes"] == []

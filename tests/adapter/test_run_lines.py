@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.protocol.runs import FileLines, Line, LineState, file_lines
+from eagleray.protocol.runs import FileLines, Line, LineState
 
 PATH = "/home/me/a.py"
 
@@ -79,11 +79,3 @@ def test_only_files_that_changed_are_named() -> None:
         [],
         [{"line": 1, "logMessage": "x"}],
     )
-
-
-@pytest.mark.parametrize(
-    "said",
-    [None, {}, [1], [{"lines": []}], [{"path": ""}], [{"path": "/a", "lines": [{"line": 0}, 7]}]],
-)
-def test_what_is_no_line_is_left_out(said: object) -> None:
-    assert [line for file in file_lines(said) for line in file.lines] == []

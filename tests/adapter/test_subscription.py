@@ -16,7 +16,7 @@ from eagleray.adapter.control.server import Clients, Control
 from eagleray.adapter.runs.runs import Runs
 from eagleray.adapter.sessions import client_writer
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
 from eagleray.common.clock import SetClock
 from eagleray.common.paths import adapter_socket, run_folder
@@ -107,7 +107,7 @@ class Window:
 
 async def window(path: Path | None = None) -> Window:
     opened = Window(*await private_socket.connect(path or adapter_socket(), limit=2**18))
-    opened.writer.write(b'{"id": 1, "op": "subscribe", "params": {"changes": true}}\n')
+    opened.writer.write(b'{"id": 1, "op": "subscribe", "params": {}}\n')
     assert await opened.next() == {"id": 1, "result": {}}
     await opened.until("runs")
     return opened
@@ -158,13 +158,13 @@ async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscrib
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_writer, "MOST_UNREAD", 2**20)
-    adapters, silent = Adapters(start=False), await window()
+    adapters, silent = AdapterClient(start=False), await window()
     known: asyncio.Queue[list[str]] = asyncio.Queue()
-    adapters.listen(lambda states: known.put_nowait([one.worker_id for one in states]))
+    adapters.sessions.listen(lambda states: known.put_nowait([one.worker_id for one in states]))
     await served.attach(1)
     while len(await known.get()) != 1:
         pass
-    [connection] = adapters._connections.values()
+    [connection] = adapters.connections._connections.values()
     # Nothing is read in the time of these calls, so that both have too much of it.
     for _ in range(40):
         served.runs.output_listeners.tell("run", "w1", "x" * 2**16)
@@ -179,9 +179,9 @@ async def test_a_window_that_leaves_too_much_unread_is_disconnected_and_subscrib
 
 
 async def test_a_client_applies_changes_to_what_it_knows(served: Served) -> None:
-    adapters = Adapters(start=False)
+    adapters = AdapterClient(start=False)
     known: asyncio.Queue[set[str]] = asyncio.Queue()
-    adapters.listen(lambda states: known.put_nowait({one.worker_id for one in states}))
+    adapters.sessions.listen(lambda states: known.put_nowait({one.worker_id for one in states}))
     ids = {params(number).worker_id for number in range(3)}
     await served.attach(3)
     while await known.get() != ids:

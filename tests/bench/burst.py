@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.bench.rows import Row, at_most
 
 WORKERS = 1000
-SUBSCRIBE = b'{"id": 1, "op": "subscribe", "params": {"changes": true}}\n'
+SUBSCRIBE = b'{"id": 1, "op": "subscribe", "params": {}}\n'
 
 
 @dataclass

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
 from eagleray.features.profiling.sources import Node
@@ -41,16 +41,16 @@ class Listing:
         yield json.dumps(said).encode()
 
 
-def through_login(adapters: Adapters, node: str, port: int) -> FindEndpoint:
+def through_login(adapters: AdapterClient, node: str, port: int) -> FindEndpoint:
     async def find() -> Endpoint:
-        opened = await adapters.open_socket([LOGIN], node, port)
+        opened = await adapters.routes.open_socket([LOGIN], node, port)
         return Endpoint(f"http://{node}:{port}", opened.socket)
 
     return find
 
 
 async def main(folder: Path, port: int, size: int, sha256: str, nodes: list[str]) -> None:
-    adapters = Adapters()
+    adapters = AdapterClient()
     agents = {
         node: RayAgent(f"http://{node}:{port}", through_login(adapters, node, port))
         for node in nodes
@@ -58,7 +58,7 @@ async def main(folder: Path, port: int, size: int, sha256: str, nodes: list[str]
     listing = Listing(size, sha256)
     sources = [Node(listing, node, node, RUN, lambda node=node: agents[node]) for node in nodes]
     # The connection through the login node is there: a cluster is being watched over it.
-    await adapters.open_socket([LOGIN], nodes[0], port)
+    await adapters.routes.open_socket([LOGIN], nodes[0], port)
     begun = time.perf_counter()
     gathering = Gathering(RUN, folder)
     with gathering.held():

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.protocol.control import WorkerState
 
 from tests.bench.rows import Row, at_most, least_at_most_times, printed
@@ -104,7 +104,7 @@ async def reached(home: Path, cluster: RayCluster, samples: int) -> list[Row]:
 async def _stops(moment: Path, count: int) -> list[float]:
     """How long after its moment each stop was told; lets the worker run on each time."""
     took: list[float] = []
-    adapters = Adapters()
+    adapters = AdapterClient()
     told: asyncio.Queue[tuple[float, WorkerState]] = asyncio.Queue()
 
     def listen(states: list[WorkerState]) -> None:
@@ -113,7 +113,7 @@ async def _stops(moment: Path, count: int) -> list[float]:
             if state.stop is not None:
                 told.put_nowait((now, state))
 
-    end = adapters.listen(listen)
+    end = adapters.sessions.listen(listen)
     last = 0.0
     try:
         while len(took) < count:
@@ -123,7 +123,7 @@ async def _stops(moment: Path, count: int) -> list[float]:
             if last < said < now:
                 took.append(now - said)
                 last = said
-                await adapters.continue_(state.session, state.worker_id)
+                await adapters.sessions.continue_(state.session, state.worker_id)
     finally:
         end()
         await adapters.close()

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.clusters import messages as clusters
 from eagleray.features.workers import messages as workers
 from eagleray.protocol.control import AttachParams
@@ -87,7 +87,7 @@ async def attaching(home: Path, cluster: RayCluster, samples: int) -> list[Row]:
     """
     program = await asyncio.to_thread(Pausing, cluster, 1)
     program.next()
-    adapters = Adapters()
+    adapters = AdapterClient()
     ours, peer, our_requests, peer_requests = [], [], [], []
     try:
         for _ in range(samples):
@@ -116,12 +116,12 @@ def _waiting(cluster: RayCluster) -> dict[str, Any]:
 
 
 async def _through_adapter(
-    adapters: Adapters, cluster: RayCluster, worker: dict[str, Any]
+    adapters: AdapterClient, cluster: RayCluster, worker: dict[str, Any]
 ) -> tuple[float, list[float]]:
     key = {"session": cluster.session, "worker_id": worker["worker_id"]}
     where = {"host": worker["ip"], "port": worker["debugger_port"]}
     begun = time.perf_counter()
-    attached = await adapters.attach(
+    attached = await adapters.sessions.attach(
         AttachParams(**key, **where, cluster=cluster.address, name="pausing-0")
     )
     client = await asyncio.to_thread(DapClient.unix, attached.socket)
@@ -130,7 +130,7 @@ async def _through_adapter(
     took = (time.perf_counter() - begun) * 1000
     requests = await asyncio.to_thread(_requests, client, stopped["body"]["threadId"])
     await asyncio.to_thread(client.close)
-    await adapters.release(cluster.session, worker["worker_id"])
+    await adapters.sessions.release(cluster.session, worker["worker_id"])
     return took, requests
 
 

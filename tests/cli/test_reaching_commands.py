@@ -168,7 +168,9 @@ async def test_tunnel_warns_where_other_users_can_connect(
         clusters=SimpleNamespace(named=AsyncMock(return_value="http://head:8265")),
         ways=SimpleNamespace(open=AsyncMock(return_value=opened)),
         adapters=SimpleNamespace(
-            listen_routes=lambda listener: lambda: None, sockets_lost=AsyncMock()
+            routes=SimpleNamespace(
+                listen_routes=lambda listener: lambda: None, sockets_lost=AsyncMock()
+            )
         ),
     )
     asked = Namespace(cluster_id="a", to=("head", 8265), port=0, shared=shared)
@@ -208,8 +210,7 @@ async def test_a_question_on_the_terminal(
 ) -> None:
     """It is put there, what is typed is not shown, and it goes back to where it came from."""
     ours, theirs = terminal
-    fake_adapter.silent_about = "run"
-    fake_adapter.ops = ["hello", "subscribe", "workers", "asks", "answer", "run", "use_ssh"]
+    fake_adapter.silent_about = "run_command"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", TAKES_TERMINAL, str(theirs), sys.executable, str(START)),
         *("cli", "slurm", "--host", "login"),

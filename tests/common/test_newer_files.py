@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.debugging.ignoring import Ignoring, Rule
@@ -42,8 +42,8 @@ def test_newer_file_is_not_replaced(tmp_path: Path, change: Callable[[Path], Non
     assert file.read_text() == text
 
 
-class Quiet(Adapters):
-    """Adapters of which none is running."""
+class Quiet(AdapterSessions):
+    """The sessions of no adapter."""
 
     def __init__(self) -> None:
         pass

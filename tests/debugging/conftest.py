@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
+from eagleray.adapter_client.sessions import AdapterSessions
 
 from tests.fakes.adapter import FakeAdapter, running
 
@@ -23,8 +24,8 @@ async def adapter() -> AsyncIterator[FakeAdapter]:
 
 
 @pytest.fixture
-async def adapters(adapter: FakeAdapter) -> AsyncIterator[Adapters]:
+async def sessions(adapter: FakeAdapter) -> AsyncIterator[AdapterSessions]:
     """The client, which finds the faked adapter."""
-    adapters = Adapters()
-    yield adapters
-    await adapters.close()
+    client = AdapterClient()
+    yield client.sessions
+    await client.close()

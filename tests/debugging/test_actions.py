@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_unreachable
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
@@ -19,11 +19,11 @@ from tests.fakes.adapter import STOP, FakeAdapter, state
 CLUSTER = "http://c:8265"
 
 
-def actions(adapters: Adapters, folder: Path, *rows: Row) -> Actions:
+def actions(sessions: AdapterSessions, folder: Path, *rows: Row) -> Actions:
     listed = List(list(rows))
-    attaching = Attaching(adapters, listed.find, Maps())
-    ignoring = Ignoring(adapters, folder / "ignored.json")
-    return Actions(adapters, attaching, ignoring, listed.find, listed.all)
+    attaching = Attaching(sessions, listed.find, Maps())
+    ignoring = Ignoring(sessions, folder / "ignored.json")
+    return Actions(sessions, attaching, ignoring, listed.find, listed.all)
 
 
 def ops(adapter: FakeAdapter, worker_id: str) -> list[str]:
@@ -31,10 +31,10 @@ def ops(adapter: FakeAdapter, worker_id: str) -> list[str]:
 
 
 async def test_continue_attaches_only_to_those_that_nobody_holds(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.change(state("held"))
-    core = actions(adapters, own_home, Row("held", "held"), Row("new"))
+    core = actions(sessions, own_home, Row("held", "held"), Row("new"))
     result = await core.continue_(CLUSTER, ["held", "new"])
     assert (result.done, result.failed) == (2, ())
     assert ops(adapter, "held") == ["continue"]
@@ -42,10 +42,10 @@ async def test_continue_attaches_only_to_those_that_nobody_holds(
 
 
 async def test_one_failure_leaves_the_others_alone(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.answers["bad"] = worker_unreachable("name of bad", "10.0.0.1", 7000)
-    core = actions(adapters, own_home, Row("bad"), Row("good"))
+    core = actions(sessions, own_home, Row("bad"), Row("good"))
     result = await core.continue_(CLUSTER, ["bad", "good", "gone"])
     assert result.done == 1
     codes = {failed.worker_id: failed.error.code for failed in result.failed}
@@ -54,11 +54,11 @@ async def test_one_failure_leaves_the_others_alone(
 
 
 async def test_continue_all_others(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.change(state("mine"), state("theirs"), state("runs", state="running"))
     core = actions(
-        adapters,
+        sessions,
         own_home,
         Row("mine", "attached"),
         Row("theirs", "held"),
@@ -73,9 +73,9 @@ async def test_continue_all_others(
 
 
 async def test_a_worker_whose_node_is_gone_is_left_alone_and_said(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
-    core = actions(adapters, own_home, Row("stale", "gone"), Row("new"))
+    core = actions(sessions, own_home, Row("stale", "gone"), Row("new"))
     assert (await core.continue_others(CLUSTER, [])).done == 1
     for act in (core.continue_, core.ignore):
         result = await act(CLUSTER, ["stale"])
@@ -84,25 +84,25 @@ async def test_a_worker_whose_node_is_gone_is_left_alone_and_said(
 
 
 async def test_a_hundred_workers_at_once(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     ids = [f"w{i}" for i in range(100)]
-    core = actions(adapters, own_home, *(Row(worker_id) for worker_id in ids))
+    core = actions(sessions, own_home, *(Row(worker_id) for worker_id in ids))
     assert (await core.continue_(CLUSTER, ids)).done == 100
 
 
-async def test_release(adapter: FakeAdapter, adapters: Adapters, own_home: Path) -> None:
+async def test_release(adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path) -> None:
     adapter.change(state("held"))
-    core = actions(adapters, own_home, Row("held", "held"), Row("new"))
+    core = actions(sessions, own_home, Row("held", "held"), Row("new"))
     result = await core.release(CLUSTER, ["held", "new"])
     assert result.done == 1
     assert [failed.error.code for failed in result.failed] == ["unknown-worker"]
 
 
 async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
-    core = actions(adapters, own_home, Row("new", place=Place("/remote/train.py", 23)))
+    core = actions(sessions, own_home, Row("new", place=Place("/remote/train.py", 23)))
     assert (await core.ignore(CLUSTER, ["new"])).done == 1
     assert [op for op, _ in adapter.asked] == ["attach", "ignore"]
     assert adapter.states["new"].state == "running"
@@ -123,10 +123,10 @@ async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
     ],
 )
 async def test_what_cannot_be_ignored_is_said(
-    adapter: FakeAdapter, adapters: Adapters, own_home: Path, stop: Stop | None, code: str
+    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path, stop: Stop | None, code: str
 ) -> None:
     adapter.answers["w1"] = state("w1", stop=stop, state="stopped" if stop else "running")
-    result = await actions(adapters, own_home, Row("w1")).ignore(CLUSTER, ["w1"])
+    result = await actions(sessions, own_home, Row("w1")).ignore(CLUSTER, ["w1"])
     assert [failed.error.code for failed in result.failed] == [code]
     assert [op for op, _ in adapter.asked] == ["attach"]
     assert not (own_home / "ignored.json").exists()

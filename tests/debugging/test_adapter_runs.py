@@ -7,24 +7,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol import control
-from eagleray.protocol import runs as run_protocol
+from eagleray.protocol.records import read
 from eagleray.protocol.runs import FileLines, Line, RunRegister, RunState, RunWorkerAt
 
 from tests.fakes.adapter import FakeAdapter, running
 
-OPS = [
-    control.WORKERS,
-    control.SUBSCRIBE,
-    run_protocol.RUNS,
-    run_protocol.RUN_REGISTER,
-    run_protocol.RUN_WORKER,
-    run_protocol.RUN_BREAKPOINTS,
-    run_protocol.RUN_PAUSE,
-    run_protocol.RUN_END,
-]
 RUN = {
     "run": "r1",
     "grown": 1,
@@ -51,34 +40,32 @@ LINES = [FileLines("/a.py", [Line(3, condition="x")])]
 async def newer() -> AsyncIterator[FakeAdapter]:
     """An adapter of our version, which knows runs."""
     async with running() as adapter:
-        adapter.ops = OPS
         yield adapter
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[Adapters]:
-    client = Adapters()
+async def client() -> AsyncIterator[AdapterClient]:
+    client = AdapterClient()
     yield client
     await client.close()
 
 
-async def test_what_an_adapter_says_of_its_runs(newer: FakeAdapter, client: Adapters) -> None:
+async def test_what_an_adapter_says_of_its_runs(newer: FakeAdapter, client: AdapterClient) -> None:
     newer.runs = [RUN]
-    [run] = await client.runs()
+    [run] = await client.runs.states()
     assert (run.run, run.workers[0].name, run.workers[0].problem) == ("r1", "r0 Policy", "")
     assert (run.lines[0].state, run.lines[0].moved_to) == ("moved", 4)
 
 
 async def test_all_that_concerns_a_run_goes_to_the_adapter_that_has_it(
-    newer: FakeAdapter, client: Adapters
+    newer: FakeAdapter, client: AdapterClient
 ) -> None:
     async with running("0.0.9") as older:
-        older.ops = OPS
         older.runs = [RUN]
-        await client.run_breakpoints("r1", LINES)
-        await client.run_worker(RunWorkerAt("r1", "10.0.0.1", 7))
-        await client.run_pause("r1", "w1")
-        await client.run_end("r1")
+        await client.runs.set_breakpoints("r1", LINES)
+        await client.runs.add_worker(RunWorkerAt("r1", "10.0.0.1", 7))
+        await client.runs.pause("r1", "w1")
+        await client.runs.end("r1")
         assert [op for op, _ in older.asked] == [
             "run_breakpoints",
             "run_worker",
@@ -86,48 +73,39 @@ async def test_all_that_concerns_a_run_goes_to_the_adapter_that_has_it(
             "run_end",
         ]
         said = older.asked[0][1]["breakpoints"]
-        assert run_protocol.file_lines(said) == LINES
+        assert [read(FileLines, file) for file in said] == LINES
     assert newer.asked == []
 
 
-async def test_a_run_is_registered_with_ours(newer: FakeAdapter, client: Adapters) -> None:
-    await client.run_register(RunRegister("r1", "s3cret", breakpoints=LINES))
+async def test_a_run_is_registered_with_ours(newer: FakeAdapter, client: AdapterClient) -> None:
+    await client.runs.register(RunRegister("r1", "s3cret", breakpoints=LINES))
     [(op, said)] = newer.asked
     assert (op, said["run"], said["secret"]) == ("run_register", "r1", "s3cret")
 
 
 async def test_a_run_that_nobody_knows_is_to_be_registered_again(
-    newer: FakeAdapter, client: Adapters
+    newer: FakeAdapter, client: AdapterClient
 ) -> None:
     with pytest.raises(EaglerayError) as error:
-        await client.run_worker(RunWorkerAt("r1", "10.0.0.1", 7))
+        await client.runs.add_worker(RunWorkerAt("r1", "10.0.0.1", 7))
     assert error.value.code == "unregistered-run"
-    await client.run_end("r1")
+    await client.runs.end("r1")
     assert newer.asked == []
 
 
-async def test_an_adapter_that_knows_no_runs_says_that_it_is_too_old(
-    newer: FakeAdapter, client: Adapters
+async def test_changes_and_log_points_are_told_until_the_adapter_ends(
+    client: AdapterClient,
 ) -> None:
-    newer.ops = [control.WORKERS, control.SUBSCRIBE]
-    assert await client.runs() == []
-    with pytest.raises(EaglerayError) as error:
-        await client.run_register(RunRegister("r1", "s3cret"))
-    assert error.value.code == "adapter-too-old"
-
-
-async def test_changes_and_log_points_are_told_until_the_adapter_ends(client: Adapters) -> None:
     told: asyncio.Queue[Any] = asyncio.Queue()
     ends = [
-        client.listen_runs(told.put_nowait),
-        client.listen_run_output(lambda *said: told.put_nowait(said)),
+        client.runs.listen(told.put_nowait),
+        client.runs.listen_output(lambda *said: told.put_nowait(said)),
     ]
     async with running("0.0.9") as adapter:
-        adapter.ops = OPS
-        await client.workers()
+        await client.sessions.workers()
         adapter.say({"event": "runs", "runs": [RUN]})
         runs: list[RunState] = await asyncio.wait_for(told.get(), 60)
-        assert [run.run for run in runs] == ["r1"] == [run.run for run in client.known_runs()]
+        assert [run.run for run in runs] == ["r1"] == [run.run for run in client.runs.known()]
         adapter.say({"event": "run_output", "run": "r1", "worker_id": "w1", "text": "loss 1"})
         assert await asyncio.wait_for(told.get(), 60) == ("r1", "w1", "loss 1")
     assert await asyncio.wait_for(told.get(), 60) == []

@@ -10,21 +10,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client import (
-    adapters as adapter,
-)
-from eagleray.adapter_client import (
-    connection as adapter_connection,
-)
-from eagleray.adapter_client import (
-    process,
-)
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client import connection as adapter_connection
+from eagleray.adapter_client import process, sessions
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.adapter_client.connection import AdapterConnection
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.common.worker_errors import worker_busy
+from eagleray.protocol import control
 from eagleray.protocol.control import AttachParams, IgnoreParams, Mapping, WorkerState
+from eagleray.protocol.jsonlines import Empty
 
 from tests.fakes.adapter import FakeAdapter, running, state
 
@@ -39,66 +34,70 @@ async def ours() -> AsyncIterator[FakeAdapter]:
 
 
 @pytest.fixture
-async def adapters() -> AsyncIterator[Adapters]:
-    adapters = Adapters()
+async def adapters() -> AsyncIterator[AdapterClient]:
+    adapters = AdapterClient()
     yield adapters
     await adapters.close()
 
 
-async def test_no_adapter_has_no_workers(adapters: Adapters) -> None:
-    assert await adapters.workers() == []
-    assert adapters.known() == []
+async def test_no_adapter_has_no_workers(adapters: AdapterClient) -> None:
+    assert await adapters.sessions.workers() == []
+    assert adapters.sessions.known() == []
 
 
-async def test_workers_of_all_versions(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_workers_of_all_versions(ours: FakeAdapter, adapters: AdapterClient) -> None:
     ours.change(state("w1"))
     async with running("0.0.9") as older:
         older.change(state("w2"))
-        assert {worker.worker_id for worker in await adapters.workers()} == {"w1", "w2"}
-        await adapters.release("session_1", "w2")
+        assert {worker.worker_id for worker in await adapters.sessions.workers()} == {"w1", "w2"}
+        await adapters.sessions.release("session_1", "w2")
         assert [op for op, _ in older.asked] == ["release"]
         assert ours.asked == []
 
 
 async def test_attach_goes_to_the_adapter_that_has_the_worker(
-    ours: FakeAdapter, adapters: Adapters
+    ours: FakeAdapter, adapters: AdapterClient
 ) -> None:
     async with running("0.0.9") as older:
         older.change(state("w1"))
-        result = await adapters.attach(WORKER)
+        result = await adapters.sessions.attach(WORKER)
         assert result.worker.worker_id == "w1"
         assert result.worker.stop is not None
         assert result.worker.stop.line == 24
         assert [op for op, _ in older.asked] == ["attach"]
 
 
-async def test_attach_goes_to_ours_otherwise(ours: FakeAdapter, adapters: Adapters) -> None:
-    await adapters.attach(WORKER)
+async def test_attach_goes_to_ours_otherwise(ours: FakeAdapter, adapters: AdapterClient) -> None:
+    await adapters.sessions.attach(WORKER)
     ((op, params),) = ours.asked
     assert op == "attach"
     assert params["host"] == "127.0.0.1"
     assert params["mappings"] == []
 
 
-async def test_another_session_is_another_worker(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_another_session_is_another_worker(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     ours.change(state("w1", session="session_0"))
     with pytest.raises(EaglerayError) as caught:
-        await adapters.release("session_1", "w1")
+        await adapters.sessions.release("session_1", "w1")
     assert caught.value.code == "unknown-worker"
 
 
-async def test_an_error_of_the_adapter(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_an_error_of_the_adapter(ours: FakeAdapter, adapters: AdapterClient) -> None:
     ours.answers["w1"] = worker_busy("r0")
     with pytest.raises(EaglerayError) as caught:
-        await adapters.attach(WORKER)
+        await adapters.sessions.attach(WORKER)
     assert caught.value.code == "worker-busy"
 
 
-async def test_a_file_mappings_and_ignored_places(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_file_mappings_and_ignored_places(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     ours.change(state("w1"))
-    assert (await adapters.read_file("session_1", "w1", "/a.py")).sha256 == "00"
-    await adapters.set_mappings("session_1", "w1", [Mapping("/remote", "/local")])
-    await adapters.ignore(IgnoreParams("session_1", "/a.py", 3))
+    assert (await adapters.sessions.read_file("session_1", "w1", "/a.py")).sha256 == "00"
+    await adapters.sessions.set_mappings("session_1", "w1", [Mapping("/remote", "/local")])
+    await adapters.sessions.ignore(IgnoreParams("session_1", "/a.py", 3))
     assert ours.asked == [
         ("read_file", {"session": "session_1", "worker_id": "w1", "path": "/a.py"}),
         (
@@ -116,11 +115,11 @@ async def test_a_file_mappings_and_ignored_places(ours: FakeAdapter, adapters: A
 class Heard:
     """Keeps what a listener was told, and waits for more."""
 
-    def __init__(self, adapters: Adapters) -> None:
+    def __init__(self, adapters: AdapterClient) -> None:
         self.told: list[list[str]] = []
         self._more = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.end = adapters.listen(self._hear)
+        self.end = adapters.sessions.listen(self._hear)
 
     def _hear(self, states: list[WorkerState]) -> None:
         self.told.append([one.worker_id for one in states])
@@ -139,16 +138,18 @@ class Heard:
             )
 
 
-async def test_a_listener_is_told_of_every_change(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_listener_is_told_of_every_change(
+    ours: FakeAdapter, adapters: AdapterClient
+) -> None:
     heard = Heard(adapters)
     await heard.wait_for([])
     ours.change(state("w1"))
     await heard.wait_for(["w1"])
-    assert [one.worker_id for one in adapters.known()] == ["w1"]
+    assert [one.worker_id for one in adapters.sessions.known()] == ["w1"]
     heard.end()
 
 
-async def test_an_adapter_that_comes_later_is_found(adapters: Adapters) -> None:
+async def test_an_adapter_that_comes_later_is_found(adapters: AdapterClient) -> None:
     heard = Heard(adapters)
     async with running() as late:
         late.change(state("w1"))
@@ -157,7 +158,7 @@ async def test_an_adapter_that_comes_later_is_found(adapters: Adapters) -> None:
 
 
 async def test_an_adapter_that_is_killed_has_no_workers(
-    ours: FakeAdapter, adapters: Adapters
+    ours: FakeAdapter, adapters: AdapterClient
 ) -> None:
     ours.change(state("w1"))
     heard = Heard(adapters)
@@ -168,10 +169,10 @@ async def test_an_adapter_that_is_killed_has_no_workers(
 
 
 async def test_a_request_in_flight_when_the_adapter_dies(
-    ours: FakeAdapter, adapters: Adapters
+    ours: FakeAdapter, adapters: AdapterClient
 ) -> None:
     ours.silent_about = "attach"
-    asking = asyncio.create_task(adapters.attach(WORKER))
+    asking = asyncio.create_task(adapters.sessions.attach(WORKER))
     await asyncio.wait_for(ours.kept_silent.wait(), LIMIT_S)
     ours.drop()
     with pytest.raises(EaglerayError) as caught:
@@ -180,24 +181,24 @@ async def test_a_request_in_flight_when_the_adapter_dies(
 
 
 async def test_an_adapter_that_is_stuck_holds_up_nobody(
-    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+    ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.change(state("w1"))
     async with running("0.0.9") as older:
         older.change(state("w2"))
-        assert len(await adapters.workers()) == 2
+        assert len(await adapters.sessions.workers()) == 2
         older.silent_about = "workers"
-        monkeypatch.setattr(adapter, "_MEMORY_S", 2.0)
-        assert [one.worker_id for one in await adapters.workers()] == ["w1"]
+        monkeypatch.setattr(sessions, "MEMORY_S", 2.0)
+        assert [one.worker_id for one in await adapters.sessions.workers()] == ["w1"]
         # From now on it is not even asked, until it says something.
         older.kept_silent.clear()
-        await adapters.release("session_1", "w1")
-        assert await adapters.workers() == []
+        await adapters.sessions.release("session_1", "w1")
+        assert await adapters.sessions.workers() == []
         assert not older.kept_silent.is_set()
 
 
 async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
-    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+    ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.change(state("w1"))
     async with running("0.0.9") as older:
@@ -205,29 +206,29 @@ async def test_an_adapter_that_is_stuck_from_the_first_is_waited_for_once(
         older.silent_about = "hello"
         with monkeypatch.context() as patched:
             patched.setattr(adapter_connection, "HELLO_S", 2.0)
-            assert [one.worker_id for one in await adapters.workers()] == ["w1"]
+            assert [one.worker_id for one in await adapters.sessions.workers()] == ["w1"]
         older.kept_silent.clear()
-        await adapters.release("session_1", "w1")
-        assert await adapters.workers() == []
+        await adapters.sessions.release("session_1", "w1")
+        assert await adapters.sessions.workers() == []
         assert not older.kept_silent.is_set()
         # It wakes up: what it says late is its answer to the greeting.
         older.silent_about = ""
         older.say({"id": 1, "result": {}})
-        while not (workers := await adapters.workers()):
+        while not (workers := await adapters.sessions.workers()):
             await asyncio.sleep(0)
         assert [one.worker_id for one in workers] == ["w2"]
 
 
 async def test_ours_that_is_stuck_is_said_and_no_other_is_started(
-    ours: FakeAdapter, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+    ours: FakeAdapter, adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours.silent_about = "hello"
     with monkeypatch.context() as patched, pytest.raises(EaglerayError) as caught:
         patched.setattr(adapter_connection, "HELLO_S", 0.1)
-        await adapters.attach(WORKER)
+        await adapters.sessions.attach(WORKER)
     assert caught.value.code == "adapter-stuck"
     ours.silent_about = ""
-    await adapters.attach(WORKER)
+    await adapters.sessions.attach(WORKER)
     assert [op for op, _ in ours.asked] == ["attach"]
 
 
@@ -236,33 +237,33 @@ async def test_a_request_that_is_never_answered(ours: FakeAdapter) -> None:
     connection = await AdapterConnection.open(adapter_socket())
     assert connection is not None
     with pytest.raises(EaglerayError) as caught:
-        await connection.request("subscribe", limit_s=0.1)
+        await connection.request(control.SUBSCRIBE, Empty(), 0.1)
     assert caught.value.code == "adapter-stuck"
     assert connection.is_stuck
-    await connection.request("workers")
+    await connection.request(control.WORKERS, Empty())
     assert not connection.is_stuck
     await connection.close()
 
 
-async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_watching_as_an_iterator(ours: FakeAdapter, adapters: AdapterClient) -> None:
     ours.change(state("w1"))
-    watching = adapters.watch()
+    watching = adapters.sessions.watch()
     async with contextlib.aclosing(watching):
         async for states in watching:
             if [one.worker_id for one in states] == ["w1"]:
                 break
 
 
-async def test_another_protocol_is_left_alone(ours: FakeAdapter, adapters: Adapters) -> None:
+async def test_another_protocol_is_left_alone(ours: FakeAdapter, adapters: AdapterClient) -> None:
     async with running("9.0.0") as newer:
         newer.protocol = 99
         newer.change(state("w9"))
-        assert await adapters.workers() == []
+        assert await adapters.sessions.workers() == []
 
 
-async def test_a_stale_socket_is_no_adapter(adapters: Adapters) -> None:
+async def test_a_stale_socket_is_no_adapter(adapters: AdapterClient) -> None:
     (run_folder() / "adapter-0.0.1.sock").touch()
-    assert await adapters.workers() == []
+    assert await adapters.sessions.workers() == []
 
 
 async def test_the_command_line_is_isolated() -> None:
@@ -272,23 +273,23 @@ async def test_the_command_line_is_isolated() -> None:
 
 
 async def test_an_adapter_that_cannot_start(
-    adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+    adapters: AdapterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = [os.path.realpath("/bin/sh"), "-c", "echo what went wrong >&2; exit 7"]
     monkeypatch.setattr(process, "command", lambda: broken)
     with pytest.raises(EaglerayError) as caught:
-        await adapters.attach(WORKER)
+        await adapters.sessions.attach(WORKER)
     assert caught.value.code == "adapter-not-started"
     assert "what went wrong" in caught.value.detail
 
 
 async def test_two_at_once_start_one_adapter(own_home: Path) -> None:
     """A real process; nothing listens at the worker's port, which the adapter says."""
-    one, two = Adapters(), Adapters()
+    one, two = AdapterClient(), AdapterClient()
     worker = AttachParams("s", "w", "c", "r0", "127.0.0.1", 1, timeout_s=5.0)
     try:
         answers = await asyncio.gather(
-            one.attach(worker), two.attach(worker), return_exceptions=True
+            one.sessions.attach(worker), two.sessions.attach(worker), return_exceptions=True
         )
         codes = [answer.code for answer in answers if isinstance(answer, EaglerayError)]
         assert codes == ["worker-unreachable"] * 2
@@ -306,7 +307,7 @@ async def _pid(path: Path) -> int:
     connection = await AdapterConnection.open(path)
     assert connection is not None
     try:
-        return int((await connection.request("hello"))["pid"])
+        return (await connection.request(control.HELLO, Empty())).pid
     finally:
         await connection.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_gone
 from eagleray.features.debugging.attaching import Attaching
@@ -12,14 +12,14 @@ from tests.debugging.fakes import List, Maps, Row
 from tests.fakes.adapter import FakeAdapter, state
 
 
-def attaching(adapters: Adapters, *rows: Row, maps: Maps | None = None) -> Attaching:
-    return Attaching(adapters, List(list(rows)).find, maps or Maps())
+def attaching(sessions: AdapterSessions, *rows: Row, maps: Maps | None = None) -> Attaching:
+    return Attaching(sessions, List(list(rows)).find, maps or Maps())
 
 
-async def test_a_paused_worker(adapter: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_paused_worker(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
     said: list[str] = []
     maps = Maps()
-    core = attaching(adapters, Row("w1", rank=3), maps=maps)
+    core = attaching(sessions, Row("w1", rank=3), maps=maps)
     attachment = await core.attach("http://c:8265", "w1", ["/folder"], said.append)
     assert attachment.socket == "/run/w1.sock"
     assert (attachment.path, attachment.line) == ("/remote/train.py", 24)
@@ -36,20 +36,20 @@ async def test_a_paused_worker(adapter: FakeAdapter, adapters: Adapters) -> None
     ("said", "listed", "rank"), [("7", 3, 3), ("", 3, 3), ("7", None, 7), ("x", None, None)]
 )
 async def test_the_rank_is_that_of_the_row(
-    adapter: FakeAdapter, adapters: Adapters, said: str, listed: int | None, rank: int | None
+    adapter: FakeAdapter, sessions: AdapterSessions, said: str, listed: int | None, rank: int | None
 ) -> None:
     adapter.answers["w1"] = state("w1", rank=said)
-    core = attaching(adapters, Row("w1", rank=listed))
+    core = attaching(sessions, Row("w1", rank=listed))
     attachment = await core.attach("http://c:8265", "w1", [], lambda _: None)
     assert attachment.rank == rank
 
 
 @pytest.mark.parametrize("listed", ["paused", "held"])
 async def test_a_worker_that_ran_on_is_given_up(
-    adapter: FakeAdapter, adapters: Adapters, listed: str
+    adapter: FakeAdapter, sessions: AdapterSessions, listed: str
 ) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
-    core = attaching(adapters, Row("w1", state=listed))
+    core = attaching(sessions, Row("w1", state=listed))
     with pytest.raises(EaglerayError) as caught:
         await core.attach("http://c:8265", "w1", [], lambda _: None)
     assert caught.value.code == "worker-ran-on"
@@ -58,19 +58,19 @@ async def test_a_worker_that_ran_on_is_given_up(
 
 
 async def test_a_worker_of_a_run_is_attached_to_while_it_runs(
-    adapter: FakeAdapter, adapters: Adapters
+    adapter: FakeAdapter, sessions: AdapterSessions
 ) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
-    core = attaching(adapters, Row("w1", state="held", port=0))
+    core = attaching(sessions, Row("w1", state="held", port=0))
     await core.attach("http://c:8265", "w1", [], lambda _: None)
     assert [op for op, _ in adapter.asked] == ["attach"]
 
 
 @pytest.mark.parametrize("state", ["held", "attached", "running"])
 async def test_unless_taken_leaves_alone_what_another_has(
-    adapter: FakeAdapter, adapters: Adapters, state: str
+    adapter: FakeAdapter, sessions: AdapterSessions, state: str
 ) -> None:
-    core = attaching(adapters, Row("w1"), Row("w2", state=state))
+    core = attaching(sessions, Row("w1"), Row("w2", state=state))
     await core.attach("http://c:8265", "w1", [], lambda _: None, unless_taken=True)
     with pytest.raises(EaglerayError) as caught:
         await core.attach("http://c:8265", "w2", [], lambda _: None, unless_taken=True)
@@ -79,22 +79,26 @@ async def test_unless_taken_leaves_alone_what_another_has(
     assert params["unless_taken"] is True
 
 
-async def test_a_worker_that_an_editor_lets_run(adapter: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_worker_that_an_editor_lets_run(
+    adapter: FakeAdapter, sessions: AdapterSessions
+) -> None:
     adapter.answers["w1"] = state("w1", state="running", stop=None)
-    core = attaching(adapters, Row("w1", state="running"))
+    core = attaching(sessions, Row("w1", state="running"))
     attachment = await core.attach("http://c:8265", "w1", [], lambda _: None)
     assert (attachment.path, attachment.line, attachment.local) == ("", 0, "")
 
 
-async def test_a_worker_that_died_meanwhile(adapter: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_worker_that_died_meanwhile(
+    adapter: FakeAdapter, sessions: AdapterSessions
+) -> None:
     adapter.answers["w1"] = worker_gone("name of w1")
     with pytest.raises(EaglerayError) as caught:
-        await attaching(adapters, Row("w1")).attach("http://c:8265", "w1", [], lambda _: None)
+        await attaching(sessions, Row("w1")).attach("http://c:8265", "w1", [], lambda _: None)
     assert caught.value.code == "worker-gone"
 
 
-async def test_a_worker_that_is_not_listed(adapter: FakeAdapter, adapters: Adapters) -> None:
+async def test_a_worker_that_is_not_listed(adapter: FakeAdapter, sessions: AdapterSessions) -> None:
     with pytest.raises(EaglerayError) as caught:
-        await attaching(adapters).attach("http://c:8265", "w1", [], lambda _: None)
+        await attaching(sessions).attach("http://c:8265", "w1", [], lambda _: None)
     assert caught.value.code == "unknown-worker"
     assert adapter.asked == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_busy
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.protocol.control import Stop
@@ -22,8 +22,8 @@ def file(own_home: Path) -> Path:
 
 
 @pytest.fixture
-async def ignoring(adapter: FakeAdapter, adapters: Adapters, file: Path) -> Ignoring:
-    ignoring = Ignoring(adapters, file)
+async def ignoring(adapter: FakeAdapter, sessions: AdapterSessions, file: Path) -> Ignoring:
+    ignoring = Ignoring(sessions, file)
     await ignoring.ignore(RULE)
     adapter.asked.clear()
     return ignoring
@@ -76,30 +76,30 @@ async def test_an_error_leaves_the_others_alone(ignoring: Ignoring, adapter: Fak
 
 
 async def test_rules_outlive_the_sidecar(
-    ignoring: Ignoring, adapters: Adapters, file: Path
+    ignoring: Ignoring, sessions: AdapterSessions, file: Path
 ) -> None:
-    assert await Ignoring(adapters, file).rules() == [RULE]
+    assert await Ignoring(sessions, file).rules() == [RULE]
 
 
 async def test_a_rule_is_taken_back(
-    ignoring: Ignoring, adapter: FakeAdapter, adapters: Adapters, file: Path
+    ignoring: Ignoring, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
     await ignoring.forget(RULE.cluster, RULE.path, RULE.line)
     assert await ignoring.rules() == []
     assert adapter.asked[-1][1]["ignore"] is False
-    assert await Ignoring(adapters, file).rules() == []
+    assert await Ignoring(sessions, file).rules() == []
 
 
 async def test_two_windows_share_the_rules(
-    ignoring: Ignoring, adapter: FakeAdapter, adapters: Adapters, file: Path
+    ignoring: Ignoring, adapter: FakeAdapter, sessions: AdapterSessions, file: Path
 ) -> None:
     theirs = Rule(RULE.cluster, RULE.session, "/remote/other.py", 7)
-    await Ignoring(adapters, file).ignore(theirs)
+    await Ignoring(sessions, file).ignore(theirs)
     mine = Rule(RULE.cluster, RULE.session, "/remote/mine.py", 8)
     await ignoring.ignore(mine)
     assert await ignoring.rules() == [RULE, theirs, mine]
     await ignoring.forget(theirs.cluster, theirs.path, theirs.line)
-    assert await Ignoring(adapters, file).rules() == [RULE, mine]
+    assert await Ignoring(sessions, file).rules() == [RULE, mine]
     assert [one.name for one in file.parent.glob(f"{file.name}*")] == [file.name]
 
 
@@ -115,9 +115,9 @@ async def test_the_same_place_twice_is_one_rule(ignoring: Ignoring) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"nonsense": 1}]', "{}"])
-async def test_a_file_that_cannot_be_read(adapters: Adapters, file: Path, text: str) -> None:
+async def test_a_file_that_cannot_be_read(sessions: AdapterSessions, file: Path, text: str) -> None:
     file.write_text(text)
-    ignoring = Ignoring(adapters, file)
+    ignoring = Ignoring(sessions, file)
     assert await ignoring.rules() == []
     await ignoring.ignore(RULE)
-    assert await Ignoring(adapters, file).rules() == [RULE]
+    assert await Ignoring(sessions, file).rules() == [RULE]

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control, runs
+from eagleray.protocol import control, jsonlines, runs
 from eagleray.protocol.control import Stop, WorkerState
 
 STOP = Stop("breakpoint", "/remote/train.py", 24, "train", "", 1)
@@ -38,7 +38,7 @@ def state(worker_id: str, **changes: Any) -> WorkerState:
 
 
 class FakeAdapter:
-    """`asked` keeps every request but hello and workers; `answers` says what attaching comes to."""
+    """`asked` keeps every request that a test causes; `answers` says what attaching comes to."""
 
     def __init__(self) -> None:
         self.states: dict[str, WorkerState] = {}
@@ -46,7 +46,6 @@ class FakeAdapter:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.runs: list[dict[str, Any]] = []
         self.protocol = control.PROTOCOL
-        self.ops: list[str] = []
         self.silent_about = ""
         self.kept_silent = asyncio.Event()
         self._subscribed: list[asyncio.StreamWriter] = []
@@ -56,7 +55,7 @@ class FakeAdapter:
         """The workers are these now; subscribers are told."""
         self.states = {one.worker_id: one for one in states}
         for writer in self._subscribed:
-            self._send(writer, {"event": "workers", **self._workers()})
+            self._send_workers(writer)
 
     def say(self, message: dict[str, Any]) -> None:
         """Says something on every connection, asked or not."""
@@ -80,6 +79,8 @@ class FakeAdapter:
                 try:
                     result = self._answer(asked["op"], asked["params"], writer)
                     self._send(writer, {"id": asked["id"], "result": result})
+                    if asked["op"] == control.SUBSCRIBE.name:
+                        self._send_workers(writer)
                 except EaglerayError as error:
                     said = {"code": error.code, "message": error.message}
                     self._send(writer, {"id": asked["id"], "error": said})
@@ -88,29 +89,24 @@ class FakeAdapter:
     def _answer(
         self, op: str, params: dict[str, Any], writer: asyncio.StreamWriter
     ) -> dict[str, Any]:
-        if op == control.HELLO:
-            return {
-                "protocol": self.protocol,
-                "version": "x",
-                "pid": 1,
-                "ops": self.ops,
-                "grown": "later",
-            }
-        if op == control.WORKERS:
+        if op == control.HELLO.name:
+            return {"protocol": self.protocol, "version": "x", "pid": 1, "grown": "later"}
+        if op == control.WORKERS.name:
             return self._workers()
-        if op == runs.RUNS:
+        if op == runs.RUNS.name:
             return {"runs": self.runs}
+        if op in (control.SSH_OPTIONS.name, control.ASKS.name):
+            return {}
         self.asked.append((op, params))
-        if op == control.SUBSCRIBE:
+        if op == control.SUBSCRIBE.name:
             self._subscribed.append(writer)
-            return self._workers()
-        if op == control.ATTACH:
+        if op == control.ATTACH.name:
             return self._attach(params)
-        if op == control.READ_FILE:
+        if op == control.READ_FILE.name:
             return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
-        if op == control.IGNORE and params["ignore"]:
+        if op == control.IGNORE.name and params["ignore"]:
             self.change(*(_gone_by(state, params) for state in self.states.values()))
-        if op in (control.CONTINUE, control.RELEASE):
+        if op in (control.CONTINUE.name, control.RELEASE.name):
             self.change(*(s for s in self.states.values() if s.worker_id != params["worker_id"]))
         return {}
 
@@ -121,13 +117,16 @@ class FakeAdapter:
         if isinstance(answer, EaglerayError):
             raise answer
         self.change(*self.states.values(), answer)
-        return {"socket": answer.socket, "worker": control.to_json(answer)}
+        return {"socket": answer.socket, "worker": asdict(answer)}
 
     def _workers(self) -> dict[str, Any]:
-        return {"workers": [{**control.to_json(s), "grown": 1} for s in self.states.values()]}
+        return {"workers": [{**asdict(s), "grown": 1} for s in self.states.values()]}
+
+    def _send_workers(self, writer: asyncio.StreamWriter) -> None:
+        self._send(writer, {"event": "workers", **self._workers()})
 
     def _send(self, writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
-        writer.write(json.dumps(message).encode() + b"\n")
+        writer.write(jsonlines.encode(message))
 
 
 def _gone_by(state: WorkerState, rule: dict[str, Any]) -> WorkerState:

@@ -87,7 +87,7 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
 
     async def over_ssh(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
         said = await asyncio.to_thread(
-            adapter.control.call, "run", ssh=ssh, argv=argv, stdin=stdin, limit_s=limit_s
+            adapter.control.call, "run_command", ssh=ssh, argv=argv, stdin=stdin, limit_s=limit_s
         )
         return Ran(said["code"], said["stdout"], said["stderr"])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.run_reports import RunReports
 from eagleray.features.profiling.sources_of_run import SourcesOfRun
@@ -161,12 +161,16 @@ async def test_what_lies_in_the_logs_of_a_node_comes_through_ray(
                 status("ended", agent_port=port, node_id=await node_of(dashboard))
             )
             here = tmp_path / name
-            sources = SourcesOfRun(RUN, tmp_path, Adapters(), lambda of, ip: [DIRECT])
+            sources = SourcesOfRun(RUN, tmp_path, AdapterClient().routes, lambda of, ip: [DIRECT])
             if name == "agent":
                 here.mkdir()
                 (here / "p.nsys-rep.part").write_bytes(report[:5_000_000])
             made = RunReports(
-                RUN, Gathering(RUN, here), sources, lambda: ("c", dashboard), OfAdapter(Adapters())
+                RUN,
+                Gathering(RUN, here),
+                sources,
+                lambda: ("c", dashboard),
+                OfAdapter(AdapterClient()),
             )
             await made.now()
             await made.close()

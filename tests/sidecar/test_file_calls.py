@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter_client import process
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.app import Settings
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
@@ -246,9 +246,9 @@ async def test_starting_the_adapter_makes_no_file_call_in_the_event_loop(
 ) -> None:
     ends = [sys.executable, "-c", "print('no adapter today')"]
     monkeypatch.setattr(process, "command", lambda: ends)
-    adapters = Adapters()
+    adapters = AdapterClient()
     with pytest.raises(EaglerayError) as failed:
-        await adapters.attach(
+        await adapters.sessions.attach(
             AttachParams("session", "worker", "http://c:8265", "a", "10.9.9.9", 1)
         )
     assert failed.value.code == "adapter-not-started"

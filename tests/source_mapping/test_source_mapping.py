@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 from attrs import define, field
-from eagleray.adapter_client.adapters import FileOfWorker
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.handlers import Handlers
 from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.protocol.control import Mapping, Mounts, Stop, WorkerState
+from eagleray.protocol.control import Mapping, Mounts, Stop, WorkerFile, WorkerState
 
 CLUSTER = "http://127.0.0.1:8265"
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
@@ -46,11 +45,11 @@ class FakeAdapters:
             raise worker_gone(worker_id)
         return self.mounted
 
-    async def read_file(self, session: str, worker_id: str, path: str) -> FileOfWorker:
+    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFile:
         if path not in self.files:
             raise no_worker_file(path)
         text = self.files[path]
-        return FileOfWorker(text, False, hashlib.sha256(text.encode()).hexdigest())
+        return WorkerFile(text, False, hashlib.sha256(text.encode()).hexdigest())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.workers.line_matching import matcher
 from eagleray.features.workers.live_workers import ask_live_workers
@@ -158,9 +158,9 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
 ) -> None:
     monkeypatch.setenv("EAGLERAY_HOME", str(home))
     program = cluster.run("cases/shapes.py", "relay")
-    watching, adapters = ClusterWatch(), Adapters()
+    watching, adapters = ClusterWatch(), AdapterClient()
     watching.add(Dashboard(cluster.address))
-    workers = PausedWorkers(watching, adapters)
+    workers = PausedWorkers(watching, adapters.sessions)
     following = asyncio.create_task(workers.run())
 
     def row(name: str) -> Paused | None:
@@ -174,7 +174,7 @@ async def test_a_parent_that_relays_the_error_of_its_child_stands_under_it(
         target = AttachParams(
             child.session, child.worker_id, child.cluster, child.name, child.node_ip, child.port
         )
-        attached = await adapters.attach(target)
+        attached = await adapters.sessions.attach(target)
         await until(lambda: _has(row("failing_child"), "held", CHILD_ERROR), PATIENCE_S)
         client = await asyncio.to_thread(_continued, attached.socket)
         await until(

@@ -10,12 +10,12 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 from eagleray.common.off_loop import off_loop
-from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState, to_json
+from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class HeldRecord:
             log.info("the record of what is held: %s", error)
 
     def _text(self, states: list[WorkerState]) -> dict[str, object]:
-        workers = [to_json(_without_values(state)) for state in states]
+        workers = [asdict(_without_values(state)) for state in states]
         return {
             "host": self._host,
             "version": self._version,

@@ -1,4 +1,4 @@
-"""Connections to all adapters of this user on this machine, found again and again."""
+"""Connections to all adapters of this user on this machine, found by polling the run folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from eagleray.adapter_client import process
 from eagleray.adapter_client.connection import HELLO_S, AdapterConnection
@@ -17,29 +18,40 @@ from eagleray.common.off_loop import Latest
 from eagleray.common.paths import adapter_socket, adapter_sockets
 from eagleray.protocol import control
 from eagleray.protocol.errors import adapter_lost, adapter_stuck
+from eagleray.protocol.jsonlines import Empty, Event, Json
+from eagleray.protocol.records import read
 
 # What an adapter answers from memory; one that does not within this time is stuck, and left out.
 MEMORY_S = 5.0
-# How often the run folder is looked at for adapters that others started.
-_LOOK_S = 1.0
+# A request that makes a route may wait for a user who looks for a code.
+USER_S = 240.0
+# How often the run folder is polled for adapters that other processes started.
+_POLL_S = 1.0
+
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
 
 class AdapterConnections:
-    """Owns the connections and the task that looks for more while somebody listens.
+    """Owns the connections, and the task that polls for more once something subscribes.
 
-    Whoever builds on this is told by `_on_opened`, `_on_event` and `_on_gone`.
+    The parts of the client add to `on_opened` (a connection was made; other requests wait until all have returned) and
+    `on_gone` (the adapter has ended), and take events by `on_event`.
     """
 
     def __init__(self, start: bool) -> None:
+        self.on_opened: list[Callable[[AdapterConnection], Awaitable[None]]] = []
+        self.on_gone: list[Callable[[Path], None]] = []
         self._may_start = start
         self._connections: dict[Path, AdapterConnection] = {}
+        self._handlers: dict[str, Callable[[Path, Json], None]] = {}
         # The folder of the sockets is checked each time, and may be named by a file in the home.
         self._sockets = Latest(adapter_sockets)
         self._socket = Latest(adapter_socket)
         self._watching: asyncio.Task[None] | None = None
         self._opening: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._introducing: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
         """Ends the connections."""
@@ -50,79 +62,95 @@ class AdapterConnections:
         self._connections.clear()
         await asyncio.gather(*(connection.close() for connection in connections))
 
-    async def _on_opened(self, path: Path, connection: AdapterConnection) -> None:
-        """A connection was made; nothing is asked over it before this returns."""
+    def on_event(self, event: Event[R], handler: Callable[[Path, R], None]) -> None:
+        """Calls `handler` with the socket of the adapter and the record of each such event."""
+        self._handlers[event.name] = lambda path, said: handler(path, read(event.record, said))
 
-    def _on_event(self, path: Path, event: dict[str, Any]) -> None:
-        """Something came that answers no request."""
+    def subscribe(self) -> None:
+        """Subscribes to the events of every adapter, from now on."""
+        if self._watching is None:
+            self._watching = tasks.lasting(self._watch, "adapters")
 
-    def _on_gone(self, path: Path) -> None:
-        """The adapter has ended."""
+    def at(self, path: Path) -> AdapterConnection | None:
+        """The connection to the adapter at that socket, if it lives."""
+        connection = self._connections.get(path)
+        return connection if connection is not None and not connection.lost.is_set() else None
 
-    async def _reachable(self) -> list[AdapterConnection]:
+    def introduce_again(self) -> None:
+        """Calls `on_opened` for the connections that exist."""
+        for connection in self._connections.values():
+            # A connection that fails here is opened again, and introduced then.
+            task = tasks.owned(self._introduce(connection), "adapter", tasks.only_logged)
+            self._introducing.add(task)
+            task.add_done_callback(self._introducing.discard)
+
+    async def reachable(self) -> list[AdapterConnection]:
         paths = await self._sockets.get()
         await asyncio.gather(*(self._open(path) for path in paths.values()))
         connections = self._connections.values()
         return [c for c in connections if not c.lost.is_set() and not c.is_stuck]
 
-    async def _ours(self) -> AdapterConnection:
-        """Our version's adapter, started if it is not there."""
+    async def current(self) -> AdapterConnection:
+        """This version's adapter, started if it doesn't run."""
         path = await self._socket.get()
-        found = await self._open(path)
-        if found is None and not self._may_start:
+        connection = await self._open(path)
+        if connection is None and not self._may_start:
             raise adapter_lost()
-        if found is None:
+        if connection is None:
             started: AdapterConnection = await process.start(path, lambda: self._open(path))
             return started
-        if found.is_stuck:
-            await found.greet()
-        if found.is_stuck:
+        if connection.is_stuck:
+            await connection.greet()
+        if connection.is_stuck:
             raise adapter_stuck(HELLO_S)
-        return found
+        return connection
 
     async def _open(self, path: Path) -> AdapterConnection | None:
         async with self._opening[path]:
-            known = self._connections.get(path)
-            alive = known if known is not None and not known.lost.is_set() else None
+            alive = self.at(path)
             if alive is not None and (alive.is_greeted or alive.is_stuck):
                 return alive
-            # One that was stuck from the first is greeted again once it has said something.
+            # One that was stuck from the first is greeted again once something has come from it.
             if alive is not None:
                 opened = await alive.greet()
             else:
-                opened = await AdapterConnection.open(path, lambda e: self._on_event(path, e))
+                opened = await AdapterConnection.open(path, lambda event: self._handle(path, event))
             if opened is None:
                 self._connections.pop(path, None)
                 return None
             self._connections[path] = opened
             if opened.is_greeted:
-                await self._on_opened(path, opened)
+                await self._introduce(opened)
                 if self._watching is not None:
-                    await self._subscribe(path, opened)
+                    await self._subscribe(opened)
         return opened
 
-    def _keep_watching(self) -> None:
-        if self._watching is None:
-            self._watching = tasks.lasting(self._watch, "adapters")
+    async def _introduce(self, connection: AdapterConnection) -> None:
+        for opened in self.on_opened:
+            await opened(connection)
 
-    async def _subscribe(self, path: Path, connection: AdapterConnection) -> None:
+    def _handle(self, path: Path, event: Json) -> None:
+        handler = self._handlers.get(str(event.get("event")))
+        if handler is not None:
+            handler(path, event)
+
+    async def _subscribe(self, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):
-            answer = await connection.request(control.SUBSCRIBE, {"changes": True}, MEMORY_S)
-            # That of an older version has everything.
-            self._on_event(path, answer)
+            await connection.request(control.SUBSCRIBE, Empty(), MEMORY_S)
 
     async def _watch(self) -> None:
-        """Keeps a subscription at every adapter there is, and forgets those that are gone."""
-        for path, connection in list(self._connections.items()):
-            await self._subscribe(path, connection)
+        """Keeps a subscription at every adapter, and forgets those that are gone."""
+        for connection in list(self._connections.values()):
+            await self._subscribe(connection)
         seen: set[Path] = set()
         while True:
             try:
-                await self._reachable()
+                await self.reachable()
             except EaglerayError as error:
                 log.warning("%s", error)
             alive = {path for path, c in self._connections.items() if not c.lost.is_set()}
             for path in (seen | set(self._connections)) - alive:
-                self._on_gone(path)
+                for gone in self.on_gone:
+                    gone(path)
             seen = alive
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eagleray.adapter_client.adapters import worker_state
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
 from eagleray.common.paths import held_folder, host_name
 from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
+from eagleray.protocol.records import read
 
-# A record that was not renewed for so long is of an adapter that is gone, or of a host that has crashed.
+# A record that is older is of an adapter that has ended, or of a host that has crashed.
 BELIEVED_S = 4 * HELD_REFRESH_S
-# So far the clocks of two login nodes may be apart; munge asks for no less.
+# The most by which the clocks of two login nodes may differ; munge requires no less.
 _CLOCKS_APART_S = 300.0
 _LARGEST = 4 * 2**20
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def held_elsewhere(folder: Path | None = None, now: float | None = None) -> list[WorkerState]:
-    """Each with the name of its host; reads files of the home, which may take its time."""
+    """The workers, each with the name of its host; reads files of the home, which may be slow."""
     found: list[WorkerState] = []
     with contextlib.suppress(OSError, EaglerayError):
         for path in sorted((folder or held_folder()).glob("*.json")):
@@ -38,22 +38,18 @@ def _of_record(path: Path, now: float) -> Iterator[WorkerState]:
     try:
         said = json.loads(path.read_bytes()[:_LARGEST])
         holder, age = _holder(said), now - float(said["written"])
-        workers = [_state(worker) for worker in said["workers"]]
+        workers = [read(WorkerState, worker) for worker in said["workers"]]
     except UNREADABLE_JSON as error:
         log.info("a record of what is held elsewhere: %r", error)
         return
     if holder and -_CLOCKS_APART_S < age < BELIEVED_S:
-        yield from (replace(worker, host=printable(holder, 60)) for worker in workers)
+        yield from (replace(worker, socket="", host=printable(holder, 60)) for worker in workers)
 
 
 def _holder(said: dict[str, Any]) -> str:
-    """Where the adapter is that wrote the record, as rows name it; "" for one that can be asked itself."""
+    """Where the adapter is that wrote the record, as rows name it; "" for one that this process can connect to."""
     host = str(said["host"])
     if host != host_name():
         return host
     is_ours = said.get("protocol", PROTOCOL) == PROTOCOL
     return "" if is_ours else f"this machine (version {said.get('version')})"
-
-
-def _state(said: dict[str, Any]) -> WorkerState:
-    return replace(worker_state(said), socket="")

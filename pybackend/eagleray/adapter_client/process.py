@@ -1,4 +1,4 @@
-"""Starting of the adapter: a process of its own that outlives us, one per user, machine and version."""
+"""Starts the adapter: a process that outlives its starter, one per user, machine and version."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from eagleray.tools.code_copies import detached_command
 from eagleray.tools.processes import start_detached
 
 START_S = 20.0
-_LOOK_S = 0.01
+_POLL_S = 0.01
 
 T = TypeVar("T")
 
 
 async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
-    """Starts the adapter that listens at `socket`, unless somebody else just did; the answer of `reach`.
+    """Starts the adapter that listens at `socket`, unless another process just did; returns what `reach` returns.
 
-    `reach` connects and answers None as long as nothing listens.  Of several callers on this machine
-    one starts, under a lock, and the others find it.
+    `reach` connects and returns None as long as nothing listens.  Of several callers on this machine one starts the
+    adapter, under a lock, and the others find it.
     """
-    async with locked(lambda: run_folder() / f"{socket.stem}.starting", _LOOK_S):
-        if found := await reach():
-            return found
+    async with locked(lambda: run_folder() / f"{socket.stem}.starting", _POLL_S):
+        if reached := await reach():
+            return reached
         process, offset = await off_loop(_spawned)
-        async for _ in _looks():
-            if found := await reach():
-                return found
+        async for _ in _polls():
+            if reached := await reach():
+                return reached
             if process.poll() is not None:
                 break
     tail = await off_loop(partial(_tail, offset))
@@ -45,7 +45,7 @@ async def start(socket: Path, reach: Callable[[], Awaitable[T | None]]) -> T:
 
 
 def command() -> list[str]:
-    """How the adapter is run: isolated, for it needs nothing but the standard library and our own code."""
+    """The adapter's command: isolated, since it needs nothing but the standard library and our own code."""
     return detached_command("adapter", isolated=True)
 
 
@@ -61,11 +61,11 @@ def _spawned() -> tuple[subprocess.Popen[bytes], int]:
             raise adapter_not_started(str(error)) from error
 
 
-async def _looks() -> AsyncIterator[None]:
+async def _polls() -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     end = loop.time() + START_S
     while loop.time() < end:
-        await asyncio.sleep(_LOOK_S)
+        await asyncio.sleep(_POLL_S)
         yield
 
 

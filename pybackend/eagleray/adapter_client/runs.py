@@ -1,141 +1,116 @@
-"""What the adapter is asked about runs: their secrets, their lines, their debug proxies."""
+"""The runs of the adapters: their secrets, their breakpoints, and their debug proxies."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from eagleray.adapter_client.connection import AdapterConnection
-from eagleray.adapter_client.connections import MEMORY_S
-from eagleray.adapter_client.routes import AdapterRoutes
+from eagleray.adapter_client.connections import MEMORY_S, AdapterConnections
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
-from eagleray.protocol import runs as run_protocol
-from eagleray.protocol.run_errors import unregistered_run
+from eagleray.protocol import runs as protocol
+from eagleray.protocol.errors import unregistered_run
+from eagleray.protocol.jsonlines import Empty
 from eagleray.protocol.runs import (
     FileLines,
-    LineState,
+    RunBreakpoints,
+    RunKey,
+    RunOutput,
     RunRecording,
     RunRegister,
     RunState,
+    RunStates,
     RunWorkerAt,
-    RunWorkerState,
+    RunWorkerKey,
 )
 
 RunsListener = Callable[[list[RunState]], None]
 OutputListener = Callable[[str, str, str], None]
 
 
-class AdapterRuns(AdapterRoutes):
-    """Runs belong to the adapter of our version; one that another version has is asked there."""
+class AdapterRuns:
+    """A part of `AdapterClient`.  This version's adapter registers runs; other requests go to the one that has the run."""
 
-    def __init__(self, start: bool) -> None:
-        super().__init__(start)
-        self._run_states: dict[Path, list[RunState]] = {}
-        self._runs_listeners = Listeners[[list[RunState]]]()
+    def __init__(self, connections: AdapterConnections) -> None:
+        self._connections = connections
+        self._states: dict[Path, list[RunState]] = {}
+        self._listeners = Listeners[[list[RunState]]]()
         self._output_listeners = Listeners[[str, str, str]]()
+        connections.on_event(protocol.RUNS_EVENT, self._on_runs)
+        connections.on_event(protocol.RUN_OUTPUT_EVENT, self._on_output)
+        connections.on_gone.append(self._on_gone)
 
-    async def run_register(self, register: RunRegister) -> None:
-        """The adapter knows the run from now on, or what is new of it; it is started if need be.
+    async def register(self, register: RunRegister) -> None:
+        """Registers a run, or its new values, with the adapter, which is started if need be.
 
-        An adapter that was started later does not know the run: whoever gets `unregistered-run` says it again.
+        An adapter that was started later does not know the run: callers that get `unregistered-run` register it again.
         """
-        connection = await self._ours()
-        await connection.request(run_protocol.RUN_REGISTER, run_protocol.to_json(register))
+        await (await self._connections.current()).request(protocol.RUN_REGISTER, register)
 
-    async def run_worker(self, at: RunWorkerAt) -> None:
-        """A debug proxy of the run; saying it again is how a lost one is found again."""
-        connection = await self._having_run(at.run)
-        await connection.request(run_protocol.RUN_WORKER, run_protocol.to_json(at))
+    async def add_worker(self, at: RunWorkerAt) -> None:
+        """Announces a debug proxy of the run, again for one that was lost."""
+        await (await self._owner(at.run)).request(protocol.RUN_WORKER, at)
 
-    async def run_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None:
-        """All lines of the run, in place of those until now."""
-        said = [run_protocol.to_json(file) for file in breakpoints]
-        connection = await self._having_run(run)
-        params = {"run": run, "breakpoints": said}
-        await connection.request(run_protocol.RUN_BREAKPOINTS, params)
+    async def set_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None:
+        """Replaces all breakpoints of the run."""
+        connection = await self._owner(run)
+        await connection.request(protocol.RUN_BREAKPOINTS, RunBreakpoints(run, breakpoints))
 
-    async def run_pause(self, run: str, worker_id: str) -> None:
+    async def pause(self, run: str, worker_id: str) -> None:
         """Stops a worker of the run wherever it is."""
-        connection = await self._having_run(run)
-        params = {"run": run, "worker_id": worker_id}
-        await connection.request(run_protocol.RUN_PAUSE, params)
+        await (await self._owner(run)).request(protocol.RUN_PAUSE, RunWorkerKey(run, worker_id))
 
-    async def run_recording(self, asked: RunRecording) -> int:
+    async def set_recording(self, recording: RunRecording) -> int:
         """How many workers of the run were asked to begin or to end a recording."""
-        connection = await self._having_run(asked.run)
-        if not connection.knows(run_protocol.RUN_RECORDING):
-            return 0
-        said = await connection.request(
-            run_protocol.RUN_RECORDING, run_protocol.to_json(asked), MEMORY_S
-        )
-        return int(said["asked"])
+        connection = await self._owner(recording.run)
+        return (await connection.request(protocol.RUN_RECORDING, recording, MEMORY_S)).asked
 
-    async def run_end(self, run: str) -> None:
-        """The run is over: its workers run on; an adapter that does not know it is content."""
+    async def end(self, run: str) -> None:
+        """The run is over: its workers continue; an adapter that doesn't know it is no error."""
         with contextlib.suppress(EaglerayError):
-            connection = await self._having_run(run)
-            await connection.request(run_protocol.RUN_END, {"run": run})
+            await (await self._owner(run)).request(protocol.RUN_END, RunKey(run))
 
-    async def runs(self) -> list[RunState]:
-        """Every run of every adapter; starts none."""
-        found = []
-        for connection in await self._reachable():
-            if connection.knows(run_protocol.RUNS):
-                said = await connection.request(run_protocol.RUNS, limit_s=MEMORY_S)
-                found += [run_state(one) for one in said["runs"]]
-        return found
+    async def states(self) -> list[RunState]:
+        """Requests every run of every adapter; starts none."""
+        return [
+            run
+            for connection in await self._connections.reachable()
+            for run in await _of(connection)
+        ]
 
-    def known_runs(self) -> list[RunState]:
-        """What a listener was told last, without asking; [] while nobody listens."""
-        return [state for states in self._run_states.values() for state in states]
+    def known(self) -> list[RunState]:
+        """What listeners got last, without a request; [] while there is no listener."""
+        return [state for states in self._states.values() for state in states]
 
-    def listen_runs(self, listener: RunsListener) -> Callable[[], None]:
-        """Calls `listener` with all runs whenever one changes, on the loop; the answer ends that."""
-        self._keep_watching()
-        return self._runs_listeners.add(listener)
+    def listen(self, listener: RunsListener) -> Callable[[], None]:
+        """Calls `listener` with all runs whenever one changes, on the loop; the returned function ends that."""
+        self._connections.subscribe()
+        return self._listeners.add(listener)
 
-    def listen_run_output(self, listener: OutputListener) -> Callable[[], None]:
-        """Calls `listener(run, worker_id, text)` for what log points say; the answer ends that."""
-        self._keep_watching()
+    def listen_output(self, listener: OutputListener) -> Callable[[], None]:
+        """Calls `listener(run, worker_id, text)` for messages of log points; the returned function ends that."""
+        self._connections.subscribe()
         return self._output_listeners.add(listener)
 
-    async def _having_run(self, run: str) -> AdapterConnection:
-        for connection in await self._reachable():
-            if connection.knows(run_protocol.RUNS):
-                said = await connection.request(run_protocol.RUNS, limit_s=MEMORY_S)
-                if any(one["run"] == run for one in said["runs"]):
-                    return connection
+    async def _owner(self, run: str) -> AdapterConnection:
+        for connection in await self._connections.reachable():
+            if any(state.run == run for state in await _of(connection)):
+                return connection
         raise unregistered_run(run)
 
-    def _on_event(self, path: Path, event: dict[str, Any]) -> None:
-        super()._on_event(path, event)
-        if "runs" in event:
-            self._on_runs(path, [run_state(one) for one in event["runs"]])
-        if event.get("event") == "run_output":
-            said = (event["run"], event["worker_id"], event["text"])
-            self._output_listeners.tell(*map(str, said))
+    def _on_runs(self, path: Path, event: RunStates) -> None:
+        self._states[path] = event.runs
+        self._listeners.tell(self.known())
+
+    def _on_output(self, path: Path, output: RunOutput) -> None:
+        self._output_listeners.tell(output.run, output.worker_id, output.text)
 
     def _on_gone(self, path: Path) -> None:
-        super()._on_gone(path)
-        if self._run_states.get(path):
-            self._on_runs(path, [])
-
-    def _on_runs(self, path: Path, states: list[RunState]) -> None:
-        self._run_states[path] = states
-        self._runs_listeners.tell(self.known_runs())
+        if self._states.get(path):
+            self._on_runs(path, RunStates([]))
 
 
-def run_state(said: dict[str, Any]) -> RunState:
-    """A run as an adapter says it; keys of newer versions are left out."""
-    return RunState(
-        str(said["run"]),
-        [RunWorkerState(**_known(RunWorkerState, one)) for one in said["workers"]],
-        [LineState(**_known(LineState, one)) for one in said["lines"]],
-    )
-
-
-def _known(kind: type[Any], said: dict[str, Any]) -> dict[str, Any]:
-    return {key: said[key] for key in kind.__dataclass_fields__ if key in said}
+async def _of(connection: AdapterConnection) -> list[RunState]:
+    return (await connection.request(protocol.RUNS, Empty(), MEMORY_S)).runs

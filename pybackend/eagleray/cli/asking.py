@@ -9,7 +9,7 @@ import sys
 import termios
 from collections.abc import Iterator
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.protocol.control import Question
@@ -20,11 +20,11 @@ TERMINAL = "/dev/tty"
 class Asking:
     """Asks one question after the other until `close`; without a terminal it asks nothing, and ssh says why."""
 
-    def __init__(self, adapters: Adapters) -> None:
-        self._adapters = adapters
+    def __init__(self, routes: AdapterRoutes) -> None:
+        self._routes = routes
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Lock()
-        self._end = adapters.asks(self._on_question, self._on_over) if has_terminal() else None
+        self._end = routes.asks(self._on_question, self._on_over) if has_terminal() else None
 
     async def close(self) -> None:
         if self._end is not None:
@@ -50,7 +50,7 @@ class Asking:
 
     def _decline(self, question: Question) -> None:
         """The connection must not wait for an answer that doesn't come."""
-        declining = self._adapters.answer(question.id, None)
+        declining = self._routes.answer(question.id, None)
         self._tasks[question.id] = tasks.owned(declining, "no answer", tasks.only_logged)
 
     async def _ask(self, question: Question) -> None:
@@ -62,7 +62,7 @@ class Asking:
                 return
             more = " (yes/no) " if question.kind == "confirm" and "yes" not in prompt else " "
             typed = await read_line(prompt + more, secret=question.kind == "secret")
-        await self._adapters.answer(question.id, typed)
+        await self._routes.answer(question.id, typed)
 
 
 def has_terminal() -> bool:

@@ -38,7 +38,7 @@ def run(asked: argparse.Namespace) -> int:
 async def _run(asked: argparse.Namespace) -> int:
     parts = build_app(Settings.read({}, dict(os.environ)))
     # Ended before the parts: a question that is open then is of no use any more.
-    asking = Asking(parts.adapters)
+    asking = Asking(parts.adapters.routes)
     parts.reaching.follow_routes()
     try:
         return await COMMANDS[asked.command](parts, asked)
@@ -94,9 +94,9 @@ async def tunnel(parts: App, asked: argparse.Namespace) -> int:
     if asked.shared or not tcp_peer.is_supported():
         say("Every user of this machine can connect to it while it is open.")
     print(opened.socket, flush=True)
-    end = parts.adapters.listen_routes(_say_states())
+    end = parts.adapters.routes.listen_routes(_say_states())
     try:
-        await parts.adapters.sockets_lost()
+        await parts.adapters.routes.sockets_lost()
     finally:
         end()
     raise tunnel_ended(opened.socket)
@@ -143,7 +143,7 @@ async def continue_(parts: App, asked: argparse.Namespace) -> int:
 
 async def release(parts: App, asked: argparse.Namespace) -> int:
     """Asks the adapters alone, so that held workers can be let go when no dashboard answers."""
-    held = [state for state in await parts.adapters.workers() if state.state != "gone"]
+    held = [state for state in await parts.adapters.sessions.workers() if state.state != "gone"]
     if asked.cluster:
         cluster = await parts.clusters.named(asked.cluster, say)
         held = [state for state in held if state.cluster == cluster]
@@ -151,7 +151,7 @@ async def release(parts: App, asked: argparse.Namespace) -> int:
     failures = []
     for state in chosen:
         try:
-            await parts.adapters.release(state.session, state.worker_id)
+            await parts.adapters.sessions.release(state.session, state.worker_id)
         except EaglerayError as error:
             failures.append((state.name, error))
     return _outcome(asked, "released", len(chosen), failures)
@@ -237,7 +237,7 @@ async def _cluster_ids(parts: App, asked: argparse.Namespace) -> list[str]:
     seen = parts.watch.all_seen()
     answering = [one.cluster for one in seen if one.error is None]
     # A worker of a run is held whether its cluster is known here or not.
-    held = [one.cluster for one in await parts.adapters.workers() if one.state != "gone"]
+    held = [one.cluster for one in await parts.adapters.sessions.workers() if one.state != "gone"]
     if found := list(dict.fromkeys([*answering, *held])):
         return found
     raise next((one.error for one in seen if one.error is not None), no_clusters())

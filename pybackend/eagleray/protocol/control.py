@@ -1,16 +1,12 @@
 """The control protocol of the adapter: JSON lines over a Unix socket in the private run folder.
 
-A request is one line `{"id": 1, "op": "attach", "params": {…}}`; its answer is one line
-`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail"}}`.
-After `subscribe` with `{"changes": true}` the adapter sends `{"event": "workers", "workers": [WorkerState, …]}`
-once, with all workers, then `{"event": "changes", "changed": [WorkerState, …], "gone": [WorkerKey, …]}`; and
-`{"event": "routes", "routes": [RouteState, …]}` and `{"event": "runs", "runs": [RunState, …]}` at first and whenever one
-of them changes.  Several changes may come as one, and a client that doesn't read gets them as one when it reads again.
-Without `changes` the answer has everything, and each `workers` event all workers.
+Each operation is listed below with the records of its parameters and its result; `jsonlines.py` has the form of
+requests, responses and events.  After SUBSCRIBE the adapter sends WORKERS_EVENT, ROUTES_EVENT and RUNS_EVENT once,
+with everything, and then CHANGES_EVENT, ROUTES_EVENT and RUNS_EVENT when something has changed.  Several changes may
+come as one, and a client that doesn't read gets them as one when it reads again.
 
-Answers may come in another order than the requests.  A request is a line of at most 4 MB; the answer to `run` may be longer.
-
-Another version may know fewer operations, named by `Hello.ops`, and leaves out keys that it does not know.
+A request is a line of at most 4 MB; a response may be longer.  A version with other operations, or with other keys
+that must not be ignored, has another number in PROTOCOL; clients leave adapters with another number alone.
 
 The socket is `<run folder>/adapter-<version>.sock`; each attached worker has a DAP socket of its own
 beside it, named by `AttachResult.socket`.  The adapter knows no cluster, only debug ports and a key.
@@ -18,51 +14,26 @@ beside it, named by `AttachResult.socket`.  The adapter knows no cluster, only d
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
+from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 PROTOCOL = 1
 MAX_LINE = 4 * 2**20
-MAX_ANSWER = 64 * 2**20
-# How often an adapter says anew, in a file of the home, what it holds.
+MAX_RESPONSE = 64 * 2**20
+# How often an adapter renews its record of held workers in the home.
 HELD_REFRESH_S = 20.0
-
-HELLO = "hello"  # {} -> Hello
-ATTACH = "attach"  # AttachParams -> AttachResult
-WORKERS = "workers"  # {} -> {"workers": [WorkerState]}
-CONTINUE = "continue"  # WorkerKey -> {}; attached or held worker runs on, the connection stays if an editor is there, else it is released
-RELEASE = "release"  # WorkerKey -> {}; lets the worker run on and closes the connection
-SET_MAPPINGS = "set_mappings"  # SetMappings -> {}; applied at once, an editor that is there is told by an `invalidated` event
-READ_FILE = (
-    "read_file"  # ReadFile -> {"text": str, "truncated": bool, "sha256": str} of the worker's file
-)
-MOUNTS = "mounts"  # WorkerKey -> Mounts of the worker, as it said itself
-IGNORE = "ignore"  # IgnoreParams -> {}; every attached worker of the cluster runs on by itself at that line
-SUBSCRIBE = "subscribe"  # {"changes": true} -> {}, then events; {} -> {"workers": [WorkerState], "routes": [RouteState], "runs": [RunState]}, then events
-OPEN_SOCKET = (
-    "open_socket"  # OpenSocket -> OpenedSocket; the socket lasts as long as this control connection
-)
-LEAVE = "leave"  # Leave -> {}; this client needs these routes and the sockets over them no longer
-RUN = "run"  # Run -> Ran; a command on an ssh destination
-ARGV = "argv"  # {"ssh", "argv"} -> {"argv": [str]}; the local command that runs one on an ssh destination, as a session of the shared connection
-RECONNECT = "reconnect"  # Reconnect -> {}; a new connection now, for one that is lost or degraded
-ROUTES = "routes"  # {} -> {"routes": [RouteState]}; SUBSCRIBE also brings {"event": "routes", "routes": [RouteState]}
-ASKS = "asks"  # {} -> {}; this client can put questions to the person: it gets {"event": "question", …} and {"event": "question_over", "id": …}
-ANSWER = "answer"  # Answer -> {}
-SSH_OPTIONS = "ssh_options"  # SshSettings -> {}; for connections that are made from now on
-SHUTDOWN = "shutdown"  # {} -> {}; refused with code "in-use" while workers are attached or held
 
 
 @dataclass(frozen=True)
 class Hello:
-    """Who answers."""
+    """The adapter that answers."""
 
     protocol: int
     version: str
     pid: int
-    ops: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -86,9 +57,9 @@ class AttachParams:
     """Attach to the debugger of a worker at `host:port` through the first of `routes` that reaches it.
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
-    `cluster` is handed back in `WorkerState` and not looked at.  The stop is waited for at most
-    `timeout_s`.  `seen` False: nobody asked for this worker, see `WorkerState`.  `unless_taken`: refused
-    with code "worker-taken" if somebody asked for it before, even a moment ago.
+    `cluster` is returned in `WorkerState` and not used.  The adapter waits at most `timeout_s` for the stop.
+    `seen` False: no user asked for this worker, see `WorkerState`.  `unless_taken`: refused with code
+    "worker-taken" if a client asked for it before, even a moment ago.
     """
 
     session: str
@@ -106,7 +77,7 @@ class AttachParams:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a worker stands, as the worker names the file.  `reason` is DAP's; `exception` "ValueError: …" or ""."""
+    """Where a worker is stopped, as the worker names the file.  `reason` is DAP's; `exception` "ValueError: …" or ""."""
 
     reason: str
     path: str
@@ -118,12 +89,12 @@ class Stop:
 
 @dataclass(frozen=True)
 class WorkerState:
-    """What the adapter knows of an attached or held worker.
+    """The state of an attached or held worker.
 
-    `editor`: an editor is connected now.  `held_s`: seconds since the worker stands with no editor, 0.0
-    otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: nobody has
-    attached at the place where it stands or looked at it there, as at its first breakpoint().  `host`: the
-    machine whose adapter has it, "" for this one.
+    `editor`: an editor is connected now.  `held_s`: seconds for which the worker has been stopped with no editor, 0.0
+    otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: no user has attached at
+    this stop or opened it in an editor, as at the worker's first breakpoint().  `host`: the machine whose adapter has
+    it, "" for this one.
     """
 
     session: str
@@ -143,7 +114,7 @@ class WorkerState:
 
 @dataclass(frozen=True)
 class AttachResult:
-    """The DAP socket of the worker and its state: "stopped", or "running" if it ran on."""
+    """The DAP socket of the worker and its state: "stopped", or "running" if it has continued."""
 
     socket: str
     worker: WorkerState
@@ -169,7 +140,7 @@ class ReadFile:
 
 @dataclass(frozen=True)
 class Mounts:
-    """/proc/self/mountinfo of a worker (its beginning), and the boot id, within which device numbers mean something."""
+    """/proc/self/mountinfo of a worker (its beginning), and the boot id, within which device numbers are unique."""
 
     boot: str = ""
     mountinfo: str = ""
@@ -177,7 +148,7 @@ class Mounts:
 
 @dataclass(frozen=True)
 class IgnoreParams:
-    """Run on at `path:line` (paths of the worker) in every worker of `session`; `ignore=False` takes it back."""
+    """Continue at `path:line` (paths of the worker) in every worker of `session`; `ignore=False` takes it back."""
 
     session: str
     path: str
@@ -187,9 +158,9 @@ class IgnoreParams:
 
 @dataclass(frozen=True)
 class OpenSocket:
-    """A Unix socket of ours, each connection to which is carried to `host:port` by the first of `routes` that reaches it.
+    """A Unix socket whose connections are carried to `host:port` by the first of `routes` that reaches it.
 
-    Asking again for the same gives the same socket, after trying again.  With `tcp_port` (0: any free one)
+    The same request again gives the same socket, after another attempt.  With `tcp_port` (0: any free one)
     it is a listener on 127.0.0.1 instead, which closes connections of other users unless it is `shared`.
     Without `probe` the adapter itself never connects: pdb takes one connection, and its end ends the task.
     """
@@ -212,21 +183,21 @@ class OpenedSocket:
 
 @dataclass(frozen=True)
 class Leave:
-    """Routes that a client is done with."""
+    """Routes that a client no longer needs."""
 
     routes: list[RouteSpec]
 
 
 @dataclass(frozen=True)
 class Reconnect:
-    """The route whose connection is made anew."""
+    """The route that gets a new connection."""
 
     route: RouteSpec
 
 
 @dataclass(frozen=True)
 class Run:
-    """A command on `ssh`, without a terminal; its argument vector is quoted for the shell there by us."""
+    """A command on `ssh`, without a terminal; the adapter quotes its argument vector for the remote shell."""
 
     ssh: str
     argv: list[str]
@@ -245,11 +216,11 @@ class Ran:
 
 @dataclass(frozen=True)
 class RouteState:
-    """What is known of a connection that is owned here.
+    """The state of a connection that the adapter owns.
 
-    `degraded`: no answer for 3 s.  `reason` is a sentence for the person, `message` the last words of ssh
+    `degraded`: no answer for 3 s.  `reason` is a sentence for the user, `message` the last message of ssh
     or srun, `since_s` how long it has been in this state.  `control`: the control path of a ready ssh, over
-    which a terminal of the person needs no second factor; "" if there is none.
+    which a terminal of the user needs no second factor; "" if there is none.
     """
 
     route: RouteSpec
@@ -262,9 +233,9 @@ class RouteState:
 
 @dataclass(frozen=True)
 class SshSettings:
-    """The person's ssh, whether a live ControlMaster of theirs may be used, and where their agent and tickets are.
+    """The user's ssh, whether a live ControlMaster of theirs may be used, and where their agent and tickets are.
 
-    What is empty or None leaves the adapter with what it was told before, or with what it began with.
+    An empty value or None changes nothing.
     """
 
     program: str = ""
@@ -274,7 +245,7 @@ class SshSettings:
 
 @dataclass(frozen=True)
 class Question:
-    """What ssh asks.  `secret`: not to be shown while it is typed; `kind` "notice" wants no answer (touch the key)."""
+    """A question of ssh.  `secret`: not shown while it is typed; a "notice" wants no answer (touch the key)."""
 
     id: int
     ssh: str
@@ -284,12 +255,99 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the person typed; None: cancelled.  Kept nowhere."""
+    """What the user typed; None: cancelled.  It is never stored."""
 
     id: int
     text: str | None = field(repr=False)
 
 
-def to_json(value: Any) -> dict[str, Any]:
-    """A dataclass of this module as plain JSON values."""
-    return asdict(value)
+@dataclass(frozen=True)
+class Workers:
+    """Every worker of an adapter."""
+
+    workers: list[WorkerState]
+
+
+@dataclass(frozen=True)
+class WorkerChanges:
+    """The workers that have changed, and those that are gone."""
+
+    changed: list[WorkerState]
+    gone: list[WorkerKey]
+
+
+@dataclass(frozen=True)
+class WorkerFile:
+    """The text of a worker's file, its beginning if `truncated`, and the hash of all its bytes."""
+
+    text: str
+    truncated: bool
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SshCommand:
+    """A command on the ssh destination `ssh`."""
+
+    ssh: str
+    argv: list[str]
+
+
+@dataclass(frozen=True)
+class LocalCommand:
+    """A command on this machine."""
+
+    argv: list[str]
+
+
+@dataclass(frozen=True)
+class RouteStates:
+    """Every connection that an adapter owns."""
+
+    routes: list[RouteState]
+
+
+@dataclass(frozen=True)
+class ClosedQuestion:
+    """The id of a question that wants no answer any more."""
+
+    id: int
+
+
+HELLO = Operation("hello", Empty, Hello)
+ATTACH = Operation("attach", AttachParams, AttachResult)
+WORKERS = Operation("workers", Empty, Workers)
+# Resumes an attached or held worker; the connection stays if an editor is connected, else the worker is released.
+CONTINUE = Operation("continue", WorkerKey, Empty)
+# Resumes the worker and closes the connection.
+RELEASE = Operation("release", WorkerKey, Empty)
+# Applied at once; an `invalidated` event tells a connected editor.
+SET_MAPPINGS = Operation("set_mappings", SetMappings, Empty)
+READ_FILE = Operation("read_file", ReadFile, WorkerFile)
+MOUNTS = Operation("mounts", WorkerKey, Mounts)
+# Every attached worker of the cluster continues at that line without stopping.
+IGNORE = Operation("ignore", IgnoreParams, Empty)
+SUBSCRIBE = Operation("subscribe", Empty, Empty)
+# The socket lasts as long as this control connection.
+OPEN_SOCKET = Operation("open_socket", OpenSocket, OpenedSocket)
+# This client needs these routes, and the sockets over them, no longer.
+LEAVE = Operation("leave", Leave, Empty)
+RUN_COMMAND = Operation("run_command", Run, Ran)
+# The local command that runs one on an ssh destination, as a session of the shared connection.
+ARGV = Operation("argv", SshCommand, LocalCommand)
+# A new connection now, for one that is lost or degraded.
+RECONNECT = Operation("reconnect", Reconnect, Empty)
+ROUTES = Operation("routes", Empty, RouteStates)
+# This client can ask the user questions: it gets QUESTION_EVENT and QUESTION_OVER_EVENT.
+ASKS = Operation("asks", Empty, Empty)
+ANSWER = Operation("answer", Answer, Empty)
+# For connections that are made from now on.
+SSH_OPTIONS = Operation("ssh_options", SshSettings, Empty)
+# Refused with code "in-use" while workers are attached or held.
+SHUTDOWN = Operation("shutdown", Empty, Empty)
+
+WORKERS_EVENT = Event("workers", Workers)
+CHANGES_EVENT = Event("changes", WorkerChanges)
+ROUTES_EVENT = Event("routes", RouteStates)
+QUESTION_EVENT = Event("question", Question)
+QUESTION_OVER_EVENT = Event("question_over", ClosedQuestion)

@@ -1,26 +1,19 @@
-"""The part of the control protocol that is about runs: programs that were started to be debugged.
+"""The part of the control protocol that is about runs: programs that Eagleray started to debug or profile them.
 
-A run has an id and a secret key, with which requests to its workers' debug proxies are signed.  Its supervisor registers it
-and says where debug proxies are; the adapter attaches to those workers that have one of the run's lines or that wait for it.
-After `subscribe` there are also `{"event": "runs", "runs": [RunState, …]}` whenever something changes, and
-`{"event": "run_output", "run", "worker_id", "text"}` for what a log point says.
+A run has an id and a secret key, with which requests to its workers' debug proxies are signed.  Its supervisor
+registers it and announces debug proxies; the adapter attaches to those workers that have one of the run's lines or
+that wait for it.  After SUBSCRIBE there are also RUNS_EVENT, whenever something changes, and RUN_OUTPUT_EVENT for the
+messages of log points.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from eagleray.protocol.control import Mapping
+from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-
-RUN_REGISTER = "run_register"  # RunRegister -> {}; again: what it says holds from now on
-RUN_WORKER = "run_worker"  # RunWorkerAt -> {}; idempotent, returns before the worker is attached
-RUN_BREAKPOINTS = "run_breakpoints"  # RunBreakpoints -> {}; in place of the run's lines until now
-RUN_PAUSE = "run_pause"  # RunWorkerKey -> {}; stops a worker wherever it is
-RUN_RECORDING = "run_recording"  # RunRecording -> {"asked": number of workers}
-RUN_END = "run_end"  # {"run"} -> {}; lets its workers run on and forgets it
-RUNS = "runs"  # {} -> {"runs": [RunState]}
 
 
 @dataclass(frozen=True)
@@ -45,7 +38,7 @@ class FileLines:
 class RunRegister:
     """A run; `secret` is its secret key in hex.
 
-    `session` and `cluster` are returned in `WorkerState`, unless the worker knows them itself.
+    `session` and `cluster` are returned in `WorkerState`, unless the worker reports its own.
     """
 
     run: str
@@ -61,7 +54,7 @@ class RunRegister:
 
 @dataclass(frozen=True)
 class RunWorkerAt:
-    """A debug proxy of the run listens at `host:port`, which the first of `routes` that does reaches."""
+    """A debug proxy of the run listens at `host:port`; the first of `routes` that reaches it is used."""
 
     run: str
     host: str
@@ -87,7 +80,7 @@ class RunWorkerKey:
 
 @dataclass(frozen=True)
 class RunRecording:
-    """Workers that stand under nsys (none named: all) begin to record, for `seconds` unless that is 0, or end it."""
+    """Starts or ends recordings of profiled workers (none named: all), for `seconds` unless that is 0."""
 
     run: str
     op: Literal["record", "stop_recording"]
@@ -97,10 +90,10 @@ class RunRecording:
 
 @dataclass(frozen=True)
 class RunWorkerState:
-    """A worker of a run.  `free`: no debugger is in it.  `files` of the run that it has loaded, by the run's paths.
+    """A worker of a run.  `free`: no debugger is in it.  `files` are those of the run that it has loaded, by the run's paths.
 
-    `problem` says why it cannot be debugged, "" if it can.  `profile` is what nsys does with it ("armed",
-    "recording", "writing", "ended", or "missing" if it runs without), "" if nobody asked for that.
+    `problem` says why it cannot be debugged, "" if it can.  `profile` is the state of its profiling ("armed",
+    "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.
     """
 
     worker_id: str
@@ -118,7 +111,7 @@ class RunWorkerState:
 
 @dataclass(frozen=True)
 class LineState:
-    """What became of a line.  `moved_to` is another line of the file; `workers` have it.
+    """The state of a breakpoint.  `moved_to` is another line of the file; `workers` have it.
 
     `pending`: no worker has loaded the file yet.  `unreachable`: no worker has code there.
     """
@@ -133,35 +126,55 @@ class LineState:
 
 @dataclass(frozen=True)
 class RunState:
-    """What the adapter knows of a run."""
+    """A run with its workers and breakpoints."""
 
     run: str
     workers: list[RunWorkerState]
     lines: list[LineState]
 
 
-def to_json(value: Any) -> dict[str, Any]:
-    """A dataclass of this module as plain JSON values."""
-    return asdict(value)
+@dataclass(frozen=True)
+class RunKey:
+    """A run."""
+
+    run: str
 
 
-def file_lines(said: Any) -> list[FileLines]:
-    """The lines of a run as they are said; what is no line is left out."""
-    files = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-    return [
-        FileLines(str(one.get("path", "")), [line for row in _rows(one) if (line := _line(row))])
-        for one in files
-        if one.get("path")
-    ]
+@dataclass(frozen=True)
+class RunStates:
+    """Every run of an adapter."""
+
+    runs: list[RunState]
 
 
-def _rows(said: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = said.get("lines")
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+@dataclass(frozen=True)
+class RecordingCount:
+    """The number of workers that were asked."""
+
+    asked: int
 
 
-def _line(row: dict[str, Any]) -> Line | None:
-    number = row.get("line")
-    if not isinstance(number, int) or number < 1:
-        return None
-    return Line(number, *(str(row.get(key) or "") for key in ("condition", "hit", "log")))
+@dataclass(frozen=True)
+class RunOutput:
+    """The message of a log point."""
+
+    run: str
+    worker_id: str
+    text: str
+
+
+# Again for a run that is registered: the new values hold from now on.
+RUN_REGISTER = Operation("run_register", RunRegister, Empty)
+# Idempotent; returns before the worker is attached.
+RUN_WORKER = Operation("run_worker", RunWorkerAt, Empty)
+# Replaces the run's lines.
+RUN_BREAKPOINTS = Operation("run_breakpoints", RunBreakpoints, Empty)
+# Stops a worker wherever it is.
+RUN_PAUSE = Operation("run_pause", RunWorkerKey, Empty)
+RUN_RECORDING = Operation("run_recording", RunRecording, RecordingCount)
+# Resumes its workers and forgets the run.
+RUN_END = Operation("run_end", RunKey, Empty)
+RUNS = Operation("runs", Empty, RunStates)
+
+RUNS_EVENT = Event("runs", RunStates)
+RUN_OUTPUT_EVENT = Event("run_output", RunOutput)

@@ -27,10 +27,12 @@ def build_server(settings: Settings) -> RequestServer:
 def register(server: RequestServer, app: App) -> None:
     """Registers the requests of every feature with the objects that answer them."""
     trusted = app.settings.trusted
-    clusters.register(server, app.clusters, app.jobs, app.reaching, app.terminals, app.adapters)
+    clusters.register(
+        server, app.clusters, app.jobs, app.reaching, app.terminals, app.adapters.routes
+    )
     workers.register(server, app.workers, app.watch)
     source_mapping.register(server, app.source_mapping)
-    debugging.register(server, app.debugging, app.adapters)
+    debugging.register(server, app.debugging, app.adapters.sessions)
     pdb.register(server, app.pdb, app.settings.ssh.program)
     runs.register(server, app.runs, app.preparing, app.cluster_pythons)
     presets.register(server, app.preparing, app.debug_runs, trusted=trusted)

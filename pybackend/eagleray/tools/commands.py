@@ -21,7 +21,7 @@ LOGIN_SHELL = ("bash", "-lc", 'exec "$@"', "bash")
 
 
 class RunOverSsh(Protocol):
-    """What runs a command on an ssh destination: `Adapters.run`."""
+    """What runs a command on an ssh destination: `AdapterRoutes.run`."""
 
     async def __call__(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
@@ -29,7 +29,7 @@ class RunOverSsh(Protocol):
 
 
 class ArgvOverSsh(Protocol):
-    """What names the local command that runs a command on an ssh destination: `Adapters.argv`."""
+    """What names the local command that runs a command on an ssh destination: `AdapterRoutes.argv`."""
 
     async def __call__(self, ssh: str, argv: list[str]) -> list[str]: ...
 

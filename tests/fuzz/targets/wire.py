@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import json
 import random
 import struct
@@ -28,7 +29,9 @@ from eagleray.features.runs import messages as runs
 from eagleray.features.runs.handlers import plan_of
 from eagleray.features.workers import messages as workers
 from eagleray.protocol import route_spec
-from eagleray.protocol import runs as run_protocol
+from eagleray.protocol.control import AttachParams, RouteState, WorkerState
+from eagleray.protocol.records import read
+from eagleray.protocol.runs import FileLines, Line, RunRegister, RunState
 from eagleray.remote_scripts import bridge
 from eagleray.routes.ssh.mux import MuxError, _Packet
 from eagleray.wire.structure import Wire
@@ -173,17 +176,20 @@ def worker_events(said: Any) -> None:
     folded = fold(frames, Owners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
     for one in frames:
         stop_of(one, folded, 1, "")
-    lines = RunLines(run_protocol.file_lines([{"path": "/a", "lines": [{"line": 3}]}]))
+    lines = RunLines([FileLines("/a", [Line(3)])])
     lines.answered("w", "/a", frames)
     for one in frames:
         lines.changed("w", one)
     lines.forget("w")
-    json.dumps([run_protocol.to_json(state) for state in lines.states()])
+    json.dumps(lines.states(), default=vars)
 
 
-def lines_of_run(said: Any) -> None:
-    for file in run_protocol.file_lines(said):
-        assert all(line.line > 0 for line in file.lines)
+def protocol_records(said: Any) -> None:
+    """A record that is accepted is the same when it is read again."""
+    for kind in (RunRegister, AttachParams, RunState, WorkerState, RouteState):
+        with contextlib.suppress(ValueError, EaglerayError):
+            text = json.dumps(read(kind, said), default=vars)
+            assert json.dumps(read(kind, json.loads(text)), default=vars) == text
 
 
 def route(said: Any) -> None:
@@ -237,6 +243,19 @@ PLAN = {
     "profile": {"workers": ["*"], "options": {"gpu-metrics": ""}, "seconds": 1.5},
     "python": "",
 }
+REGISTER = {
+    "run": "r1",
+    "secret": "00",
+    "breakpoints": PLAN["breakpoints"],
+    "mappings": [{"remote": "/pkg", "local": "/home/a"}],
+}
+ROUTE_STATE = {
+    "route": {"ssh": "login", "job": "1", "node": "n1"},
+    "state": "ready",
+    "reason": "",
+    "message": "",
+    "since_s": 1,
+}
 MUX = (
     bridge.HEAD.pack(2, bridge.OPENED, 1)
     + b"ab\n"
@@ -263,7 +282,7 @@ TARGETS = [
         worker_events,
         [[STOPPED["body"], *FRAMES], [{"id": 1, "line": 4, "verified": True}]],
     ),
-    Target("run-lines", "value", lines_of_run, [PLAN["breakpoints"]]),
+    Target("protocol-records", "value", protocol_records, [REGISTER, ROUTE_STATE]),
     Target(
         "routes",
         "value",

@@ -1,42 +1,66 @@
-"""What one control client can ask the adapter for."""
+"""The operations that control clients request from the adapter."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from eagleray import __version__
 from eagleray.adapter.control.questions import Asker, Questions
-from eagleray.adapter.runs import operations
-from eagleray.adapter.runs.operations import runs_json
 from eagleray.adapter.runs.runs import Runs
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.protocol import control, route_spec
+from eagleray.protocol import control, runs
 from eagleray.protocol.control import (
+    Answer,
     AttachParams,
+    AttachResult,
     Hello,
     IgnoreParams,
-    Mapping,
+    Leave,
+    LocalCommand,
+    Mounts,
     OpenedSocket,
+    OpenSocket,
     Ran,
+    ReadFile,
+    Reconnect,
     RouteState,
+    RouteStates,
+    Run,
+    SetMappings,
+    SshCommand,
+    SshSettings,
+    WorkerFile,
     WorkerKey,
-    WorkerState,
-    to_json,
+    Workers,
 )
 from eagleray.protocol.errors import adapter_in_use
+from eagleray.protocol.jsonlines import Empty, Json, Operation
+from eagleray.protocol.records import read
+from eagleray.protocol.route_spec import DIRECT, RouteSpec, checked
+from eagleray.protocol.runs import (
+    RecordingCount,
+    RunBreakpoints,
+    RunKey,
+    RunRecording,
+    RunRegister,
+    RunStates,
+    RunWorkerAt,
+    RunWorkerKey,
+)
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import Routes
 
-Json = dict[str, Any]
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the adapter is made of, for those who serve its clients."""
+    """The parts of the adapter that serve its clients."""
 
     registry: Registry
     runs: Runs
@@ -48,36 +72,18 @@ class Parts:
 
 
 class Operations:
-    """The operations of one client, by name.  `asker` is the client as the one who is asked."""
+    """The operations of one client, by name.  `asker` is the client as one that can be asked questions."""
 
-    def __init__(self, parts: Parts, asker: Asker, subscribe: Callable[[bool], None]) -> None:
+    def __init__(self, parts: Parts, asker: Asker, subscribe: Callable[[], None]) -> None:
+        self.table: dict[str, Callable[[Json], Awaitable[object]]] = {}
         self._parts = parts
         self._registry = parts.registry
+        self._runs = parts.runs
         self._asker = asker
         self._subscribe = subscribe
-        self.table: dict[str, Callable[[Json], Awaitable[Json]]] = {
-            control.HELLO: self._hello,
-            control.ATTACH: self._attach,
-            control.WORKERS: self._workers,
-            control.CONTINUE: self._continue,
-            control.RELEASE: self._release,
-            control.SET_MAPPINGS: self._set_mappings,
-            control.READ_FILE: self._read_file,
-            control.MOUNTS: self._mounts,
-            control.IGNORE: self._ignore,
-            control.SUBSCRIBE: self._subscribed,
-            control.OPEN_SOCKET: self._open_socket,
-            control.LEAVE: self._leave,
-            control.RUN: self._run,
-            control.ARGV: self._argv,
-            control.RECONNECT: self._reconnect,
-            control.ROUTES: self._routes,
-            control.ASKS: self._asks,
-            control.ANSWER: self._answer,
-            control.SSH_OPTIONS: self._ssh_options,
-            control.SHUTDOWN: self._shutdown,
-            **operations.table(parts.runs),
-        }
+        self._add_sessions()
+        self._add_routes()
+        self._add_runs()
 
     def close(self) -> None:
         """The client is gone: what it alone needed ends."""
@@ -85,149 +91,186 @@ class Operations:
         self._parts.routes.let_go(self._asker)
         self._parts.questions.remove(self._asker)
 
-    # --- workers -------------------------------------------------------------------------------
+    def _add(self, operation: Operation[P, R], serve: Callable[[P], Awaitable[R]]) -> None:
+        def handle(params: Json) -> Awaitable[R]:
+            return serve(read(operation.params, params))
 
-    async def _hello(self, params: Json) -> Json:
-        return to_json(Hello(control.PROTOCOL, __version__, os.getpid(), list(self.table)))
+        self.table[operation.name] = handle
 
-    async def _attach(self, params: Json) -> Json:
-        return to_json(await self._registry.attach(_attach_params(params)))
+    # --- sessions ------------------------------------------------------------------------------
 
-    async def _workers(self, params: Json) -> Json:
-        return workers_json(self._registry.states())
+    def _add_sessions(self) -> None:
+        self._add(control.HELLO, self._hello)
+        self._add(control.ATTACH, self._attach)
+        self._add(control.WORKERS, self._workers)
+        self._add(control.CONTINUE, self._continue)
+        self._add(control.RELEASE, self._release)
+        self._add(control.SET_MAPPINGS, self._set_mappings)
+        self._add(control.READ_FILE, self._read_file)
+        self._add(control.MOUNTS, self._mounts)
+        self._add(control.IGNORE, self._ignore)
+        self._add(control.SUBSCRIBE, self._subscribed)
+        self._add(control.SHUTDOWN, self._shutdown)
 
-    async def _continue(self, params: Json) -> Json:
-        await self._registry.run_on(_key(params))
-        return {}
+    async def _hello(self, params: Empty) -> Hello:
+        return Hello(control.PROTOCOL, __version__, os.getpid())
 
-    async def _release(self, params: Json) -> Json:
-        await self._registry.release(_key(params))
-        return {}
+    async def _attach(self, params: AttachParams) -> AttachResult:
+        return await self._registry.attach(replace(params, routes=params.routes or [DIRECT]))
 
-    async def _set_mappings(self, params: Json) -> Json:
-        await self._registry.set_mappings(_key(params), _mappings(params))
-        return {}
+    async def _workers(self, params: Empty) -> Workers:
+        return Workers(self._registry.states())
 
-    async def _read_file(self, params: Json) -> Json:
-        return await self._registry.read_file(_key(params), str(params["path"]))
+    async def _continue(self, key: WorkerKey) -> Empty:
+        await self._registry.run_on(key)
+        return Empty()
 
-    async def _mounts(self, params: Json) -> Json:
-        return to_json(await self._registry.mounts(_key(params)))
+    async def _release(self, key: WorkerKey) -> Empty:
+        await self._registry.release(key)
+        return Empty()
 
-    async def _ignore(self, params: Json) -> Json:
-        await self._registry.ignore(IgnoreParams(**params))
-        return {}
+    async def _set_mappings(self, params: SetMappings) -> Empty:
+        key = WorkerKey(params.session, params.worker_id)
+        await self._registry.set_mappings(key, params.mappings)
+        return Empty()
 
-    async def _subscribed(self, params: Json) -> Json:
-        only_changes = params.get("changes") is True
-        self._subscribe(only_changes)
-        if only_changes:
-            return {}
-        told = {**workers_json(self._registry.states()), **routes_json(self._parts.routes)}
-        return {**told, **runs_json(self._parts.runs.states())}
+    async def _read_file(self, params: ReadFile) -> WorkerFile:
+        key = WorkerKey(params.session, params.worker_id)
+        return await self._registry.read_file(key, params.path)
 
-    async def _shutdown(self, params: Json) -> Json:
+    async def _mounts(self, key: WorkerKey) -> Mounts:
+        return await self._registry.mounts(key)
+
+    async def _ignore(self, params: IgnoreParams) -> Empty:
+        await self._registry.ignore(params)
+        return Empty()
+
+    async def _subscribed(self, params: Empty) -> Empty:
+        self._subscribe()
+        return Empty()
+
+    async def _shutdown(self, params: Empty) -> Empty:
         count = len(self._registry.states())
         if count:
             raise adapter_in_use(count)
         self._parts.shut_down()
-        return {}
+        return Empty()
 
     # --- routes --------------------------------------------------------------------------------
 
-    async def _open_socket(self, params: Json) -> Json:
-        specs, host, port = _specs(params), str(params["host"]), int(params["port"])
-        tcp_port = params.get("tcp_port")
+    def _add_routes(self) -> None:
+        self._add(control.OPEN_SOCKET, self._open_socket)
+        self._add(control.LEAVE, self._leave)
+        self._add(control.RUN_COMMAND, self._run_command)
+        self._add(control.ARGV, self._argv)
+        self._add(control.RECONNECT, self._reconnect)
+        self._add(control.ROUTES, self._routes)
+        self._add(control.ASKS, self._asks)
+        self._add(control.ANSWER, self._answer)
+        self._add(control.SSH_OPTIONS, self._ssh_options)
+
+    async def _open_socket(self, params: OpenSocket) -> OpenedSocket:
         address, route = await self._parts.relays.open(
             self._asker,
-            specs,
-            host,
-            port,
-            tcp_port,
-            shared=params.get("shared") is True,
-            probe=params.get("probe") is not False,
+            params.routes or [DIRECT],
+            params.host,
+            params.port,
+            params.tcp_port,
+            shared=params.shared,
+            probe=params.probe,
         )
         self._parts.routes.hold(self._asker, route)
-        return to_json(OpenedSocket(address, route))
+        return OpenedSocket(address, route)
 
-    async def _leave(self, params: Json) -> Json:
-        specs = _specs(params)
-        self._parts.relays.leave(self._asker, specs)
-        for one in specs:
-            self._parts.routes.let_go(self._asker, one)
-        return {}
+    async def _leave(self, params: Leave) -> Empty:
+        routes = params.routes or [DIRECT]
+        self._parts.relays.leave(self._asker, routes)
+        for route in routes:
+            self._parts.routes.let_go(self._asker, route)
+        return Empty()
 
-    async def _run(self, params: Json) -> Json:
-        ssh = route_spec.of_json({"ssh": params.get("ssh")}).ssh
-        self._parts.routes.hold(self._asker, route_spec.RouteSpec(ssh=ssh))
+    async def _run_command(self, params: Run) -> Ran:
+        route = checked(RouteSpec(ssh=params.ssh))
+        self._parts.routes.hold(self._asker, route)
         ended = await self._parts.routes.run(
-            ssh,
-            [str(word) for word in params["argv"]],
-            str(params.get("stdin", "")).encode(),
-            float(params.get("limit_s", 30.0)),
+            route.ssh, params.argv, params.stdin.encode(), params.limit_s
         )
         texts = (text.decode("utf-8", "replace") for text in (ended.stdout, ended.stderr))
-        return to_json(Ran(ended.code, *texts))
+        return Ran(ended.code, *texts)
 
-    async def _argv(self, params: Json) -> Json:
-        route = route_spec.of_json({"ssh": params.get("ssh")})
-        carrier = self._parts.routes.hold(self._asker, route)
-        return {"argv": await carrier.argv([str(word) for word in params["argv"]])}
+    async def _argv(self, params: SshCommand) -> LocalCommand:
+        carrier = self._parts.routes.hold(self._asker, checked(RouteSpec(ssh=params.ssh)))
+        return LocalCommand(await carrier.argv(params.argv))
 
-    async def _reconnect(self, params: Json) -> Json:
-        self._parts.routes.reconnect(route_spec.of_json(params["route"]))
-        return {}
+    async def _reconnect(self, params: Reconnect) -> Empty:
+        self._parts.routes.reconnect(params.route)
+        return Empty()
 
-    async def _routes(self, params: Json) -> Json:
-        return routes_json(self._parts.routes)
+    async def _routes(self, params: Empty) -> RouteStates:
+        return route_states(self._parts.routes)
 
-    async def _ssh_options(self, params: Json) -> Json:
-        reuse, environment = params.get("reuse"), params.get("environment")
-        self._parts.set_ssh(
-            str(params.get("program", "")),
-            reuse if isinstance(reuse, bool) else None,
-            environment if isinstance(environment, dict) else {},
-        )
-        return {}
-
-    async def _asks(self, params: Json) -> Json:
+    async def _asks(self, params: Empty) -> Empty:
         self._parts.questions.add(self._asker)
-        return {}
+        return Empty()
 
-    async def _answer(self, params: Json) -> Json:
-        text = params.get("text")
-        self._parts.questions.answer(int(params["id"]), None if text is None else str(text))
-        return {}
+    async def _answer(self, params: Answer) -> Empty:
+        self._parts.questions.answer(params.id, params.text)
+        return Empty()
+
+    async def _ssh_options(self, params: SshSettings) -> Empty:
+        self._parts.set_ssh(params.program, params.reuse, params.environment)
+        return Empty()
+
+    # --- runs ----------------------------------------------------------------------------------
+
+    def _add_runs(self) -> None:
+        self._add(runs.RUN_REGISTER, self._register_run)
+        self._add(runs.RUN_WORKER, self._add_run_worker)
+        self._add(runs.RUN_BREAKPOINTS, self._set_run_breakpoints)
+        self._add(runs.RUN_PAUSE, self._pause_run_worker)
+        self._add(runs.RUN_RECORDING, self._set_run_recording)
+        self._add(runs.RUN_END, self._end_run)
+        self._add(runs.RUNS, self._run_states)
+
+    async def _register_run(self, params: RunRegister) -> Empty:
+        await self._runs.register(params)
+        return Empty()
+
+    async def _add_run_worker(self, params: RunWorkerAt) -> Empty:
+        await self._runs.worker(replace(params, routes=params.routes or [DIRECT]))
+        return Empty()
+
+    async def _set_run_breakpoints(self, params: RunBreakpoints) -> Empty:
+        await self._runs.breakpoints(params.run, params.breakpoints)
+        return Empty()
+
+    async def _pause_run_worker(self, params: RunWorkerKey) -> Empty:
+        await self._runs.pause(params)
+        return Empty()
+
+    async def _set_run_recording(self, params: RunRecording) -> RecordingCount:
+        return RecordingCount(self._runs.recording(params))
+
+    async def _end_run(self, params: RunKey) -> Empty:
+        await self._runs.end(params.run)
+        return Empty()
+
+    async def _run_states(self, params: Empty) -> RunStates:
+        return RunStates(self._runs.states())
 
 
-def workers_json(states: list[WorkerState]) -> Json:
-    return {"workers": [to_json(state) for state in states]}
-
-
-def routes_json(routes: Routes) -> Json:
+def route_states(routes: Routes) -> RouteStates:
     now = time.monotonic()
-    states = [
-        RouteState(
-            route, health.state, health.reason, health.message, now - health.since, health.control
-        )
-        for route, health in routes.states()
-    ]
-    return {"routes": [to_json(state) for state in states]}
-
-
-def _attach_params(params: Json) -> AttachParams:
-    known = {key: params[key] for key in AttachParams.__dataclass_fields__ if key in params}
-    return AttachParams(**{**known, "mappings": _mappings(params), "routes": _specs(params)})
-
-
-def _specs(params: Json) -> list[route_spec.RouteSpec]:
-    said = params.get("routes") or [route_spec.to_json(route_spec.DIRECT)]
-    return [route_spec.of_json(one) for one in said]
-
-
-def _mappings(params: Json) -> list[Mapping]:
-    return [Mapping(str(m["remote"]), str(m["local"])) for m in params.get("mappings") or []]
-
-
-def _key(params: Json) -> WorkerKey:
-    return WorkerKey(str(params["session"]), str(params["worker_id"]))
+    return RouteStates(
+        [
+            RouteState(
+                route,
+                health.state,
+                health.reason,
+                health.message,
+                now - health.since,
+                health.control,
+            )
+            for route, health in routes.states()
+        ]
+    )

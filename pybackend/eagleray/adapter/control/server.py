@@ -1,11 +1,9 @@
-"""The control server: JSON lines of `protocol` on the adapter's own socket."""
+"""The control server: serves the operations on the adapter's own socket."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from typing import Any
 
 from eagleray.adapter.control.operations import Operations, Parts
 from eagleray.adapter.control.questions import asking
@@ -14,27 +12,28 @@ from eagleray.adapter.sessions.client_writer import ClientWriter
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
-from eagleray.protocol import control, runs
-from eagleray.protocol.control import Question, to_json
+from eagleray.protocol import control, jsonlines, runs
+from eagleray.protocol.control import ClosedQuestion, Question
+from eagleray.protocol.jsonlines import Json
 
 log = logging.getLogger(__name__)
 
 # A worker deep in native code answers nothing.
 ANSWER_S = 20.0
 
-# These have limits of their own; while a route is made, a person may be looking for a code.
+# These have limits of their own; while a route is made, a user may be looking for a code.
 _UNLIMITED = frozenset(
     {
-        control.ATTACH,
-        control.OPEN_SOCKET,
-        control.RUN,
-        control.ARGV,
-        runs.RUN_WORKER,
-        runs.RUN_PAUSE,
+        control.ATTACH.name,
+        control.OPEN_SOCKET.name,
+        control.RUN_COMMAND.name,
+        control.ARGV.name,
+        runs.RUN_WORKER.name,
+        runs.RUN_PAUSE.name,
     }
 )
-# What only the client that asked has any use for; a worker must not be lost because the one who asked is.
-_FOR_CLIENT = frozenset({control.OPEN_SOCKET, control.RUN, control.ARGV})
+# Cancelled when the client is gone, since no other client can use the result; a worker must not be lost so.
+_FOR_CLIENT = frozenset({control.OPEN_SOCKET.name, control.RUN_COMMAND.name, control.ARGV.name})
 
 
 class Clients:
@@ -88,32 +87,32 @@ class _Client:
         self._writer.close()
 
     def question(self, question: Question) -> None:
-        self._send({"event": "question", **to_json(question)})
+        self._send(jsonlines.event(control.QUESTION_EVENT, question))
 
     def question_over(self, question_id: int) -> None:
-        self._send({"event": "question_over", "id": question_id})
+        self._send(jsonlines.event(control.QUESTION_OVER_EVENT, ClosedQuestion(question_id)))
 
     async def _answer(self, line: bytes) -> None:
         asking.set(self)
-        request_id, answer = None, {}
+        number = None
         try:
-            request = json.loads(line)
-            request_id = request.get("id")
-            op, params = request["op"], request.get("params") or {}
-            answer = {"result": await self._result(op, params)}
+            request = jsonlines.decode(line)
+            number = request.get("id")
+            result = await self._result(request["op"], request.get("params") or {})
+            response = jsonlines.response(number, result)
         except asyncio.TimeoutError:
-            answer = {"error": _error(worker_silent("The worker", ANSWER_S))}
+            response = jsonlines.refusal(number, worker_silent("The worker", ANSWER_S))
         except EaglerayError as error:
-            answer = {"error": _error(error)}
+            response = jsonlines.refusal(number, error)
         except Exception as error:
             log.exception("a control request")
-            answer = {"error": _error(internal(repr(error)))}
-        self._send({"id": request_id, **answer})
+            response = jsonlines.refusal(number, internal(repr(error)))
+        self._send(response)
         if self._subscription is not None:
-            # Its events must not overtake the answer, which older clients take for the first of them.
+            # Its events must not overtake the response.
             self._subscription.start()
 
-    async def _result(self, op: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _result(self, op: str, params: Json) -> object:
         operation = self._operations.table.get(op)
         if operation is None:
             raise internal(f"unknown operation {op!r}")
@@ -123,21 +122,9 @@ class _Client:
             task.add_done_callback(self._for_client.discard)
         return await asyncio.wait_for(operation(params), None if op in _UNLIMITED else ANSWER_S)
 
-    def _subscribe(self, only_changes: bool) -> None:
+    def _subscribe(self) -> None:
         if self._subscription is None:
-            self._subscription = Subscription(
-                self._parts, self._writer, self._send, only_changes=only_changes
-            )
+            self._subscription = Subscription(self._parts, self._writer, self._send)
 
-    def _send(self, message: dict[str, Any]) -> None:
-        # `vars` makes a plain object of a record; `asdict` would copy it first.
-        self._writer.write(json.dumps(message, default=vars).encode() + b"\n")
-
-
-def _error(error: EaglerayError) -> dict[str, str]:
-    return {
-        "code": error.code,
-        "message": error.message,
-        "next_step": error.next_step,
-        "detail": error.detail,
-    }
+    def _send(self, message: Json) -> None:
+        self._writer.write(jsonlines.encode(message))

@@ -6,12 +6,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
 
-from eagleray.adapter.control.operations import Parts, routes_json
+from eagleray.adapter.control.operations import Parts, route_states
 from eagleray.adapter.sessions.client_writer import ClientWriter
 from eagleray.common import tasks
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol import control, jsonlines, runs
+from eagleray.protocol.control import WorkerChanges, WorkerKey, Workers
+from eagleray.protocol.jsonlines import Json
+from eagleray.protocol.runs import RunOutput, RunStates
 
 log = logging.getLogger(__name__)
 
@@ -20,31 +22,26 @@ TICK_S = 0.05
 # After a message that took long to build, the event loop has this many times as long for other work.
 _REST_TIMES = 10
 
-Send = Callable[[dict[str, Any]], None]
+Send = Callable[[Json], None]
 
 
 class Subscription:
     """Owns its listeners and the task that sends; `close` ends both.
 
     Changes are collected from the beginning, and sent from `start` on.  While the client doesn't read, only
-    the names of what has changed are kept, so that it then gets the current state once.  With `only_changes`
-    the first event has everything and each later one the workers that changed; without, each event has all
-    workers, as older clients expect.
+    the names of what has changed are kept, so that it then gets the current state once.  The first events have
+    everything, each later one the workers that changed.
     """
 
-    def __init__(
-        self, parts: Parts, writer: ClientWriter, send: Send, *, only_changes: bool
-    ) -> None:
+    def __init__(self, parts: Parts, writer: ClientWriter, send: Send) -> None:
         self._parts = parts
         self._writer = writer
         self._send = send
-        self._only_changes = only_changes
-        self._wants_all_workers = only_changes
+        self._wants_all_workers = True
         self._workers: set[WorkerKey] = set()
-        self._topics: set[str] = {"routes", "runs"} if only_changes else set()
+        self._topics: set[str] = {"routes", "runs"}
         self._news = asyncio.Event()
-        if only_changes:
-            self._news.set()
+        self._news.set()
         self._sending: asyncio.Task[None] | None = None
         self._ends = [
             parts.registry.listeners.add(self._worker_changed),
@@ -81,20 +78,22 @@ class Subscription:
     def _send_changes(self) -> None:
         workers, self._workers = self._workers, set()
         topics, self._topics = self._topics, set()
-        if self._wants_all_workers or (workers and not self._only_changes):
+        if self._wants_all_workers:
             self._wants_all_workers = False
-            self._send({"event": "workers", "workers": self._parts.registry.states()})
+            all_workers = Workers(self._parts.registry.states())
+            self._send(jsonlines.event(control.WORKERS_EVENT, all_workers))
         elif workers:
-            self._send({"event": "changes", **self._changes(workers)})
+            self._send(jsonlines.event(control.CHANGES_EVENT, self._changes(workers)))
         if "routes" in topics:
-            self._send({"event": "routes", **routes_json(self._parts.routes)})
+            self._send(jsonlines.event(control.ROUTES_EVENT, route_states(self._parts.routes)))
         if "runs" in topics:
-            self._send({"event": "runs", "runs": self._parts.runs.states()})
+            states = RunStates(self._parts.runs.states())
+            self._send(jsonlines.event(runs.RUNS_EVENT, states))
 
-    def _changes(self, keys: set[WorkerKey]) -> dict[str, Any]:
+    def _changes(self, keys: set[WorkerKey]) -> WorkerChanges:
         states = {key: self._parts.registry.state(key) for key in keys}
         changed = [state for state in states.values() if state is not None]
-        return {"changed": changed, "gone": [key for key, state in states.items() if state is None]}
+        return WorkerChanges(changed, [key for key, state in states.items() if state is None])
 
     def _worker_changed(self, key: WorkerKey) -> None:
         self._workers.add(key)
@@ -105,4 +104,5 @@ class Subscription:
         self._news.set()
 
     def _run_output(self, run: str, worker_id: str, text: str) -> None:
-        self._send({"event": "run_output", "run": run, "worker_id": worker_id, "text": text})
+        output = RunOutput(run, worker_id, text)
+        self._send(jsonlines.event(runs.RUN_OUTPUT_EVENT, output))

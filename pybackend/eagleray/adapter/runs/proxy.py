@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost
 from eagleray.injected.debug_proxy import request
 from eagleray.injected.ed25519 import SecretKey
-from eagleray.protocol.route_spec import RouteSpec
-from eagleray.protocol.run_errors import (
+from eagleray.protocol import jsonlines
+from eagleray.protocol.errors import (
     gate_of_another_version,
     gate_refused,
     gate_silent,
     not_a_gate,
 )
+from eagleray.protocol.jsonlines import Json
+from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 CONNECT_S = 5.0
@@ -77,7 +76,7 @@ class ProxyClient:
         except (OSError, EOFError) as error:
             writer.close()
             raise link_lost("", "it was closed at once") from error
-        except (ValueError, RecursionError, asyncio.LimitOverrunError) as error:
+        except (ValueError, asyncio.LimitOverrunError) as error:
             writer.close()
             raise not_a_gate(self.host, self.port) from error
         except BaseException:
@@ -91,10 +90,7 @@ class ProxyClient:
         address = (self.host, self.port)
         writer.write(request.signed(self.secret_key, self.run, address, nonce, wish))
         # A connection that is lost within the line doesn't make the debug proxy a stranger.
-        line = await reader.readuntil()
-        answer = json.loads(line)
-        if not isinstance(answer, dict):
-            raise not_a_gate(self.host, self.port)
+        answer = jsonlines.decode(await reader.readuntil())
         if answer.get("error") == "refused":
             raise gate_refused(self.host, self.port)
         return answer

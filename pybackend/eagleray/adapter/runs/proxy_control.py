@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 from collections.abc import Callable
 
-from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED, Json, ProxyClient, Streams
+from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED, ProxyClient, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.protocol import jsonlines
+from eagleray.protocol.jsonlines import Json
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class RunControl:
     def say(self, op: str, **more: object) -> None:
         """What is said while the connection is lost is not heard."""
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(json.dumps({"op": op, **more}).encode() + b"\n")
+            self._writer.write(jsonlines.encode({"op": op, **more}))
 
     def close(self) -> None:
         if self._keeping is not None:
@@ -89,12 +90,10 @@ class RunControl:
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
-            while line := await reader.readline():
-                said = json.loads(line)
-                if isinstance(said, dict):
-                    self._is_over = self._is_over or said.get("event") in _LAST
-                    self._on_line(said)
-        except (OSError, ValueError, RecursionError, EaglerayError) as error:
+            async for message in jsonlines.messages(reader):
+                self._is_over = self._is_over or message.get("event") in _LAST
+                self._on_line(message)
+        except (OSError, ValueError, EaglerayError) as error:
             log.debug("the debug proxy %s:%d: %r", self._proxy.host, self._proxy.port, error)
 
     async def _again(self) -> Streams | None:

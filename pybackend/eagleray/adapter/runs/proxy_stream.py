@@ -23,7 +23,7 @@ from eagleray.injected.debug_proxy.frames import (
     OutgoingStream,
     frame,
 )
-from eagleray.protocol.run_errors import gate_left
+from eagleray.protocol.errors import gate_left
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

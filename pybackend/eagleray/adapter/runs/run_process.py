@@ -12,15 +12,14 @@ from eagleray.adapter.runs.process_info import mappings, who
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_control import RunControl
 from eagleray.adapter.runs.session import Attached, OfRun
-from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol.control import WorkerKey
-from eagleray.protocol.run_errors import no_debugger
-from eagleray.protocol.runs import RunWorkerState, to_json
+from eagleray.protocol.errors import no_debugger
+from eagleray.protocol.runs import FileLines, RunWorkerState
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -265,8 +264,8 @@ class Member:
             self._is_left = one.was_released
         self._run.changed()
 
-    def _lines(self) -> list[Message]:
-        return [to_json(file) for file in self._run.lines.files()]
+    def _lines(self) -> list[FileLines]:
+        return self._run.lines.files()
 
     def _state(self, child: int) -> Literal["free", "waiting", "running", "stopped"]:
         one = self._attached.get(child)

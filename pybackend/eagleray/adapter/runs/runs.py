@@ -15,7 +15,7 @@ from eagleray.common import tasks
 from eagleray.common.listeners import Listeners
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
-from eagleray.protocol.run_errors import unknown_run_worker, unregistered_run
+from eagleray.protocol.errors import unknown_run_worker, unregistered_run
 from eagleray.protocol.runs import (
     FileLines,
     RunRecording,

@@ -161,7 +161,7 @@ class EditorRequests:
             file = await asyncio.wait_for(self._worker.read_file(path), _FILE_S)
         except (EaglerayError, asyncio.TimeoutError):
             return None
-        return None if file["truncated"] else str(file["text"]).splitlines()
+        return None if file.truncated else file.text.splitlines()
 
     async def _clear(self, paths: Iterable[str]) -> None:
         await self._worker.debugger.set_breakpoints(
@@ -185,7 +185,7 @@ class EditorRequests:
             response = await self._worker.request("source", arguments)
             return _answered(request, response, response.get("body") or {})
         file = await self._worker.read_file(path)
-        return dap.success(request, {"content": file["text"], "mimeType": "text/x-python"})
+        return dap.success(request, {"content": file.text, "mimeType": "text/x-python"})
 
     def _for_worker(self, command: str, arguments: Message) -> Message:
         if command == "setExceptionBreakpoints":

@@ -27,6 +27,7 @@ from eagleray.protocol.control import (
     IgnoreParams,
     Mapping,
     Mounts,
+    WorkerFile,
     WorkerKey,
     WorkerState,
 )
@@ -125,7 +126,7 @@ class Registry:
                 editor.tell(event)
             editor.tell({"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}})
 
-    async def read_file(self, key: WorkerKey, path: str) -> dict[str, Any]:
+    async def read_file(self, key: WorkerKey, path: str) -> WorkerFile:
         return await (await self._attached(key)).worker.read_file(path)
 
     async def mounts(self, key: WorkerKey) -> Mounts:

@@ -32,7 +32,8 @@ from eagleray.common.worker_errors import (
     debugger_silent,
     no_worker_file,
 )
-from eagleray.protocol.control import AttachParams, Mapping, Stop, WorkerState
+from eagleray.protocol.control import AttachParams, Mapping, Stop, WorkerFile, WorkerState
+from eagleray.protocol.records import read
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -138,12 +139,13 @@ class Worker:
         """The folded stack of a thread, in the worker's paths."""
         return await self._stacks.of(thread)
 
-    async def read_file(self, path: str) -> dict[str, Any]:
-        """A file as the worker sees it: text, truncated, sha256."""
+    async def read_file(self, path: str) -> WorkerFile:
+        """A file as the worker sees it; raises `no-worker-file`."""
         answer = await self.debugger.call("read_file", path)
-        if answer is None or answer.get("missing"):
-            raise no_worker_file(path)
-        return answer
+        try:
+            return read(WorkerFile, answer)
+        except ValueError as error:
+            raise no_worker_file(path) from error
 
     def status(self) -> WorkerState:
         """The state as the control protocol tells it."""

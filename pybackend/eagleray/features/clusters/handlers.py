@@ -17,7 +17,7 @@ from eagleray.features.clusters.seen_jobs import SeenHost, SeenJob
 from eagleray.features.clusters.terminals import Terminals
 
 if TYPE_CHECKING:
-    from eagleray.adapter_client.adapters import Adapters
+    from eagleray.adapter_client.routes import AdapterRoutes
     from eagleray.protocol.control import Question
     from eagleray.wire.requests import ReportProgress, RequestServer
 
@@ -28,10 +28,10 @@ def register(
     jobs: Jobs,
     reaching: Reaching,
     terminals: Terminals,
-    adapters: Adapters,
+    routes: AdapterRoutes,
 ) -> None:
     """Answers the requests of this feature."""
-    handlers = Handlers(clusters, jobs, reaching, terminals, adapters)
+    handlers = Handlers(clusters, jobs, reaching, terminals, routes)
     server.on_request(wire.LIST, handlers.list)
     server.on_request(wire.ADD, handlers.add)
     server.on_request(wire.REMOVE, handlers.remove)
@@ -50,7 +50,7 @@ def register(
 
     async def follow() -> None:
         reaching.follow_routes()
-        adapters.asks(
+        routes.asks(
             lambda question: server.notify(wire.QUESTION, _question(question)),
             lambda over: server.notify(wire.QUESTION_OVER, wire.QuestionRef(str(over))),
         )
@@ -67,13 +67,13 @@ class Handlers:
         jobs: Jobs,
         reaching: Reaching,
         terminals: Terminals,
-        adapters: Adapters,
+        routes: AdapterRoutes,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
         self._reaching = reaching
         self._terminals = terminals
-        self._adapters = adapters
+        self._routes = routes
 
     def all(self) -> wire.Clusters:
         known = self._clusters.known()
@@ -128,7 +128,7 @@ class Handlers:
 
     async def answer(self, said: wire.Answer) -> None:
         if said.id.isdecimal():
-            await self._adapters.answer(int(said.id), said.text)
+            await self._routes.answer(int(said.id), said.text)
 
     def _offered(self, known: AllKnown) -> Iterable[SeenJob]:
         """Running jobs that hold a live Ray and are no clusters yet."""

@@ -14,7 +14,7 @@ from eagleray.protocol.route_spec import RouteSpec
 
 
 class OpensRoutes(Protocol):
-    """What owns the connections: `Adapters`."""
+    """What owns the connections: `AdapterRoutes`."""
 
     async def open_socket(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from attrs import frozen
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import not_at_breakpoint, worker_elsewhere, worker_ran_on
 from eagleray.features.debugging.attaching import Attaching
@@ -40,13 +40,13 @@ class Actions:
 
     def __init__(
         self,
-        adapters: Adapters,
+        sessions: AdapterSessions,
         attaching: Attaching,
         ignoring: Ignoring,
         find: Find,
         targets: ListTargets,
     ) -> None:
-        self._adapters = adapters
+        self._sessions = sessions
         self._attaching = attaching
         self._ignoring = ignoring
         self._find = find
@@ -83,11 +83,11 @@ class Actions:
         _must_be_here(target)
         if target.state in ("paused", "gone"):
             await self._attaching.connect(target)
-        await self._adapters.continue_(target.session, target.worker_id)
+        await self._sessions.continue_(target.session, target.worker_id)
 
     async def _release(self, target: Target) -> None:
         _must_be_here(target)
-        await self._adapters.release(target.session, target.worker_id)
+        await self._sessions.release(target.session, target.worker_id)
 
     async def _ignore(self, target: Target) -> None:
         stop = (await self._attaching.connect(target)).worker.stop

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ran_on, worker_taken
 from eagleray.features.debugging.needs import Find, Maps, RoutesTo, Target, directly
 from eagleray.protocol.control import AttachParams, AttachResult
@@ -39,9 +39,9 @@ class Attaching:
     """
 
     def __init__(
-        self, adapters: Adapters, find: Find, maps: Maps, routes: RoutesTo = directly
+        self, sessions: AdapterSessions, find: Find, maps: Maps, routes: RoutesTo = directly
     ) -> None:
-        self._adapters = adapters
+        self._sessions = sessions
         self._find = find
         self._maps = maps
         self._routes = routes
@@ -56,7 +56,7 @@ class Attaching:
         say(f"Attaching to {target.name}")
         result = await self.connect(target, unless_taken)
         if result.worker.state == "running" and _was_at_breakpoint(target):
-            await self._adapters.release(target.session, target.worker_id)
+            await self._sessions.release(target.session, target.worker_id)
             raise worker_ran_on(target.name)
         stop = result.worker.stop
         local = ""
@@ -82,7 +82,7 @@ class Attaching:
             raise worker_elsewhere(target.name, target.held_on)
         if target.state == "gone":
             raise node_gone(target.name, target.node_ip)
-        return await self._adapters.attach(
+        return await self._sessions.attach(
             AttachParams(
                 session=target.session,
                 worker_id=target.worker_id,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import worker_ran_on
@@ -28,7 +28,7 @@ class Debugging:
 
     def __init__(
         self,
-        adapters: Adapters,
+        sessions: AdapterSessions,
         find: Find,
         targets: ListTargets,
         listen: ListenTargets,
@@ -42,9 +42,9 @@ class Debugging:
         self._remind_s = remind_s
         self._listen = listen
         self._find = find
-        self.attaching = Attaching(adapters, self.find, maps, routes)
-        self.ignoring = Ignoring(adapters, ignored_file, routes)
-        self.actions = Actions(adapters, self.attaching, self.ignoring, self.find, targets)
+        self.attaching = Attaching(sessions, self.find, maps, routes)
+        self.ignoring = Ignoring(sessions, ignored_file, routes)
+        self.actions = Actions(sessions, self.attaching, self.ignoring, self.find, targets)
 
     async def find(self, cluster: str, worker: str) -> Target:
         """The worker; one that is named by its whole id stood in a list before, and has run on."""

@@ -11,12 +11,12 @@ from eagleray.features.debugging.reminding import Held
 from eagleray.protocol.control import WorkerState
 
 if TYPE_CHECKING:
-    from eagleray.adapter_client.adapters import Adapters
+    from eagleray.adapter_client.sessions import AdapterSessions
     from eagleray.features.debugging.debugging import Debugging
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
-def register(server: RequestServer, debugging: Debugging, adapters: Adapters) -> None:
+def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessions) -> None:
     """Answers the requests of this feature, and runs the reminder and the ignored breakpoints."""
     actions = debugging.actions
 
@@ -69,7 +69,7 @@ def register(server: RequestServer, debugging: Debugging, adapters: Adapters) ->
         def update(states: list[WorkerState]) -> None:
             reminder.update(states)
 
-        end = adapters.listen(update)
+        end = sessions.listen(update)
         try:
             await reminder.run()
         finally:

@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from eagleray.adapter_client.adapters import Adapters
+from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.common.gather import gather_bounded
@@ -47,8 +47,8 @@ class Rule:
 class Ignoring:
     """Keeps the rules and lets workers go by; lives on the sidecar's event loop."""
 
-    def __init__(self, adapters: Adapters, file: Path, routes: RoutesTo = directly) -> None:
-        self._adapters = adapters
+    def __init__(self, sessions: AdapterSessions, file: Path, routes: RoutesTo = directly) -> None:
+        self._sessions = sessions
         self._file = file
         self._routes = routes
         self._files = InOrder()
@@ -60,13 +60,13 @@ class Ignoring:
     async def ignore(self, rule: Rule) -> None:
         """From now on no worker of the cluster is to stop there."""
         await self._files.run(partial(self._add, rule))
-        await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
+        await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     async def forget(self, cluster: str, path: str, line: int) -> None:
         """Takes a rule back."""
         for rule in await self._files.run(partial(self._removed, cluster, path, line)):
             params = IgnoreParams(rule.session, rule.path, rule.line, ignore=False)
-            await self._adapters.ignore(params)
+            await self._sessions.ignore(params)
 
     async def pass_by(self, targets: Sequence[Target]) -> None:
         """Lets those of the paused workers run on that wait at an ignored place."""
@@ -84,7 +84,7 @@ class Ignoring:
         await gather_bounded(let_by, waiting, AT_ONCE)
 
     async def _let_by(self, target: Target, rules: list[Rule]) -> None:
-        result = await self._adapters.attach(
+        result = await self._sessions.attach(
             AttachParams(
                 session=target.session,
                 worker_id=target.worker_id,
@@ -104,7 +104,7 @@ class Ignoring:
                 rule.line,
             ):
                 # An adapter that was started since the rule was made does not know it yet.
-                await self._adapters.ignore(IgnoreParams(rule.session, rule.path, rule.line))
+                await self._sessions.ignore(IgnoreParams(rule.session, rule.path, rule.line))
 
     def _add(self, rule: Rule) -> None:
         with self._alone():

@@ -30,7 +30,7 @@ WHAT = "list of waiting pdb sessions"
 
 
 class OpensRoutes(Protocol):
-    """What owns the connections: `Adapters`."""
+    """What owns the connections: `AdapterRoutes`."""
 
     async def open_socket(
         self, routes: list[RouteSpec], host: str, port: int, *, probe: bool = True

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from attrs import frozen
 
+from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import printable
 from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import Breakpoint, RunPlan, SeenLine, SeenWorker
 from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import Record
-from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.control import Stop
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
     FileLines,
@@ -24,32 +24,6 @@ from eagleray.protocol.runs import (
     RunWorkerAt,
     RunWorkerState,
 )
-
-
-class Adapters(Protocol):
-    """What is needed of the adapters' client."""
-
-    async def workers(self) -> list[WorkerState]: ...
-
-    async def run_register(self, register: RunRegister) -> None: ...
-
-    async def run_worker(self, at: RunWorkerAt) -> None: ...
-
-    async def run_breakpoints(self, run: str, breakpoints: list[FileLines]) -> None: ...
-
-    async def run_pause(self, run: str, worker_id: str) -> None: ...
-
-    async def run_recording(self, asked: RunRecording) -> int: ...
-
-    async def run_end(self, run: str) -> None: ...
-
-    async def runs(self) -> list[RunState]: ...
-
-    def listen_runs(self, listener: Callable[[list[RunState]], None]) -> Callable[[], None]: ...
-
-    def listen_run_output(
-        self, listener: Callable[[str, str, str], None]
-    ) -> Callable[[], None]: ...
 
 
 @frozen
@@ -64,12 +38,12 @@ class Seen:
 class OfAdapter:
     """Asks through the client of the adapter."""
 
-    def __init__(self, adapters: Adapters) -> None:
+    def __init__(self, adapters: AdapterClient) -> None:
         self._adapters = adapters
 
     async def register(self, record: Record, plan: RunPlan, home: Home | None) -> None:
         """Said again, the cluster and the lines of the run are new."""
-        await self._adapters.run_register(
+        await self._adapters.runs.register(
             RunRegister(
                 run=record.id,
                 secret=record.secret(),
@@ -83,42 +57,43 @@ class OfAdapter:
         )
 
     async def worker(self, run: str, proxy: ProxyAddress, routes: list[RouteSpec]) -> None:
-        await self._adapters.run_worker(RunWorkerAt(run, proxy.host, proxy.port, routes))
+        await self._adapters.runs.add_worker(RunWorkerAt(run, proxy.host, proxy.port, routes))
 
     async def seen(self, run: str) -> Seen | None:
         """None if no adapter knows the run."""
-        for state in await self._adapters.runs():
+        for state in await self._adapters.runs.states():
             if state.run == run:
                 stops = {
-                    (one.session, one.worker_id): one.stop for one in await self._adapters.workers()
+                    (one.session, one.worker_id): one.stop
+                    for one in await self._adapters.sessions.workers()
                 }
                 return _seen(state, stops)
         return None
 
     async def end(self, run: str) -> None:
-        await self._adapters.run_end(run)
+        await self._adapters.runs.end(run)
 
     async def breakpoints(self, run: str, breakpoints: Sequence[Breakpoint]) -> None:
-        await self._adapters.run_breakpoints(run, _file_lines(breakpoints))
+        await self._adapters.runs.set_breakpoints(run, _file_lines(breakpoints))
 
     async def pause(self, run: str, worker_id: str) -> None:
-        await self._adapters.run_pause(run, worker_id)
+        await self._adapters.runs.pause(run, worker_id)
 
     async def record(self, run: str, workers: Sequence[str], seconds: float) -> int:
         """How many workers were asked to begin a recording, for so many seconds unless that is 0."""
-        return await self._adapters.run_recording(
+        return await self._adapters.runs.set_recording(
             RunRecording(run, "record", list(workers), seconds)
         )
 
     async def stop_recording(self, run: str, workers: Sequence[str]) -> int:
         """How many workers were asked to end their recording."""
-        return await self._adapters.run_recording(
+        return await self._adapters.runs.set_recording(
             RunRecording(run, "stop_recording", list(workers))
         )
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` when an adapter says that something of its runs has changed."""
-        return self._adapters.listen_runs(lambda _: listener())
+        return self._adapters.runs.listen(lambda _: listener())
 
     def on_output(self, run: str, listener: Callable[[str], None]) -> Callable[[], None]:
         """Calls `listener` with what log points of the run say."""
@@ -127,7 +102,7 @@ class OfAdapter:
             if of == run:
                 listener(text)
 
-        return self._adapters.listen_run_output(hear)
+        return self._adapters.runs.listen_output(hear)
 
 
 def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:

@@ -40,7 +40,7 @@ class WorkerFileText(Protocol):
 
 
 class AttachedWorkers(Protocol):
-    """The part of `clients.adapter.Adapters` that is used here."""
+    """The part of `AdapterSessions` that is used here."""
 
     async def workers(self) -> list[WorkerState]: ...
     async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None: ...

@@ -16,6 +16,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import link_lost, port_refused, port_silent
 from eagleray.common.slurm_errors import no_srun
 from eagleray.common.tasks import wait_for_event
+from eagleray.protocol import jsonlines
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote_scripts import bridge
 from eagleray.remote_scripts.bridge import (
@@ -43,7 +44,7 @@ _LARGEST_NOISE = 2**20
 _KEPT_ERRORS = 8192
 _END_S = 3.0
 
-_BRIDGE = json.dumps(Path(bridge.__file__).read_text()).encode() + b"\n"
+_BRIDGE = jsonlines.encode(Path(bridge.__file__).read_text())
 _START = (
     "import json, sys; sys.version_info >= (3, 6) or sys.exit('eagleray: Python ' + sys.version.split()[0]); "
     "exec(json.loads(sys.stdin.buffer.readline().decode()))"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -21,6 +20,7 @@ from typing import Literal
 from eagleray import __version__
 from eagleray.common import private_socket
 from eagleray.common.paths import home, private_folder
+from eagleray.protocol import jsonlines
 from eagleray.routes.ssh.askpass_helper import SOCKET_VARIABLE
 
 _LONGEST_PROMPT = 4000
@@ -85,14 +85,14 @@ class Askpass:
         self._helpers.add(writer)
         self.asked = True
         try:
-            said = json.loads(await reader.readline())
+            said = jsonlines.decode(await reader.readline())
             prompt = _shown(str(said["prompt"]))
             asking = asyncio.ensure_future(self._put(prompt, kind(prompt, str(said["hint"]))))
             gone = asyncio.ensure_future(reader.read(1))
             await asyncio.wait({asking, gone}, return_when=asyncio.FIRST_COMPLETED)
             gone.cancel()
             if asking.done():
-                writer.write(json.dumps({"text": asking.result()}).encode() + b"\n")
+                writer.write(jsonlines.encode({"text": asking.result()}))
                 await writer.drain()
         except (OSError, ValueError, KeyError):
             # A helper that was killed has no use for an answer; nothing of it is logged.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sys
 from collections.abc import Sequence
 
+from eagleray.injected import jsonlines
+
 SOCKET_VARIABLE = "EAGLERAY_ASKPASS_SOCKET"
+_LONGEST_ANSWER = 2**20
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -20,10 +22,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect(path)
-            sock.sendall(json.dumps(question).encode() + b"\n")
-            text = json.loads(sock.makefile("rb").readline() or b"{}").get("text")
+            jsonlines.send(sock, question)
+            answer = jsonlines.receive(sock, _LONGEST_ANSWER)
     except (OSError, ValueError):
         return 1
+    text = answer.get("text") if answer is not None else None
     if text is None:
         return 1
     sys.stdout.write(f"{text}\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +15,7 @@ from eagleray.common.retry import Backoff
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.errors import output_not_read
 from eagleray.features.runs.output import Output
+from eagleray.protocol import jsonlines
 from eagleray.remote_scripts.follow_files import PIECE, TAIL
 from eagleray.routes.commands import end
 from eagleray.tools.commands import NOT_FOUND, Commands
@@ -170,7 +170,7 @@ class JobOutput:
 
 def _follower_text() -> bytes:
     text = resources.files("eagleray.remote_scripts").joinpath("follow_files.py").read_text("utf-8")
-    return json.dumps(text).encode() + b"\n"
+    return jsonlines.encode(text)
 
 
 async def _greeted(stdout: asyncio.StreamReader, mark: str) -> None:

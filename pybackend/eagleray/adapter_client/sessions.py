@@ -1,0 +1,163 @@
+"""The debug sessions of all adapters: their workers, attaching to them, and resuming them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from eagleray.adapter_client.connection import AdapterConnection
+from eagleray.adapter_client.connections import MEMORY_S, USER_S, AdapterConnections
+from eagleray.common.listeners import Listeners
+from eagleray.common.worker_errors import unknown_worker
+from eagleray.protocol import control
+from eagleray.protocol.control import (
+    AttachParams,
+    AttachResult,
+    IgnoreParams,
+    Mapping,
+    Mounts,
+    ReadFile,
+    SetMappings,
+    WorkerChanges,
+    WorkerFile,
+    WorkerKey,
+    Workers,
+    WorkerState,
+)
+from eagleray.protocol.jsonlines import Empty
+
+# The adapter waits for the debugger and for the stop, each with a limit; this one is beyond their sum.
+_ATTACH_MORE_S = 60.0
+
+WorkersListener = Callable[[list[WorkerState]], None]
+
+
+class AdapterSessions:
+    """A part of `AdapterClient`."""
+
+    def __init__(self, connections: AdapterConnections) -> None:
+        self._connections = connections
+        self._states: dict[Path, dict[WorkerKey, WorkerState]] = {}
+        self._listeners = Listeners[[list[WorkerState]]]()
+        connections.on_event(control.WORKERS_EVENT, self._on_workers)
+        connections.on_event(control.CHANGES_EVENT, self._on_changes)
+        connections.on_gone.append(self._on_gone)
+
+    async def workers(self) -> list[WorkerState]:
+        """Requests every attached or held worker of all adapters; starts none."""
+        return [state for _, state in await self._workers()]
+
+    def listen(self, listener: WorkersListener) -> Callable[[], None]:
+        """Calls `listener` with all workers whenever one changes, on the loop; the returned function ends that.
+
+        Adapters that other processes start are found within a second.
+        """
+        self._connections.subscribe()
+        return self._listeners.add(listener)
+
+    async def watch(self) -> AsyncIterator[list[WorkerState]]:
+        """Yields what a listener gets, beginning with `known()`, without an end."""
+        changed = asyncio.Event()
+        changed.set()
+        end = self.listen(lambda _: changed.set())
+        try:
+            while True:
+                await changed.wait()
+                changed.clear()
+                yield self.known()
+        finally:
+            end()
+
+    def known(self) -> list[WorkerState]:
+        """What listeners got last, without a request; [] while there is no listener."""
+        return [state for states in self._states.values() for state in states.values()]
+
+    async def attach(self, params: AttachParams) -> AttachResult:
+        """Attaches through the adapter that has the worker, else through this version's, starting it."""
+        owner = await self._owner(WorkerKey(params.session, params.worker_id))
+        connection = owner or await self._connections.current()
+        limit_s = params.timeout_s + _ATTACH_MORE_S * len(params.routes)
+        if any(route.ssh for route in params.routes):
+            limit_s += USER_S
+        return await connection.request(control.ATTACH, params, limit_s)
+
+    async def continue_(self, session: str, worker_id: str) -> None:
+        """Resumes an attached or held worker; raises `unknown-worker` if no adapter has it."""
+        key = WorkerKey(session, worker_id)
+        await (await self._required_owner(key)).request(control.CONTINUE, key)
+
+    async def release(self, session: str, worker_id: str) -> None:
+        """Resumes a worker and detaches from it; raises `unknown-worker` if no adapter has it."""
+        key = WorkerKey(session, worker_id)
+        await (await self._required_owner(key)).request(control.RELEASE, key)
+
+    async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None:
+        """Replaces the mappings of one worker, at once."""
+        connection = await self._required_owner(WorkerKey(session, worker_id))
+        await connection.request(control.SET_MAPPINGS, SetMappings(session, worker_id, mappings))
+
+    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFile:
+        """A file as an attached worker sees it; raises `no-worker-file` if the worker can't read it."""
+        connection = await self._required_owner(WorkerKey(session, worker_id))
+        return await connection.request(control.READ_FILE, ReadFile(session, worker_id, path))
+
+    async def mounts(self, session: str, worker_id: str) -> Mounts:
+        """The mounts that an attached worker reported."""
+        key = WorkerKey(session, worker_id)
+        return await (await self._required_owner(key)).request(control.MOUNTS, key)
+
+    async def ignore(self, params: IgnoreParams) -> None:
+        """Ignores a breakpoint() of a cluster, or stops there again, in every adapter."""
+        requests = (
+            connection.request(control.IGNORE, params)
+            for connection in await self._connections.reachable()
+        )
+        for result in await asyncio.gather(*requests, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _required_owner(self, key: WorkerKey) -> AdapterConnection:
+        connection = await self._owner(key)
+        if connection is None:
+            raise unknown_worker(key.worker_id)
+        return connection
+
+    async def _owner(self, key: WorkerKey) -> AdapterConnection | None:
+        """The adapter that has the worker."""
+        for connection, state in await self._workers():
+            if (state.session, state.worker_id) == (
+                key.session,
+                key.worker_id,
+            ) and state.state != "gone":
+                return connection
+        return None
+
+    async def _workers(self) -> list[tuple[AdapterConnection, WorkerState]]:
+        connections = await self._connections.reachable()
+        results = await asyncio.gather(
+            *(each.request(control.WORKERS, Empty(), MEMORY_S) for each in connections),
+            return_exceptions=True,
+        )
+        return [
+            (connection, state)
+            for connection, result in zip(connections, results, strict=True)
+            if isinstance(result, Workers)
+            for state in result.workers
+        ]
+
+    def _on_workers(self, path: Path, event: Workers) -> None:
+        self._states[path] = {}
+        self._on_changes(path, WorkerChanges(event.workers, []))
+
+    def _on_changes(self, path: Path, changes: WorkerChanges) -> None:
+        states = self._states.setdefault(path, {})
+        for worker in changes.changed:
+            states[WorkerKey(worker.session, worker.worker_id)] = worker
+        for key in changes.gone:
+            states.pop(key, None)
+        self._listeners.tell(self.known())
+
+    def _on_gone(self, path: Path) -> None:
+        if self._states.get(path):
+            self._on_workers(path, Workers([]))
