@@ -1,28 +1,34 @@
-/** How the commands of a feature are registered: what they do is read when the first of them is called. */
+/** Registers commands; the module with their handlers is read when the first of them is called. */
 
 import * as vscode from "vscode";
 
 import type { Disposable } from "./common/disposables";
-import type { Row } from "./rows";
 import type { CommandId } from "./contributions";
 import type { Parts } from "./parts";
+import type { Row } from "./rows";
 
-type Work<D> = (deeds: D, rows: readonly Row[], args: readonly unknown[]) => Promise<unknown>;
+type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
 
-/** Its id, what it is doing in the words of a message, and which of the deeds it is. */
-export type Command<D> = readonly [id: CommandId, doing: string, work: Work<D>];
+/** Its id, what it does in the words of an error message, and how it calls its handler. */
+export type Command<H> = readonly [id: CommandId, doing: string, work: Work<H>];
 
-/** A command gets the rows that it is meant for, and all that the editor called it with. */
-export function registerCommands<D>(
+/** A command gets the rows that it is meant for, and everything that the editor called it with. */
+export function registerCommands<H>(
   { errors, selection }: Parts,
-  deeds: () => Promise<D>,
-  commands: readonly Command<D>[],
+  handlers: () => Promise<H>,
+  commands: readonly Command<H>[],
 ): Disposable[] {
   return commands.map(([id, doing, work]) =>
     vscode.commands.registerCommand(id, (...args: unknown[]) => {
-      // Before anything is waited for: the person may select something else meanwhile.
+      // Before the first await: the user may select something else meanwhile.
       const rows = selection.of(args);
-      return errors.shown(doing, async () => work(await deeds(), rows, args));
+      return errors.shown(doing, async () => work(await handlers(), rows, args));
     }),
   );
+}
+
+/** Makes a value when it is first needed, and keeps it. */
+export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }

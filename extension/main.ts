@@ -4,6 +4,9 @@ import * as vscode from "vscode";
 
 import { Store } from "./common/readable";
 import { LastSelection } from "./common/selection";
+import { DEBUG_TYPE } from "./contributions";
+import { DebugConfigurations } from "./debug_configurations";
+import { ErrorMessages } from "./error_messages";
 import * as clusters from "./features/clusters";
 import * as debugging from "./features/debugging";
 import * as pdb from "./features/pdb";
@@ -13,16 +16,15 @@ import * as reports from "./features/reports";
 import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
-import { Lists } from "./lists";
 import { Panel } from "./panel";
 import type { Parts } from "./parts";
 import { sidecarCommands } from "./sidecar/commands";
 import { SidecarConnection } from "./sidecar/connection";
-import { ErrorMessages } from "./error_messages";
 import { startByItself } from "./sidecar/start_by_itself";
-import { statusBar } from "./status_bar";
 import { prepareTerminals, tellTerminals } from "./sidecar/terminals";
 import { realWorld } from "./sidecar/world";
+import { SidecarLists } from "./sidecar_lists";
+import { statusBar } from "./status_bar";
 
 /** What other extensions and tests get. */
 export type Exported = Pick<Parts, "sidecar" | "clusters" | "paused">;
@@ -38,7 +40,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     }),
   );
   connection = sidecar;
-  const lists = new Lists(sidecar, (line) => {
+  const lists = new SidecarLists(sidecar, (line) => {
     log.warn(line);
   });
   const parts: Parts = {
@@ -48,13 +50,21 @@ export function activate(context: vscode.ExtensionContext): Exported {
     errors: new ErrorMessages(log),
     clusters: lists.clusters,
     paused: lists.paused,
+    runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
     refresh: () => lists.refresh(),
+    latestRuns: () => lists.latestRuns(),
     panel: new Panel(),
     selection: new LastSelection(),
   };
-  const started = runs.register(parts);
+  const debuggingFeature = debugging.register(parts);
+  const runsFeature = runs.register(parts, debuggingFeature.stops);
+  const presetsFeature = presets.register(parts, runsFeature);
+  const configurations = new DebugConfigurations(
+    debuggingFeature.configurations,
+    presetsFeature.launch,
+  );
   context.subscriptions.push(
     log,
     lists,
@@ -62,12 +72,17 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ...sidecarCommands(parts),
     ...clusters.register(parts),
     ...workers.register(parts),
-    ...started.owned,
-    ...presets.register(parts, started),
+    ...runsFeature.owned,
+    ...presetsFeature.owned,
     ...pdb.register(parts),
     ...profiling.register(parts),
     ...reports.register(parts),
-    ...debugging.register(parts),
+    ...debuggingFeature.owned,
+    vscode.debug.registerDebugConfigurationProvider(
+      DEBUG_TYPE,
+      configurations,
+      vscode.DebugConfigurationProviderTriggerKind.Dynamic,
+    ),
     ...sourceMapping.register(parts),
     statusBar(parts),
     ...startByItself(parts),

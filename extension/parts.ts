@@ -3,12 +3,13 @@
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import type { Readable, Store } from "./common/readable";
-import type { Row } from "./rows";
+import type { ErrorMessages } from "./error_messages";
 import type { Clusters } from "./features/clusters/messages";
 import type { ProfiledRuns } from "./features/profiling/messages";
+import type { Run, Runs } from "./features/runs/messages";
 import type { Snapshot } from "./features/workers/messages";
 import type { Panel } from "./panel";
-import type { ErrorMessages } from "./error_messages";
+import type { Row } from "./rows";
 import type { Sidecar } from "./sidecar/sidecar";
 
 /**
@@ -23,11 +24,14 @@ export interface Parts {
   /** The newest lists that the sidecar sent. */
   readonly clusters: Readable<Clusters>;
   readonly paused: Readable<Snapshot>;
+  readonly runs: Readable<Runs>;
   readonly profiled: Readable<ProfiledRuns>;
   /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;
-  /** Asks for both lists anew; rejects with an error of the catalogue. */
+  /** Refreshes the lists of clusters and paused workers; rejects with an error of the catalogue. */
   refresh(): Promise<void>;
+  /** Refreshes the list of runs; rejects with an error of the catalogue. */
+  latestRuns(): Promise<readonly Run[]>;
   /** Views tell it that they exist. */
   readonly panel: Panel;
   /** What is selected in the view that the person used last: for commands that come by a key. */

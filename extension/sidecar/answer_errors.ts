@@ -1,6 +1,6 @@
 /** Errors of JSON-RPC as errors of the catalogue: the one place where they are told apart. */
 
-import { EaglerayError, asEaglerayError, sidecarLost } from "../common/errors";
+import { asEaglerayError, EaglerayError, sidecarLost } from "../common/errors";
 
 /** LSP's RequestCancelled. */
 const REQUEST_CANCELLED = -32800;

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { registerCommands } from "../commands";
 import type { Disposable } from "../common/disposables";
 import { COMMANDS, VIEW_CONTAINER } from "../contributions";
 import type { Parts } from "../parts";
@@ -12,14 +13,16 @@ const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsy
 
 export function sidecarCommands(parts: Parts): Disposable[] {
   return [
-    vscode.commands.registerCommand(COMMANDS.showLogs, () => {
-      parts.log.show();
-    }),
-    vscode.commands.registerCommand(COMMANDS.restart, () => parts.sidecar.restart()),
-    vscode.commands.registerCommand(COMMANDS.selectPython, selectPython),
-    vscode.commands.registerCommand(COMMANDS.showPanel, () =>
-      vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
-    ),
+    ...registerCommands(parts, () => Promise.resolve(parts), [
+      [COMMANDS.showLogs, "showing the log", ({ log }) => { log.show(); }],
+      [COMMANDS.restart, "restarting", ({ sidecar }) => sidecar.restart()],
+      [COMMANDS.selectPython, "selecting a Python", selectPython],
+      [
+        COMMANDS.showPanel,
+        "showing the panel",
+        () => vscode.commands.executeCommand(`workbench.view.extension.${VIEW_CONTAINER}`),
+      ],
+    ]),
     ...TOLD_AT_THE_START.map((name) =>
       onSettingChanged(name, () => {
         // One that nobody has needed yet reads them when it starts.

@@ -1,8 +1,8 @@
 /** The life of the sidecar: started when needed, started again when it crashes, ended with the extension. */
 
 import { Backoff } from "../common/backoff";
-import { EaglerayError, asEaglerayError, sidecarLost } from "../common/errors";
 import type { Disposable } from "../common/disposables";
+import { asEaglerayError, sidecarLost, type EaglerayError } from "../common/errors";
 import { Store } from "../common/readable";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
 import type { Progress, RequestOptions, Sidecar, SidecarState } from "./sidecar";

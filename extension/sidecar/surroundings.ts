@@ -7,8 +7,8 @@ import * as path from "node:path";
 
 import * as vscode from "vscode";
 
-import { activeEnvironment } from "../python_extension";
 import { setting } from "../settings";
+import { activeEnvironment } from "../workspace";
 import type { Probed, Surroundings } from "./interpreter";
 import { probeArguments, unusable, type Libraries, type ProbeAnswer } from "./launch";
 

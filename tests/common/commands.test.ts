@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { registerCommands } from "../../extension/commands";
-import { lazily } from "../../extension/common/lazily";
+import { lazily } from "../../extension/commands";
 import type { Row } from "../../extension/rows";
 import { COMMANDS } from "../../extension/contributions";
 import { fakeParts } from "../fakes/parts";

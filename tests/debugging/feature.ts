@@ -2,12 +2,11 @@
 
 import { afterEach, beforeEach } from "node:test";
 
-import type { Disposable } from "../../extension/common/disposables";
 import { REFRESH as REFRESH_CLUSTERS } from "../../extension/features/clusters/messages";
-import { register } from "../../extension/features/debugging";
 import { ATTACH, type Attached } from "../../extension/features/debugging/messages";
 import { CHANGED, REFRESH, type PausedWorker } from "../../extension/features/workers/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
+import { registerDebugging } from "../fakes/registered";
 import { debug, editor } from "../fakes/vscode";
 
 export const CLUSTER = "http://c:1";
@@ -64,7 +63,7 @@ export function row(one: PausedWorker): object {
 /** The feature of the test that runs; `show` has the sidecar tell of these workers. */
 export class Feature {
   fakes: FakeParts = fakeParts();
-  private registered: readonly Disposable[] = [];
+  private registered: ReturnType<typeof registerDebugging> = [];
 
   constructor() {
     beforeEach(() => {
@@ -96,6 +95,6 @@ export class Feature {
       hosts: [],
     }));
     this.fakes.sidecar.on(REFRESH, () => ({ groups: [], paused: 0, held: 0 }));
-    this.registered = register(this.fakes.parts);
+    this.registered = registerDebugging(this.fakes.parts);
   }
 }

@@ -11,7 +11,7 @@ import {
   failureSentence,
   heldSentence,
   isLeaving,
-  keyOf,
+  targetKey,
   nextWaiting,
   sessionName,
   standsHere,
@@ -121,7 +121,7 @@ describe("what is done to a whole group", () => {
 describe("attaching by itself", () => {
   const both = snapshot(worker("x", "paused", 1), worker("y", "paused", 0));
   const nothing = { sessions: 0, tried: new Set<string>(), left: new Set<string>() };
-  const x = new Set([keyOf(targetOf(worker("x", "paused", 1)))]);
+  const x = new Set([targetKey(targetOf(worker("x", "paused", 1)))]);
 
   it("is off by default", () => {
     assert.equal(autoAttachChoice("off", both, nothing), undefined);

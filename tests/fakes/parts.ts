@@ -5,7 +5,7 @@ import { asEaglerayError } from "../../extension/common/errors";
 import { Store } from "../../extension/common/readable";
 import { LastSelection } from "../../extension/common/selection";
 import type { NotificationMethod, RequestMethod } from "../../extension/common/wire";
-import { Lists } from "../../extension/lists";
+import { SidecarLists } from "../../extension/sidecar_lists";
 import { Panel } from "../../extension/panel";
 import type { Parts } from "../../extension/parts";
 import { ErrorMessages } from "../../extension/error_messages";
@@ -119,7 +119,7 @@ export class FakeSecrets {
 export interface FakeParts {
   readonly parts: Parts;
   readonly sidecar: FakeSidecar;
-  readonly lists: Lists;
+  readonly lists: SidecarLists;
   readonly log: FakeChannel;
   readonly secrets: FakeSecrets;
 }
@@ -128,7 +128,7 @@ export function fakeParts(): FakeParts {
   const sidecar = new FakeSidecar();
   const log = new FakeChannel("Eagleray");
   const secrets = new FakeSecrets();
-  const lists = new Lists(sidecar, (line) => {
+  const lists = new SidecarLists(sidecar, (line) => {
     log.warn(line);
   });
   const context = {
@@ -147,9 +147,11 @@ export function fakeParts(): FakeParts {
     errors: new ErrorMessages(channel),
     clusters: lists.clusters,
     paused: lists.paused,
+    runs: lists.runs,
     profiled: lists.profiled,
     broughtUp: new Store<ReadonlySet<string>>(new Set()),
     refresh: () => lists.refresh(),
+    latestRuns: () => lists.latestRuns(),
     panel: new Panel(),
     selection: new LastSelection(),
   };

@@ -1,8 +1,8 @@
-// Which stop of a run comes to the front.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { moves, nextStop, stoppedIn, type Looking } from "../../extension/features/runs/stop_model";
+import { movementOf } from "../../extension/features/debugging/stop_tracker";
+import { nextStop, stoppedIn, type NextStopInput } from "../../extension/features/runs/stop_model";
 import { aRun, runWorker } from "./samples";
 
 const two = aRun({
@@ -12,25 +12,25 @@ const two = aRun({
     runWorker({ worker_id: "c", state: "stopped" }),
   ],
 });
-const FREE: Looking = {
+const FREE: NextStopInput = {
   seen: new Set(),
   wanted: new Set(),
   attached: new Set(),
-  isStanding: false,
+  isStopped: false,
   isOurs: () => true,
-  byItself: true,
+  isAutomatic: true,
 };
 
-const CASES: readonly (readonly [string, Partial<Looking>, string | undefined])[] = [
+const CASES: readonly (readonly [string, Partial<NextStopInput>, string | undefined])[] = [
   ["the first that stands", {}, "a"],
   ["the next, when the first was in front already", { seen: new Set(["http://c:1 a"]) }, "c"],
   ["the next, when the first has a session", { attached: new Set(["http://c:1 a"]) }, "c"],
-  ["none while the person stands at a line", { isStanding: true }, undefined],
+  ["none while the person stands at a line", { isStopped: true }, undefined],
   ["none of another window’s run", { isOurs: () => false }, undefined],
-  ["none by itself when that is not wanted", { byItself: false }, undefined],
+  ["none by itself when that is not wanted", { isAutomatic: false }, undefined],
   [
     "one that the person paused, wherever they look",
-    { isStanding: true, byItself: false, isOurs: () => false, wanted: new Set(["http://c:1 c"]) },
+    { isStopped: true, isAutomatic: false, isOurs: () => false, wanted: new Set(["http://c:1 c"]) },
     "c",
   ],
 ];
@@ -63,6 +63,6 @@ const MOVES: readonly (readonly [object, string])[] = [
 
 for (const [message, move] of MOVES) {
   test(`${JSON.stringify(message)} says ${move || "nothing"}`, () => {
-    assert.equal(moves(message), move);
+    assert.equal(movementOf(message), move);
   });
 }

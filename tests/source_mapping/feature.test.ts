@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
+import type { DebugConfiguration } from "vscode";
+
 import { register } from "../../extension/features/source_mapping";
+import { LocalFileQuestion } from "../../extension/features/source_mapping/local_file_question";
 import {
   COMPARE,
   CONFIGURE,
@@ -45,6 +48,12 @@ describe("the source-mapping feature", () => {
     fakes.sidecar.on(SET_FOLDER, (said) => ({ cluster: said.cluster, mappings: [] }));
     fakes.sidecar.on(COMPARE, () => ({ verdict: "same" }));
     register(fakes.parts);
+    const question = new LocalFileQuestion(fakes.parts);
+    // As the debugging feature does, once the worker of the configuration is attached.
+    debug.registerDebugConfigurationProvider("eagleray", {
+      resolveDebugConfigurationWithSubstitutedVariables: (_, config) =>
+        question.completed(config as unknown as DebugConfiguration),
+    });
   });
 
   const begin = async (config: object = STANDING): Promise<string> => {

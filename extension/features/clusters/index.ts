@@ -2,7 +2,7 @@
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { lazily } from "../../common/lazily";
+import { lazily } from "../../commands";
 import { Store } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";

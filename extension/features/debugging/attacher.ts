@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
-import { keyOf, UNLESS_TAKEN, type Target } from "./model";
+import { targetKey, UNLESS_TAKEN, type Target } from "./model";
 
 /** One attach per worker at a time: a double click is one. */
 export class Attacher {
@@ -23,7 +23,7 @@ export class Attacher {
   }
 
   private once(target: Target, more: object): Promise<boolean> {
-    const key = keyOf(target);
+    const key = targetKey(target);
     const present = this.underWay.get(key);
     if (present) {
       return present;

@@ -1,32 +1,70 @@
-/** Debugging: attaching to paused workers, and letting them go. */
+/** Debugging: attaching to paused workers, and releasing them. */
 
 import * as vscode from "vscode";
 
+import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { DEBUG_TYPE } from "../../contributions";
+import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
+import { AdapterCrash } from "./adapter_crash";
 import { AdapterFactory } from "./adapter_factory";
+import { AttachConfigurations } from "./attach_configurations";
 import { Attacher } from "./attacher";
-import { Automatic } from "./automatic";
-import { registerCommands } from "./commands";
-import { Configurations } from "./configurations";
-import { Leaving } from "./leaving";
-import { Losing } from "./losing";
+import { PausedAutoAttach } from "./auto_attach";
+import { HeldWorkers } from "./held_workers";
+import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
 import { Sessions } from "./sessions";
+import { StopPrompt } from "./stop_prompt";
+import { StopTracker } from "./stop_tracker";
 
-export function register(parts: Parts): Disposable[] {
+/** What later features need of this one. */
+export interface DebuggingFeature {
+  readonly owned: readonly Disposable[];
+  readonly configurations: AttachConfigurations;
+  readonly stops: StopTracker;
+}
+
+export function register(parts: Parts): DebuggingFeature {
   const factory = new AdapterFactory(parts.errors);
-  const configurations = new Configurations(parts, factory);
   const attacher = new Attacher(parts);
   const sessions = new Sessions();
-  const { Dynamic } = vscode.DebugConfigurationProviderTriggerKind;
-  return [
+  const stops = new StopTracker();
+  const trackers = [new StopPrompt(parts), new AdapterCrash(parts), stops];
+  const commands = lazily(async () => {
+    const { DebugCommands } = await import("./commands.js");
+    return new DebugCommands(parts, attacher, sessions);
+  });
+  const owned = [
     sessions,
+    stops,
     vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, factory),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, new Leaving(parts)),
-    vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, new Losing(parts)),
-    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, configurations, Dynamic),
-    ...registerCommands(parts, attacher, sessions),
-    new Automatic(parts, attacher, sessions),
+    ...trackers.map((tracker) =>
+      vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, tracker),
+    ),
+    new PausedAutoAttach(parts, attacher, sessions),
+    new HeldWorkers(parts, attacher),
+    ...registerCommands(parts, commands, [
+      [COMMANDS.attach, "attaching", (to, rows, args) => to.attach(rows, args)],
+      [COMMANDS.attachNext, "attaching", (to) => to.attachNext()],
+      [
+        COMMANDS.continue,
+        "continuing",
+        (to, rows, args) => to.act("continuing", CONTINUE, rows, args),
+      ],
+      [
+        COMMANDS.continueGroup,
+        "continuing",
+        (to, rows, args) => to.act("continuing", CONTINUE, rows, args),
+      ],
+      [
+        COMMANDS.continueOthers,
+        "continuing others than",
+        (to, rows, args) => to.act("continuing others than", CONTINUE_OTHERS, rows, args),
+      ],
+      [COMMANDS.release, "releasing", (to, rows, args) => to.act("releasing", RELEASE, rows, args)],
+      [COMMANDS.ignore, "ignoring", (to, rows, args) => to.act("ignoring", IGNORE, rows, args)],
+      [COMMANDS.forgetIgnored, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
+    ]),
   ];
+  return { owned, configurations: new AttachConfigurations(parts, factory), stops };
 }

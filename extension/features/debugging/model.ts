@@ -15,7 +15,7 @@ export function targetOf(worker: PausedWorker): Target {
   return { cluster: worker.cluster, worker: worker.worker_id };
 }
 
-export function keyOf(target: Target): string {
+export function targetKey(target: Target): string {
   return `${target.cluster} ${target.worker}`;
 }
 
@@ -42,9 +42,9 @@ export function asListed(rows: readonly Row[], { groups }: Snapshot): Row[] {
         .map((group) => ({ ...row, workers: group.workers }));
     }
     if (row.row === "worker") {
-      const key = keyOf(targetOf(row.worker));
+      const key = targetKey(targetOf(row.worker));
       return all
-        .filter((one) => keyOf(targetOf(one)) === key)
+        .filter((one) => targetKey(targetOf(one)) === key)
         .map((worker) => ({ ...row, worker }));
     }
     return [row];
@@ -67,7 +67,7 @@ export function nextWaiting(
   last: Target | undefined,
 ): PausedWorker | undefined {
   const all = snapshot.groups.flatMap((group) => group.workers);
-  const at = last ? all.findIndex((worker) => keyOf(targetOf(worker)) === keyOf(last)) : -1;
+  const at = last ? all.findIndex((worker) => targetKey(targetOf(worker)) === targetKey(last)) : -1;
   return all.slice(at + 1).find(waits) ?? all.find(waits);
 }
 
@@ -101,11 +101,13 @@ export function autoAttachChoice(
   }
   const all = snapshot.groups.flatMap((group) => group.workers);
   const isElsewhere = (worker: PausedWorker): boolean =>
-    worker.state === "attached" || left.has(keyOf(targetOf(worker)));
+    worker.state === "attached" || left.has(targetKey(targetOf(worker)));
   const busy = new Set(all.filter(isElsewhere).map((worker) => worker.cluster));
   const fresh = all.filter(
     (worker) =>
-      worker.state === "paused" && !busy.has(worker.cluster) && !tried.has(keyOf(targetOf(worker))),
+      worker.state === "paused" &&
+      !busy.has(worker.cluster) &&
+      !tried.has(targetKey(targetOf(worker))),
   );
   switch (setting) {
     case "first":

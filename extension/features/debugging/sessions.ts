@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
 import { ALONE, BESIDE_OTHERS, bringToFront } from "./focus";
-import { keyOf, type Target } from "./model";
+import { targetKey, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
 export class Sessions implements vscode.Disposable {
@@ -45,7 +45,7 @@ export class Sessions implements vscode.Disposable {
     const target = targetOfSession(session);
     if (target) {
       this.open.set(session.id, target);
-      this.attached.add(keyOf(target));
+      this.attached.add(targetKey(target));
       this.latest = target;
       const patience = this.open.size > 1 ? BESIDE_OTHERS : ALONE;
       void bringToFront(session, () => this.open.has(session.id), patience);

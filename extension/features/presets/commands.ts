@@ -3,10 +3,9 @@
 import type * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
-import { draftOf, emptyDraft } from "../runs/programs";
 import { NEW_PROFILE } from "../runs/profile_options";
+import { draftOf, emptyDraft } from "../runs/programs";
 import type { Starting } from "../runs/starting";
-import type { RunsStore } from "../runs/store";
 import { launch } from "./launch";
 import type { ReviewTexts } from "./review_texts";
 import { Guided } from "./run_wizard";
@@ -17,7 +16,6 @@ export class PresetCommands {
 
   constructor(
     private readonly parts: Parts,
-    private readonly store: RunsStore,
     private readonly starting: Starting,
     reviewed: ReviewTexts,
   ) {
@@ -41,7 +39,7 @@ export class PresetCommands {
 
   /** Starts what a configuration of launch.json describes. */
   launch(folder: string, config: vscode.DebugConfiguration): Promise<void> {
-    return launch(this.parts, this.store, this.starting, this.guided, folder, config);
+    return launch(this.parts, this.starting, this.guided, folder, config);
   }
 
   managePresets(): Promise<void> {

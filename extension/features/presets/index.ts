@@ -1,16 +1,14 @@
 /** Presets: a run is described in a form, and what a preset changes is reviewed before it starts. */
 
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 
-import { registerCommands, type Command } from "../../commands";
+import { lazily, registerCommands, type Command } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { lazily } from "../../common/lazily";
-import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
+import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
-import { ifTrusted } from "../runs/trust";
-import type { PresetCommands } from "./commands";
-import { LaunchConfigurations } from "./configurations";
+import { PresetCommands } from "./commands";
 import { ReviewTexts } from "./review_texts";
 
 /** Commands that execute something of the workspace. */
@@ -20,25 +18,34 @@ const TRUSTED: readonly Command<PresetCommands>[] = [
   [COMMANDS.profileWorkers, "starting a run", (to, _, args) => to.profile(args)],
 ];
 
-export function register(parts: Parts, { store, starting }: RunsFeature): Disposable[] {
+/** What main.ts connects with the rest. */
+export interface PresetsFeature {
+  readonly owned: readonly Disposable[];
+  /** Starts the run that a configuration of launch.json describes; a failure has been shown. */
+  readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>;
+}
+
+export function register(parts: Parts, { starting }: RunsFeature): PresetsFeature {
   const reviewed = new ReviewTexts();
   const commands = lazily(async () => {
     const { PresetCommands } = await import("./commands.js");
-    return new PresetCommands(parts, store, await starting(), reviewed);
+    return new PresetCommands(parts, await starting(), reviewed);
   });
-  return [
+  const owned = [
     reviewed,
-    vscode.debug.registerDebugConfigurationProvider(
-      DEBUG_TYPE,
-      new LaunchConfigurations(parts, commands),
-    ),
     ...registerCommands(parts, commands, [
-      ...TRUSTED.map(ifTrustedCommand),
+      ...TRUSTED.map(([id, doing, work]): Command<PresetCommands> => [
+        id,
+        doing,
+        (...all) => ifTrusted(() => work(...all)),
+      ]),
       [COMMANDS.presets, "changing presets", (to) => to.managePresets()],
     ]),
   ];
-}
-
-function ifTrustedCommand([id, doing, work]: Command<PresetCommands>): Command<PresetCommands> {
-  return [id, doing, (...all) => ifTrusted(() => work(...all))];
+  const launch: PresetsFeature["launch"] = async (folder, config) => {
+    await parts.errors.shown("starting a run", () =>
+      ifTrusted(async () => (await commands()).launch(folder, config)),
+    );
+  };
+  return { owned, launch };
 }

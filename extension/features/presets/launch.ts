@@ -6,8 +6,8 @@ import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import { NO_PRESET } from "../runs/draft";
 import { draftOfLaunch } from "../runs/launch_model";
+import { untilOver } from "../runs/run_end";
 import type { Starting } from "../runs/starting";
-import type { RunsStore } from "../runs/store";
 import { doPostDebugTask } from "./post_debug_task";
 import { agreementOf } from "./review_model";
 import type { Guided } from "./run_wizard";
@@ -19,7 +19,6 @@ const KEPT = 50;
 
 export async function launch(
   parts: Parts,
-  store: RunsStore,
   starting: Starting,
   guided: Guided,
   folder: string,
@@ -34,11 +33,11 @@ export async function launch(
   const agreement = agreementOf(draft, proposal);
   const agreed = workspaceState.get<readonly string[]>(AGREED) ?? [];
   if (draft.preset === NO_PRESET || agreed.includes(agreement)) {
-    doAfter(parts, store, config, await starting.start(proposal));
+    doAfter(parts, config, await starting.start(proposal));
     return;
   }
   const started = await guided.reviewed("Run on Ray", draft);
-  doAfter(parts, store, config, started?.id);
+  doAfter(parts, config, started?.id);
   // What was changed on the way is not what the configuration says the next time.
   if (started?.agreed === agreement) {
     await workspaceState.update(AGREED, [agreement, ...agreed].slice(0, KEPT));
@@ -46,17 +45,12 @@ export async function launch(
 }
 
 /** A window that is closed before the run is over does nothing more for it. */
-function doAfter(
-  { errors }: Parts,
-  store: RunsStore,
-  config: DebugConfiguration,
-  id: string | undefined,
-): void {
+function doAfter(parts: Parts, config: DebugConfiguration, id: string | undefined): void {
   const name: unknown = config["postDebugTask"];
   if (id !== undefined && typeof name === "string") {
-    void errors.shown("the task after a run", async () => {
-      await store.now();
-      await store.over(id, undefined);
+    void parts.errors.shown("the task after a run", async () => {
+      await parts.latestRuns();
+      await untilOver(parts, id, undefined);
       await doPostDebugTask(name);
     });
   }

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import { windowName } from "../../window_name";
+import { windowName } from "../../workspace";
 import type { Draft } from "../runs/draft";
 import {
   DELETE_PRESET,

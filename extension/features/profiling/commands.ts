@@ -13,7 +13,7 @@ import { isLive } from "../runs/model";
 import { noReportSentence } from "./gathered_model";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
 import { openOneOf } from "./report_picker";
-import { reportsOf, targetsOf, type Target } from "./targets_model";
+import { reportsOf, targetsOf, type RecordingTarget } from "./targets_model";
 
 /** How long the status bar says what was asked for. */
 const SAID_MS = 5000;
@@ -87,9 +87,9 @@ export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
 }
 
 interface Chosen {
-  readonly targets: readonly Target[];
-  readonly nameOf: (target: Target) => string;
-  readonly runOf: (target: Target) => Run | undefined;
+  readonly targets: readonly RecordingTarget[];
+  readonly nameOf: (target: RecordingTarget) => string;
+  readonly runOf: (target: RecordingTarget) => Run | undefined;
 }
 
 /** Who was pointed at and has no nsys is told so, and nobody else is recorded instead. */
@@ -116,8 +116,8 @@ async function targets(
 ): Promise<Chosen> {
   const profiled = await parts.sidecar.request(LIST, {});
   const { runs } = await parts.sidecar.request(RUNS, {});
-  const runOf = ({ run }: Target): Run | undefined => runs.find(({ id }) => id === run);
-  const nameOf = (target: Target): string => plain(runOf(target)?.name ?? target.run);
+  const runOf = ({ run }: RecordingTarget): Run | undefined => runs.find(({ id }) => id === run);
+  const nameOf = (target: RecordingTarget): string => plain(runOf(target)?.name ?? target.run);
   const named = targetsOf(rows, profiled);
   if (named.length > 0) {
     return { targets: named, nameOf, runOf };

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
-import { windowName } from "../../window_name";
+import { windowName } from "../../workspace";
 import { LIST as RUNS } from "../runs/messages";
 import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
 import type { ProfiledRun, ProfiledRuns } from "./messages";

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
 import { EDITORS } from "../../contributions";
-import type { Gathered } from "./targets_model";
+import type { GatheredReport } from "./targets_model";
 
 export async function openReport(path: string): Promise<void> {
   const editor = path.endsWith(".nsys-rep") ? EDITORS.report : EDITORS.database;
@@ -14,7 +14,10 @@ export async function openReport(path: string): Promise<void> {
 }
 
 /** The only one, else the one that the person picks; without any, one that they look for, from `folder` on. */
-export async function openOneOf(reports: readonly Gathered[], folder?: string): Promise<void> {
+export async function openOneOf(
+  reports: readonly GatheredReport[],
+  folder?: string,
+): Promise<void> {
   const [first] = reports;
   if (first === undefined || reports.length === 1) {
     await (first === undefined ? askForFile(folder) : openReport(first.path));

@@ -6,13 +6,13 @@ import type { Row } from "../../rows";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 
 /** Workers of a run; none of them means all. */
-export interface Target {
+export interface RecordingTarget {
   readonly run: string;
   readonly workers: readonly string[];
 }
 
 /** One target a run; a row that no nsys is with gives none. */
-export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): Target[] {
+export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): RecordingTarget[] {
   const found = new Map<string, Set<string> | "all">();
   for (const { run, workers } of rows.flatMap((row) => named(row, runs))) {
     const known = found.get(run) ?? new Set();
@@ -29,14 +29,17 @@ export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): Target[
 }
 
 /** A report that is here, and whose it is. */
-export interface Gathered {
+export interface GatheredReport {
   readonly path: string;
   /** Its worker, and the node of that; "" where they are not known. */
   readonly whose: string;
 }
 
 /** The reports that are here of what a target names, the newest names last. */
-export function reportsOf({ run, workers }: Target, { runs }: ProfiledRuns): Gathered[] {
+export function reportsOf(
+  { run, workers }: RecordingTarget,
+  { runs }: ProfiledRuns,
+): GatheredReport[] {
   const profiled = runs.find((one) => one.run === run)?.workers ?? [];
   return profiled
     .filter(({ worker_id }) => workers.length === 0 || workers.includes(worker_id))
@@ -45,7 +48,7 @@ export function reportsOf({ run, workers }: Target, { runs }: ProfiledRuns): Gat
     );
 }
 
-function named(row: Row, runs: readonly ProfiledRun[]): Target[] {
+function named(row: Row, runs: readonly ProfiledRun[]): RecordingTarget[] {
   switch (row.row) {
     case "run":
       return runs.filter(({ run }) => run === row.run.id).map(({ run }) => ({ run, workers: [] }));
@@ -65,7 +68,7 @@ function named(row: Row, runs: readonly ProfiledRun[]): Target[] {
   }
 }
 
-function withWorkers(ids: readonly string[], runs: readonly ProfiledRun[]): Target[] {
+function withWorkers(ids: readonly string[], runs: readonly ProfiledRun[]): RecordingTarget[] {
   return runs
     .map(({ run, workers }) => ({
       run,

@@ -11,16 +11,14 @@ import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messag
 import { isLive, workerName } from "./model";
 import type { Output } from "./output";
 import { draftOf, noProgram } from "./programs";
-import { Starting } from "./starting";
-import type { Stops } from "./stops";
-import type { RunsStore } from "./store";
+import type { Starting } from "./starting";
+import type { RunStops } from "./stops";
 import { isOfThisWindow } from "./surroundings";
 
 export class RunCommands {
   constructor(
     private readonly parts: Parts,
-    private readonly store: RunsStore,
-    private readonly stops: Stops,
+    private readonly stops: RunStops,
     private readonly output: Output,
     private readonly starting: Starting,
   ) {}
@@ -35,7 +33,7 @@ export class RunCommands {
 
   /** What this window ran last; before there is any, the program in the editor. */
   async runAgain(args: readonly unknown[]): Promise<string | undefined> {
-    const runs = await this.store.now();
+    const runs = await this.parts.latestRuns();
     const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
     return last === undefined ? await this.run(args) : await this.starting.again(last);
   }
@@ -98,12 +96,12 @@ export class RunCommands {
 
   async pause(rows: readonly Row[]): Promise<void> {
     const given = rows.flatMap((row) => (row.row === "runWorker" ? [row] : []));
-    const workers = given.length > 0 ? given : await pickWorker(await this.store.now());
+    const workers = given.length > 0 ? given : await pickWorker(await this.parts.latestRuns());
     await withEach(
       workers,
       ({ worker }) => workerName(worker),
       ({ run, worker: { cluster, worker_id } }) =>
-        this.stops.wanting({ cluster, worker: worker_id }, () =>
+        this.stops.bringOnPause({ cluster, worker: worker_id }, () =>
           this.parts.sidecar.request(PAUSE, { run: run.id, worker_id }),
         ),
     );
@@ -119,11 +117,11 @@ export class RunCommands {
     title: string,
   ): Promise<readonly Run[]> {
     const ids = new Set(rows.map((row) => ("run" in row ? row.run.id : undefined)));
-    const named = this.store.runs.value.runs.filter((run) => ids.has(run.id));
+    const named = this.parts.runs.value.runs.filter((run) => ids.has(run.id));
     if (named.length === 1) {
       return named;
     }
-    const fitting = (named.length > 0 ? named : await this.store.now()).filter(fits);
+    const fitting = (named.length > 0 ? named : await this.parts.latestRuns()).filter(fits);
     if (fitting.length === 0) {
       void vscode.window.showInformationMessage("There is no such run.");
     }

@@ -4,11 +4,10 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
-import { windowName } from "../../window_name";
+import { windowName } from "../../workspace";
 import { breakpointsOf, sameBreakpoints, type Set } from "./breakpoint_model";
 import { BREAKPOINTS, type Breakpoint, type Run } from "./messages";
 import { isLive } from "./model";
-import type { RunsStore } from "./store";
 import { isOfThisWindow } from "./surroundings";
 
 /** Dragging and "Remove All Breakpoints" change many at once: they are told together. */
@@ -43,16 +42,13 @@ export class Gutter implements Disposable {
   private told: readonly Breakpoint[] | undefined;
   private hasFailed = false;
 
-  constructor(
-    private readonly parts: Parts,
-    private readonly store: RunsStore,
-  ) {
+  constructor(private readonly parts: Parts) {
     this.subscriptions = [
       vscode.debug.onDidChangeBreakpoints(() => {
         this.soon();
       }),
       // A run that appears may have begun in another window, or before this one was loaded anew.
-      store.runs.onChanged(({ runs }) => {
+      parts.runs.onChanged(({ runs }) => {
         if (!runs.some(isOurs)) {
           this.told = undefined;
         } else if (this.told === undefined || this.hasFailed) {
@@ -77,7 +73,7 @@ export class Gutter implements Disposable {
   private async tell(): Promise<void> {
     const breakpoints = gutterBreakpoints();
     const isKnown = this.told !== undefined && sameBreakpoints(this.told, breakpoints);
-    if ((isKnown && !this.hasFailed) || !this.store.runs.value.runs.some(isOurs)) {
+    if ((isKnown && !this.hasFailed) || !this.parts.runs.value.runs.some(isOurs)) {
       return;
     }
     this.told = breakpoints;

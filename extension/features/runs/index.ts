@@ -1,19 +1,17 @@
 /** Runs: programs that are started ready to debug, and what becomes of them. */
 
-import { registerCommands, type Command } from "../../commands";
+import { lazily, registerCommands, type Command } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { lazily } from "../../common/lazily";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
+import { ifTrusted } from "../../workspace";
+import type { StopTracker } from "../debugging/stop_tracker";
 import { RunCommands } from "./commands";
 import { Gutter } from "./gutter";
 import { LineNotes } from "./line_notes";
 import { Output } from "./output";
-import { Standing } from "./standing";
-import type { Starting } from "./starting";
-import { Stops } from "./stops";
-import { RunsStore } from "./store";
-import { ifTrusted } from "./trust";
+import { Starting } from "./starting";
+import { RunStops } from "./stops";
 import { runsView } from "./view";
 
 /** What executes something of the workspace. */
@@ -40,33 +38,28 @@ const COMMANDS_OF_RUNS: readonly Command<RunCommands>[] = [
 /** What presets and launch.json start runs with. */
 export interface RunsFeature {
   readonly owned: readonly Disposable[];
-  readonly store: RunsStore;
   readonly starting: () => Promise<Starting>;
 }
 
-export function register(parts: Parts): RunsFeature {
-  const store = new RunsStore(parts);
-  const output = new Output(parts, store);
-  const standing = new Standing();
+export function register(parts: Parts, tracker: StopTracker): RunsFeature {
+  const output = new Output(parts);
   const started = new Set<string>();
-  const stops = new Stops(parts, store, started, standing);
+  const stops = new RunStops(parts, started, tracker);
   const starting = lazily(async () => {
     const { Starting } = await import("./starting.js");
-    return new Starting(parts, store, output, started);
+    return new Starting(parts, output, started);
   });
   const commands = lazily(async () => {
     const { RunCommands } = await import("./commands.js");
-    return new RunCommands(parts, store, stops, output, await starting());
+    return new RunCommands(parts, stops, output, await starting());
   });
   const owned = [
-    store,
     output,
-    standing,
     stops,
-    new Gutter(parts, store),
-    new LineNotes(store),
-    runsView(parts, store),
+    new Gutter(parts),
+    new LineNotes(parts),
+    runsView(parts),
     ...registerCommands(parts, commands, COMMANDS_OF_RUNS),
   ];
-  return { owned, store, starting };
+  return { owned, starting };
 }

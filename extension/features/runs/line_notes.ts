@@ -3,8 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
+import type { Parts } from "../../parts";
 import { lineNotes } from "./model";
-import type { RunsStore } from "./store";
 
 export class LineNotes implements Disposable {
   private readonly look = vscode.window.createTextEditorDecorationType({
@@ -16,9 +16,9 @@ export class LineNotes implements Disposable {
   });
   private readonly subscriptions: readonly Disposable[];
 
-  constructor(private readonly store: RunsStore) {
+  constructor(private readonly parts: Parts) {
     this.subscriptions = [
-      store.runs.onChanged(() => {
+      parts.runs.onChanged(() => {
         this.draw();
       }),
       vscode.window.onDidChangeVisibleTextEditors(() => {
@@ -37,7 +37,7 @@ export class LineNotes implements Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
       const path = document.uri.scheme === "file" ? document.uri.fsPath : "";
-      const notes = lineNotes(this.store.runs.value, path)
+      const notes = lineNotes(this.parts.runs.value, path)
         .filter(({ line }) => line <= document.lineCount)
         .map(({ line, text }) => ({
           range: document.lineAt(line - 1).range,

@@ -5,17 +5,13 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import type { RunsStore } from "./store";
 
 export class Output implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;
 
-  constructor(
-    private readonly parts: Parts,
-    private readonly store: RunsStore,
-  ) {
+  constructor(private readonly parts: Parts) {
     this.closing = vscode.window.onDidCloseTerminal((closed) => {
       for (const [id, terminal] of this.terminals) {
         if (terminal === closed) {
@@ -44,9 +40,9 @@ export class Output implements Disposable {
 
   private async open(id: string): Promise<vscode.Terminal> {
     const { RunTerminal } = await import("./run_terminal.js");
-    const known = this.store.runs.value.runs.find((one) => one.id === id);
-    const run = known ?? (await this.store.now()).find((one) => one.id === id);
-    const pty = new RunTerminal(this.parts, this.store, id);
+    const known = this.parts.runs.value.runs.find((one) => one.id === id);
+    const run = known ?? (await this.parts.latestRuns()).find((one) => one.id === id);
+    const pty = new RunTerminal(this.parts, id);
     const terminal = vscode.window.createTerminal({ name: plain(run?.name ?? "run"), pty });
     this.terminals.set(id, terminal);
     return terminal;

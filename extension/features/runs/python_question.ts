@@ -5,8 +5,8 @@ import * as vscode from "vscode";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import { hasPythonExtension } from "../../python_extension";
 import { changeWorkspaceSetting, setting } from "../../settings";
+import { hasPythonExtension } from "../../workspace";
 import { PYTHONS, type Plan } from "./messages";
 import { programPython } from "./surroundings";
 

@@ -9,7 +9,6 @@ import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
 import { isLive } from "./model";
-import type { RunsStore } from "./store";
 import { closingLines, interruptLine, Notices, skippedLine, terminalLines } from "./terminal_model";
 
 /** Between two pieces, so that a window draws what a program prints without end. */
@@ -33,7 +32,6 @@ export class RunTerminal implements vscode.Pseudoterminal {
 
   constructor(
     private readonly parts: Parts,
-    private readonly store: RunsStore,
     private readonly id: string,
   ) {}
 
@@ -41,7 +39,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
     const look = (): void => {
       this.notice();
     };
-    this.owned.add(this.store.runs.onChanged(look));
+    this.owned.add(this.parts.runs.onChanged(look));
     this.owned.add(this.parts.profiled.onChanged(look));
     void this.parts.errors.shown("showing a run’s output", () => this.follow());
   }
@@ -74,7 +72,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
   }
 
   private get run(): Run | undefined {
-    return this.store.runs.value.runs.find((one) => one.id === this.id);
+    return this.parts.runs.value.runs.find((one) => one.id === this.id);
   }
 
   private async follow(): Promise<void> {
@@ -135,7 +133,7 @@ export class RunTerminal implements vscode.Pseudoterminal {
     if (this.isClosed) {
       return;
     }
-    await this.store.now().catch(() => undefined);
+    await this.parts.latestRuns().catch(() => undefined);
     this.isOver = true;
     const lines = closingLines(this.run, this.notices.last);
     this.line(lines.join("\r\n"));

@@ -7,7 +7,7 @@ import { isConfirmed } from "../../confirming";
 import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
-import { windowName } from "../../window_name";
+import { windowName } from "../../workspace";
 import { prepareOf, type Draft } from "./draft";
 import { gutterBreakpoints } from "./gutter";
 import { RESTART, START, STOP, type Run } from "./messages";
@@ -21,7 +21,7 @@ import {
 import type { Output } from "./output";
 import { planWith, withRay } from "./python_question";
 import { whatBefore } from "./restarting";
-import type { RunsStore } from "./store";
+import { untilStopped } from "./run_end";
 import { isOfThisWindow, programPython } from "./surroundings";
 
 const SUBMIT = "Submit";
@@ -30,7 +30,6 @@ export class Starting {
   /** The ids of what is started are put into `started`. */
   constructor(
     private readonly parts: Parts,
-    private readonly store: RunsStore,
     private readonly output: Output,
     private readonly started: Set<string>,
   ) {}
@@ -109,7 +108,7 @@ export class Starting {
     const confirmed = run.confirm_stop !== "";
     await longWork(`Stopping ${plain(run.name)}`, async (options) => {
       await this.parts.sidecar.request(STOP, { id: run.id, confirmed }, options);
-      await this.store.stopped(run.id, options.cancel);
+      await untilStopped(this.parts, run.id, options.cancel);
     });
   }
 

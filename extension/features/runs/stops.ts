@@ -6,118 +6,109 @@ import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
+import { AutoAttach } from "../debugging/auto_attach";
+import { targetKey, type Target } from "../debugging/model";
+import type { StopTracker } from "../debugging/stop_tracker";
 import type { Run, Runs } from "./messages";
-import type { Standing } from "./standing";
-import { nextStop, stopKey, stoppedIn, type Stop, type Target } from "./stop_model";
-import type { RunsStore } from "./store";
+import { nextStop, stoppedIn, type StoppedWorker } from "./stop_model";
 import { isOfThisWindow } from "./surroundings";
 
 /**
- * One stop at a time: while the person stands at a line the others wait, held, in the list of paused workers.
- * What stood already when the window was opened was left there, and is offered by the list alone.
+ * One stop at a time: while a session is stopped, the other workers wait, held, in the list of paused workers.
+ * Workers that were stopped when the window opened are only offered by that list.
  */
-export class Stops implements Disposable {
-  private readonly seen = new Set<string>();
-  private readonly wanted = new Set<string>();
+export class RunStops implements Disposable {
+  private readonly autoAttach = new AutoAttach((target) => this.attach(target));
+  /** Keys of the workers that the user asked to pause. */
+  private readonly requested = new Set<string>();
   private readonly subscriptions: readonly Disposable[];
   private isFirst = true;
-  private isAttaching = false;
 
-  /** In `started` are the ids of what this window has started, runs of a terminal among them. */
+  /** `started` holds the ids of the runs that this window has started, those of a terminal among them. */
   constructor(
     private readonly parts: Parts,
-    private readonly store: RunsStore,
     private readonly started: ReadonlySet<string>,
-    private readonly standing: Standing,
+    private readonly tracker: StopTracker,
   ) {
     this.subscriptions = [
-      store.runs.onChanged((runs) => {
-        this.take(runs);
+      parts.runs.onChanged((runs) => {
+        this.update(runs);
       }),
-      standing.onLeft((how) => {
+      tracker.onLeft((how) => {
         if (how === "by hand") {
-          this.leave();
+          this.passOver();
         } else {
-          this.take(store.runs.value);
+          this.update(parts.runs.value);
         }
       }),
     ];
   }
 
-  /** The person asks this worker to stop: it comes to the front wherever they look, unless asking fails. */
-  async wanting(worker: Target, ask: () => Promise<unknown>): Promise<void> {
-    this.wanted.add(stopKey(worker));
+  /** Runs `pause` for a worker, which then comes to the front whatever the user looks at, unless it fails. */
+  async bringOnPause(worker: Target, pause: () => Promise<unknown>): Promise<void> {
+    this.requested.add(targetKey(worker));
     try {
-      await ask();
+      await pause();
     } catch (error) {
-      this.wanted.delete(stopKey(worker));
+      this.requested.delete(targetKey(worker));
       throw error;
     }
   }
 
   dispose(): void {
-    for (const one of this.subscriptions) {
-      one.dispose();
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
     }
   }
 
-  private take(runs: Runs): void {
+  private update(runs: Runs): void {
     const ours = setting("runs.showStops") ? runs.runs.filter((run) => this.isOurs(run)) : [];
     const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
     this.parts.broughtUp.set(new Set(ids));
     const stopped = stoppedIn(runs);
-    const standing = new Set(stopped.map(stopKey));
-    for (const key of this.seen) {
-      if (!standing.has(key)) {
-        this.seen.delete(key);
+    const stoppedKeys = new Set(stopped.map(targetKey));
+    for (const key of this.autoAttach.tried) {
+      if (!stoppedKeys.has(key)) {
+        this.autoAttach.tried.delete(key);
       }
     }
     if (this.isFirst) {
       this.isFirst = false;
-      this.leave();
+      this.passOver();
     }
     void this.bring(stopped);
   }
 
-  /** What stands now is offered by the list alone. */
-  private leave(): void {
-    for (const one of stoppedIn(this.store.runs.value)) {
-      this.seen.add(stopKey(one));
+  /** The workers that are stopped now are only offered by the list. */
+  private passOver(): void {
+    for (const worker of stoppedIn(this.parts.runs.value)) {
+      this.autoAttach.tried.add(targetKey(worker));
     }
   }
 
-  private async bring(stopped: readonly Stop[]): Promise<void> {
+  private async bring(stopped: readonly StoppedWorker[]): Promise<void> {
     const next = nextStop(stopped, {
-      seen: this.seen,
-      wanted: this.wanted,
-      attached: this.standing.workers,
-      isStanding: this.standing.isStanding,
+      seen: this.autoAttach.tried,
+      wanted: this.requested,
+      attached: this.tracker.attached,
+      isStopped: this.tracker.isStopped,
       isOurs: (run) => this.isOurs(run),
-      byItself: setting("runs.showStops"),
+      isAutomatic: setting("runs.showStops"),
     });
-    if (next === undefined || this.isAttaching) {
-      return;
+    if (await this.autoAttach.next(next)) {
+      // The user may have asked another worker to pause meanwhile.
+      this.update(this.parts.runs.value);
     }
-    this.seen.add(stopKey(next));
-    this.wanted.delete(stopKey(next));
-    if (await this.attach(next)) {
-      // Another one may have been asked to pause meanwhile.
-      this.take(this.store.runs.value);
-    }
+  }
+
+  /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */
+  private async attach(target: Target): Promise<boolean> {
+    this.requested.delete(targetKey(target));
+    const { cluster, worker } = target;
+    return (await vscode.commands.executeCommand(COMMANDS.attach, { cluster, worker })) === true;
   }
 
   private isOurs(run: Run): boolean {
     return isOfThisWindow(run) || this.started.has(run.id);
-  }
-
-  /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */
-  private async attach({ cluster, worker }: Stop): Promise<boolean> {
-    this.isAttaching = true;
-    try {
-      const target = { cluster, worker };
-      return (await vscode.commands.executeCommand(COMMANDS.attach, target)) === true;
-    } finally {
-      this.isAttaching = false;
-    }
   }
 }

@@ -3,9 +3,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { activeEnvironment } from "../../python_extension";
 import { setting } from "../../settings";
-import { windowName, workspaceFolder } from "../../window_name";
+import { activeEnvironment, windowName, workspaceFolder } from "../../workspace";
 import type { Run } from "./messages";
 
 /** Whether a run was started in this window; one of a terminal belongs to none. */

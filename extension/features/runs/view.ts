@@ -5,12 +5,12 @@ import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
 import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./model";
-import type { RunsStore } from "./store";
 
 /** How long runs have gone on is drawn anew this often. */
 const REDRAW_MS = 10_000;
 
-export function runsView(parts: Parts, { runs }: RunsStore): Disposable {
+export function runsView(parts: Parts): Disposable {
+  const { runs } = parts;
   const owned = new Disposables();
   const input = (): RunsView => ({
     runs: runs.value,

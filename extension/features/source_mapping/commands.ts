@@ -9,10 +9,9 @@ import type { Row } from "../../rows";
 import { clusterIdOf } from "../clusters/model";
 import { pausedWorkersOf } from "../workers/rows";
 import { showDifference } from "./differences";
+import { askFolder, localOf, stopPlaceOf } from "./local_file_question";
 import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
 import { workerPath } from "./model";
-import { askFolder } from "./question";
-import { localOf, placeOf } from "./sessions";
 import { WORKER_SCHEME, workerUri } from "./worker_files";
 
 export async function compareWithWorker(parts: Parts): Promise<void> {
@@ -49,7 +48,7 @@ function stopOf(rows: readonly Row[], cluster: string): string {
     return worker.location.path;
   }
   const session = vscode.debug.activeDebugSession;
-  const place = session && placeOf(session.configuration);
+  const place = session && stopPlaceOf(session.configuration);
   return place?.cluster === cluster ? place.path : "";
 }
 
@@ -74,7 +73,7 @@ async function clusterFor(parts: Parts, rows: readonly Row[]): Promise<string | 
     }
   }
   const session = vscode.debug.activeDebugSession;
-  const place = session && placeOf(session.configuration);
+  const place = session && stopPlaceOf(session.configuration);
   const { clusters } = parts.clusters.value;
   if (place !== undefined) {
     return place.cluster;
@@ -108,7 +107,7 @@ async function fileInView(parts: Parts): Promise<WorkerFile> {
     return { ...(JSON.parse(uri.query) as WorkerFile), path: uri.path };
   }
   const session = vscode.debug.activeDebugSession;
-  const place = session && placeOf(session.configuration);
+  const place = session && stopPlaceOf(session.configuration);
   if (!place) {
     throw new EaglerayError(
       "no-session",

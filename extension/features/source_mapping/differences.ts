@@ -7,8 +7,8 @@ import * as vscode from "vscode";
 import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
+import { localOf, stopPlaceOf } from "./local_file_question";
 import { COMPARE, type WorkerFile } from "./messages";
-import { localOf, placeOf } from "./sessions";
 import { workerUri } from "./worker_files";
 
 const SHOW = "Show Difference";
@@ -17,7 +17,7 @@ const SHOW = "Show Difference";
 export function sayDifferences(parts: Parts): Disposable {
   const said = new Set<string>();
   return vscode.debug.onDidStartDebugSession((session) => {
-    const place = placeOf(session.configuration);
+    const place = stopPlaceOf(session.configuration);
     const local = localOf(session.configuration);
     if (!place || local === "") {
       return;

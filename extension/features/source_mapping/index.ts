@@ -4,19 +4,15 @@ import * as vscode from "vscode";
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
-import { MappingConfigurations } from "./configurations";
 import { sayDifferences } from "./differences";
-import { Question } from "./question";
 import { keepConfigured } from "./settings";
 import { WORKER_SCHEME, WorkerFiles } from "./worker_files";
 
 export function register(parts: Parts): Disposable[] {
-  const configurations = new MappingConfigurations(parts, new Question(parts));
   return [
     ...keepConfigured(parts),
-    vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, configurations),
     vscode.workspace.registerTextDocumentContentProvider(WORKER_SCHEME, new WorkerFiles(parts)),
     sayDifferences(parts),
     ...registerCommands(parts, () => import("./commands.js"), [

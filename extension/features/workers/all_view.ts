@@ -1,7 +1,6 @@
 /** The view All Workers: asks for them only while it is visible. */
 
-import * as vscode from "vscode";
-
+import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { setContextKey } from "../../context_keys";
@@ -44,12 +43,10 @@ export class AllWorkersView implements Disposable {
           clearInterval(timer);
         },
       },
-      vscode.commands.registerCommand(COMMANDS.groupByClass, () => {
-        this.group("class");
-      }),
-      vscode.commands.registerCommand(COMMANDS.groupByNode, () => {
-        this.group("node");
-      }),
+      ...registerCommands(parts, () => Promise.resolve(this), [
+        [COMMANDS.groupByClass, "grouping workers", (view) => { view.group("class"); }],
+        [COMMANDS.groupByNode, "grouping workers", (view) => { view.group("node"); }],
+      ]),
     ];
     this.group("class");
   }

@@ -1,10 +1,8 @@
 /** Workers: the paused ones, all of them, and their logs. */
 
-import * as vscode from "vscode";
-
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { lazily } from "../../common/lazily";
+import { lazily } from "../../commands";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { AllWorkersView } from "./all_view";
@@ -13,7 +11,6 @@ import { LogDocuments } from "./log_documents";
 import { OPEN_LOG } from "./messages";
 import { notifications } from "./notification";
 import { pausedView } from "./paused_view";
-import { workersOf } from "./rows";
 import { watching } from "./watching";
 
 export function register(parts: Parts): Disposable[] {
@@ -37,11 +34,8 @@ export function register(parts: Parts): Disposable[] {
       [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
       [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],
       [COMMANDS.stopFollowing, "ending a follower", (to, rows) => to.stopFollowing(rows)],
+      [COMMANDS.copyWorkerId, "copying", (to, rows) => to.copyIds(rows)],
       [COMMANDS.searchLogs, "searching logs", (to, rows) => to.search(rows)],
     ]),
-    vscode.commands.registerCommand(COMMANDS.copyWorkerId, async (...args: unknown[]) => {
-      const ids = workersOf(parts.selection.of(args)).map((worker) => worker.worker_id);
-      await vscode.env.clipboard.writeText(ids.join("\n"));
-    }),
   ];
 }

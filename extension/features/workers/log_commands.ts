@@ -62,6 +62,11 @@ export class LogCommands {
     return picked.map((item) => item.follower);
   }
 
+  async copyIds(rows: readonly Row[]): Promise<void> {
+    const ids = workersOf(rows).map((worker) => worker.worker_id);
+    await vscode.env.clipboard.writeText(ids.join("\n"));
+  }
+
   async search(rows: readonly Row[]): Promise<void> {
     const clusters = this.parts.clusters.value.clusters;
     const scope = scopeOf(rows, clusters);

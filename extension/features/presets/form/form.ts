@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Parts } from "../../../parts";
-import { windowName } from "../../../window_name";
+import { windowName } from "../../../workspace";
 import { WORKERS, type Seen } from "../../profiling/messages";
 import { NO_PRESET, type Draft } from "../../runs/draft";
 import { LIST_PRESETS, type PresetRow, type Proposal } from "../messages";

@@ -1,4 +1,4 @@
-/** Says when the debug adapter ends under a session, which the editor itself ends without a word. */
+/** Shows an error when the debug adapter ends during a session, which the editor ends without a message. */
 
 import type * as vscode from "vscode";
 
@@ -6,8 +6,8 @@ import { adapterLost } from "../../common/errors";
 import type { Parts } from "../../parts";
 import { isLeaving } from "./model";
 
-/** A session that ends in order was told so by one of both sides before the connection broke. */
-export class Losing implements vscode.DebugAdapterTrackerFactory {
+/** In an orderly end one side announces it before the connection breaks. */
+export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
   constructor(private readonly parts: Parts) {}
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {

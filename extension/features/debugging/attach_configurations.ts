@@ -1,15 +1,17 @@
-/** Debug configurations of the type `eagleray`: completes them, and attaches to the worker they name. */
+/** Debug configurations that attach: to the worker that they name, before the session of the editor begins. */
 
 import * as vscode from "vscode";
 
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { longWork } from "../../long_work";
 import type { Parts } from "../../parts";
+import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
+import { LocalFileQuestion } from "../source_mapping/local_file_question";
 import type { AdapterFactory } from "./adapter_factory";
-import { attachRequest } from "./attach_request";
-import type { Attached } from "./messages";
+import { ATTACH, type Attached } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { pickWaiting, waitingNow } from "./pick";
 
@@ -18,23 +20,21 @@ type Configuration = vscode.DebugConfiguration;
 /**
  * Every session goes through here, from a click and from launch.json alike.
  *
- * The adapter attaches to the worker before the editor's session begins, so a failure is told in words
- * of the catalogue and the worker waits on; a session that does not come about leaves it held.
+ * The adapter attaches to the worker before the editor's session begins: a failure is an error of the
+ * catalogue and leaves the worker paused, and a session that doesn't begin leaves it held.
  */
-export class Configurations implements vscode.DebugConfigurationProvider {
+export class AttachConfigurations {
+  private readonly localFiles: LocalFileQuestion;
+
   constructor(
     private readonly parts: Parts,
     private readonly factory: AdapterFactory,
-  ) {}
+  ) {
+    this.localFiles = new LocalFileQuestion(parts);
+  }
 
-  /** F5 without a launch.json: attaches to a paused worker if there is one; else says what would start a program. */
-  async resolveDebugConfiguration(
-    _folder: vscode.WorkspaceFolder | undefined,
-    config: Configuration,
-  ): Promise<Configuration | undefined> {
-    if (config.type) {
-      return config;
-    }
+  /** F5 without a launch.json: attaches to a paused worker if there is one; else offers to start a program. */
+  async withoutLaunchJson(): Promise<Configuration | undefined> {
     const listed = await this.parts.errors.shown("attaching", () => waitingNow(this.parts));
     if (listed === undefined) {
       return undefined;
@@ -42,33 +42,31 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     if (listed.length > 0) {
       return { type: DEBUG_TYPE, request: "attach", name: "Ray: attach to a paused worker" };
     }
-    // The editor itself says nothing of a configuration that is given up.
+    // The editor itself shows nothing for a configuration that is given up.
     void offerRun();
     return undefined;
   }
 
-  async resolveDebugConfigurationWithSubstitutedVariables(
-    _folder: vscode.WorkspaceFolder | undefined,
-    config: Configuration,
-  ): Promise<Configuration | undefined> {
-    if (config.request === "launch") {
-      return config;
-    }
-    return await this.parts.errors.shown("attaching", async () => {
-      const target = await this.target(config);
-      const attached = target && (await this.attached(target, config[UNLESS_TAKEN] === true));
-      if (!attached) {
-        return undefined;
-      }
-      this.factory.allow(attached.socket);
-      return configurationOf(config, attached);
-    });
+  /** Attaches, and asks which local file the worker is stopped in where that isn't known. */
+  async resolved(config: Configuration): Promise<Configuration | undefined> {
+    const attached = await this.parts.errors.shown("attaching", () => this.attach(config));
+    return attached && (await this.localFiles.completed(attached));
   }
 
-  /** Undefined for a worker of another window, where it is to be left alone. */
+  private async attach(config: Configuration): Promise<Configuration | undefined> {
+    const target = await this.target(config);
+    const attached = target && (await this.attached(target, config[UNLESS_TAKEN] === true));
+    if (!attached) {
+      return undefined;
+    }
+    this.factory.allow(attached.socket);
+    return configurationOf(config, attached);
+  }
+
+  /** Undefined for a worker of another window, where that is not to be disturbed. */
   private async attached(target: Target, unlessTaken: boolean): Promise<Attached | undefined> {
     try {
-      return await attachRequest(this.parts, target, unlessTaken);
+      return await this.request(target, unlessTaken);
     } catch (error) {
       if (error instanceof EaglerayError && error.code === "worker-taken") {
         this.parts.log.info(`not attached to by itself: ${error.message}`);
@@ -78,8 +76,13 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     }
   }
 
-  /** What "Select and Start Debugging" offers: the workers that wait now. */
-  provideDebugConfigurations(): Configuration[] {
+  private request(target: Target, unlessTaken: boolean): Promise<Attached> {
+    const params = { ...target, workspace_folders: workspaceFolders(), unless_taken: unlessTaken };
+    return longWork("Attaching", (options) => this.parts.sidecar.request(ATTACH, params, options));
+  }
+
+  /** The choices of "Select and Start Debugging": the workers that wait now. */
+  offered(): Configuration[] {
     return waiting(this.parts.paused.value).map((worker) => ({
       type: DEBUG_TYPE,
       request: "attach",
@@ -90,7 +93,7 @@ export class Configurations implements vscode.DebugConfigurationProvider {
 
   /**
    * 1. Both are named.  2. Only the worker: the cluster that lists it, else the only cluster there is.
-   * 3. No worker: the person picks one.
+   * 3. No worker: the user picks one.
    */
   private async target(config: Configuration): Promise<Target | undefined> {
     const cluster = text(config["cluster"]);
@@ -104,15 +107,15 @@ export class Configurations implements vscode.DebugConfigurationProvider {
     if (!cluster) {
       return await pickWaiting(await waitingNow(this.parts));
     }
-    // The list has the ids of clusters; a person writes an address as they like.
+    // The list has the ids of clusters; an address can be written in several ways.
     const { cluster: id } = await this.parts.sidecar.request(ID_OF, { cluster });
-    return await pickWaiting(await waitingNow(this.parts, (one) => one.cluster === id));
+    return await pickWaiting(await waitingNow(this.parts, (worker) => worker.cluster === id));
   }
 
   private async clusterOf(worker: string): Promise<string> {
     const listed = await waitingNow(
       this.parts,
-      (one) => one.worker_id.startsWith(worker) || one.name === worker,
+      ({ worker_id, name }) => worker_id.startsWith(worker) || name === worker,
     );
     const named = new Set(listed.map((one) => one.cluster));
     const clusters =
@@ -141,7 +144,7 @@ function text(value: unknown): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** What a session of ours carries: other features read `path`, `line` and `local` from it. */
+/** The configuration of a session of ours: other features read `path`, `line` and `local` from it. */
 function configurationOf(config: Configuration, attached: Attached): Configuration {
   return {
     ...config,

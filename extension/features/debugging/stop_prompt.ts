@@ -1,4 +1,4 @@
-/** Asks what is to become of a worker whose session the person ended by Stop. */
+/** Asks whether a worker continues after the user has ended its session with Stop. */
 
 import * as vscode from "vscode";
 
@@ -13,11 +13,11 @@ const RUN_ON = "Let It Run On";
 const KEEP = "Keep It Stopped";
 
 /**
- * Disconnect lets the worker run on and a closed window holds it; both are the adapter's business.  Stop
- * would end a program elsewhere, but ending one rank of a training run ends the run: so the worker stays
- * held until the person has said what they meant.
+ * The adapter handles the other ends: Disconnect resumes the worker, and a closed window holds it.  Stop
+ * would end the program elsewhere, but ending one rank of a training run ends the run.  So the worker stays
+ * held until the user has answered.
  */
-export class Leaving implements vscode.DebugAdapterTrackerFactory {
+export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
   constructor(private readonly parts: Parts) {}
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {

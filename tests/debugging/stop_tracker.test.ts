@@ -4,11 +4,11 @@ import { test } from "node:test";
 
 import type { DebugSession } from "vscode";
 
-import { Standing } from "../../extension/features/runs/standing";
+import { StopTracker } from "../../extension/features/debugging/stop_tracker";
 import "../fakes/vscode";
 
 test("a stop soon after a step leaves no timer", () => {
-  const standing = new Standing();
+  const standing = new StopTracker();
   const configuration = { cluster: "http://c:1", worker: "a" };
   const session = { id: "1", type: "eagleray", name: "a", configuration } as unknown;
   const tracker = standing.createDebugAdapterTracker(session as DebugSession);
@@ -17,6 +17,6 @@ test("a stop soon after a step leaves no timer", () => {
     tracker.onDidSendMessage?.({ type: "event", event: "stopped", body: {} });
   }
   assert.equal((Reflect.get(standing, "timers") as Set<unknown>).size, 0);
-  assert.equal(standing.isStanding, true);
+  assert.equal(standing.isStopped, true);
   standing.dispose();
 });

@@ -1,38 +1,31 @@
-/** What happens without a click: attaching by itself, the offer of held workers, the reminder. */
+/** Workers that stay stopped without a session: offered when the window opens, and again after a while. */
 
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { count, plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
-import { autoAttachChoice, heldSentence, keyOf, nextWaiting, targetOf } from "./model";
+import { heldSentence, nextWaiting, targetOf } from "./model";
 import { actOn } from "./outcomes";
-import type { Sessions } from "./sessions";
 
 const ATTACH = "Attach";
 const RUN_ON = "Let It Run On";
 
 /** Listens to the list of paused workers; owned by the feature. */
-export class Automatic implements Disposable {
-  private readonly subscriptions: Disposable[];
-  private readonly tried = new Set<string>();
-  private readonly left = new Set<string>();
-  private offered = false;
-  private attaching = false;
+export class HeldWorkers implements Disposable {
+  private readonly subscriptions: readonly Disposable[];
+  private isOffered = false;
 
   constructor(
     private readonly parts: Parts,
     private readonly attacher: Attacher,
-    private readonly sessions: Sessions,
   ) {
     this.subscriptions = [
       parts.paused.onChanged((snapshot) => {
-        void this.attachByItself(snapshot);
-        void this.offerHeld(snapshot);
+        void this.offer(snapshot);
       }),
       parts.sidecar.onNotification(HELD_LONG, (held) => {
         void this.remind(held);
@@ -46,47 +39,13 @@ export class Automatic implements Disposable {
     }
   }
 
-  private async attachByItself(snapshot: Snapshot): Promise<void> {
-    const choice = autoAttachChoice(setting("autoAttach"), snapshot, {
-      sessions: this.sessions.count,
-      tried: new Set([...this.sessions.seen, ...this.tried]),
-      left: this.stillLeft(snapshot),
-    });
-    if (!choice || this.attaching) {
-      return;
-    }
-    const target = targetOf(choice);
-    this.tried.add(keyOf(target));
-    this.attaching = true;
-    try {
-      if (!(await this.attacher.attachUnlessTaken(target))) {
-        this.left.add(keyOf(target));
-      }
-    } finally {
-      this.attaching = false;
-    }
-  }
-
-  /** A worker that is listed no more has been let go by whoever had it. */
-  private stillLeft({ groups }: Snapshot): ReadonlySet<string> {
-    const listed = new Set(
-      groups.flatMap((group) => group.workers.map((worker) => keyOf(targetOf(worker)))),
-    );
-    for (const key of this.left) {
-      if (!listed.has(key)) {
-        this.left.delete(key);
-      }
-    }
-    return this.left;
-  }
-
-  /** Once per window, for what an earlier window or a crash left stopped. */
-  private async offerHeld(snapshot: Snapshot): Promise<void> {
+  /** Once per window, for the workers that an earlier window or a crash left stopped. */
+  private async offer(snapshot: Snapshot): Promise<void> {
     const sentence = heldSentence(snapshot);
-    if (this.offered || snapshot.groups.length === 0) {
+    if (this.isOffered || snapshot.groups.length === 0) {
       return;
     }
-    this.offered = true;
+    this.isOffered = true;
     if (sentence === undefined) {
       return;
     }

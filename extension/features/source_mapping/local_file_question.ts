@@ -1,33 +1,47 @@
-/** The one question when it cannot be known which local file a worker's file is. */
+/** Asks which local file a worker is stopped in, where the sidecar doesn't know. */
 
 import { basename, posix } from "node:path";
 
 import * as vscode from "vscode";
 
 import { plain } from "../../common/texts";
+import { DEBUG_TYPE } from "../../contributions";
 import type { Parts } from "../../parts";
+import { workspaceFolders } from "../../workspace";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
 
-/** Where a worker stands, as the configuration of its session says. */
-export interface Place {
+/** Where a worker is stopped, from the configuration of its session. */
+export interface StopPlace {
   readonly cluster: string;
   readonly worker: string;
   readonly path: string;
 }
 
-type Answer = { readonly local: string } | "folder" | "worker";
+type FileAnswer = { readonly local: string } | "folder" | "worker";
 
 /**
  * Asks at most once per cluster and folder of the worker; the answer is kept by the sidecar, and "use the
  * worker's file" for as long as this window is open.
  */
-export class Question {
+export class LocalFileQuestion {
   private readonly left = new Set<string>();
 
   constructor(private readonly parts: Parts) {}
 
+  /** A configuration that says where its worker is stopped, with the local file; without an answer, with the worker's text. */
+  async completed(config: vscode.DebugConfiguration): Promise<vscode.DebugConfiguration> {
+    const place = stopPlaceOf(config);
+    if (!place || config["local"] !== "" || place.path === "") {
+      return config;
+    }
+    const local = await this.parts.errors.shown("finding the local file", () =>
+      this.localFile(place),
+    );
+    return { ...config, local: local ?? "" };
+  }
+
   /** The local file for `place`, or "" when the worker's own text is shown instead. */
-  async localFile(place: Place): Promise<string> {
+  private async localFile(place: StopPlace): Promise<string> {
     const key = `${place.cluster} ${posix.dirname(place.path)}`;
     if (this.left.has(key)) {
       return "";
@@ -46,15 +60,12 @@ export class Question {
     return (await this.resolve(place)).local;
   }
 
-  private resolve({ cluster, worker, path }: Place): Promise<Resolution> {
-    const folders = (vscode.workspace.workspaceFolders ?? [])
-      .filter((folder) => folder.uri.scheme === "file")
-      .map((folder) => folder.uri.fsPath);
+  private resolve({ cluster, worker, path }: StopPlace): Promise<Resolution> {
     return this.parts.sidecar.request(RESOLVE, {
       cluster,
       worker_id: worker,
       path,
-      workspace_folders: folders,
+      workspace_folders: workspaceFolders(),
     });
   }
 }
@@ -71,8 +82,8 @@ async function ask(remoteFile: string, candidates: readonly string[]): Promise<s
 async function pickAnswer(
   remoteFile: string,
   candidates: readonly string[],
-): Promise<Answer | undefined> {
-  const items: (vscode.QuickPickItem & { answer: Answer })[] = [
+): Promise<FileAnswer | undefined> {
+  const items: (vscode.QuickPickItem & { answer: FileAnswer })[] = [
     ...candidates.map((local) => ({
       label: plain(vscode.workspace.asRelativePath(local)),
       description: plain(local),
@@ -99,4 +110,20 @@ export async function askFolder(remote: string): Promise<string | undefined> {
       title: plain(`The folder of yours that holds ${remote}`),
     })) ?? [];
   return chosen?.fsPath;
+}
+
+export function stopPlaceOf(config: vscode.DebugConfiguration): StopPlace | undefined {
+  const { cluster, worker, path } = config as Record<string, unknown>;
+  return config.type === DEBUG_TYPE &&
+    typeof cluster === "string" &&
+    typeof worker === "string" &&
+    typeof path === "string"
+    ? { cluster, worker, path }
+    : undefined;
+}
+
+/** The local file that a session's first stop is taken for, "" when there is none. */
+export function localOf(config: vscode.DebugConfiguration): string {
+  const local: unknown = config["local"];
+  return typeof local === "string" ? local : "";
 }

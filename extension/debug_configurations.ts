@@ -1,0 +1,39 @@
+/** Debug configurations of the type `eagleray`: `attach` attaches to a worker, `launch` starts a run. */
+
+import type * as vscode from "vscode";
+
+import type { AttachConfigurations } from "./features/debugging/attach_configurations";
+import { workspaceFolder } from "./workspace";
+
+type Configuration = vscode.DebugConfiguration;
+
+/** The only provider of the type; the feature that a configuration is for resolves it. */
+export class DebugConfigurations implements vscode.DebugConfigurationProvider {
+  constructor(
+    private readonly attaching: AttachConfigurations,
+    private readonly launch: (folder: string, config: Configuration) => Promise<void>,
+  ) {}
+
+  provideDebugConfigurations(): Configuration[] {
+    return this.attaching.offered();
+  }
+
+  async resolveDebugConfiguration(
+    _folder: vscode.WorkspaceFolder | undefined,
+    config: Configuration,
+  ): Promise<Configuration | undefined> {
+    return config.type ? config : await this.attaching.withoutLaunchJson();
+  }
+
+  /** A run is not a debug session, each of its workers that stops becomes one: the editor starts nothing for it. */
+  async resolveDebugConfigurationWithSubstitutedVariables(
+    folder: vscode.WorkspaceFolder | undefined,
+    config: Configuration,
+  ): Promise<Configuration | undefined> {
+    if (config.request === "launch") {
+      await this.launch(folder?.uri.fsPath ?? workspaceFolder(), config);
+      return undefined;
+    }
+    return await this.attaching.resolved(config);
+  }
+}

@@ -1,0 +1,81 @@
+/** Attaches to workers without a click: one at a time, and each only as its rule allows. */
+
+import type { Disposable } from "../../common/disposables";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import type { Snapshot } from "../workers/messages";
+import type { Attacher } from "./attacher";
+import { autoAttachChoice, targetKey, targetOf, type Target } from "./model";
+import type { Sessions } from "./sessions";
+
+/** One attach at a time; owned by the rule that chooses the workers. */
+export class AutoAttach {
+  /** Keys of the workers that are not chosen again; the rule may add and remove some. */
+  readonly tried = new Set<string>();
+  private isAttaching = false;
+
+  /** `attach` resolves to whether a session began, and has shown why not. */
+  constructor(private readonly attach: (target: Target) => Promise<boolean>) {}
+
+  /** Attaches to `target`; undefined without one, and while another attach is under way. */
+  async next(target: Target | undefined): Promise<boolean | undefined> {
+    if (target === undefined || this.isAttaching) {
+      return undefined;
+    }
+    this.tried.add(targetKey(target));
+    this.isAttaching = true;
+    try {
+      return await this.attach(target);
+    } finally {
+      this.isAttaching = false;
+    }
+  }
+}
+
+/** The rule of the setting `autoAttach`, for the list of paused workers; owned by the feature. */
+export class PausedAutoAttach implements Disposable {
+  private readonly autoAttach: AutoAttach;
+  private readonly listening: Disposable;
+  /** Keys of workers that another window had, as long as they are listed. */
+  private readonly taken = new Set<string>();
+
+  constructor(
+    parts: Parts,
+    attacher: Attacher,
+    private readonly sessions: Sessions,
+  ) {
+    this.autoAttach = new AutoAttach((target) => attacher.attachUnlessTaken(target));
+    this.listening = parts.paused.onChanged((snapshot) => {
+      void this.attach(snapshot);
+    });
+  }
+
+  dispose(): void {
+    this.listening.dispose();
+  }
+
+  private async attach(snapshot: Snapshot): Promise<void> {
+    const choice = autoAttachChoice(setting("autoAttach"), snapshot, {
+      sessions: this.sessions.count,
+      tried: new Set([...this.sessions.seen, ...this.autoAttach.tried]),
+      left: this.stillTaken(snapshot),
+    });
+    const target = choice && targetOf(choice);
+    if (target !== undefined && (await this.autoAttach.next(target)) === false) {
+      this.taken.add(targetKey(target));
+    }
+  }
+
+  /** A worker that is no longer listed was released by the window that had it. */
+  private stillTaken({ groups }: Snapshot): ReadonlySet<string> {
+    const listed = new Set(
+      groups.flatMap((group) => group.workers.map((worker) => targetKey(targetOf(worker)))),
+    );
+    for (const key of this.taken) {
+      if (!listed.has(key)) {
+        this.taken.delete(key);
+      }
+    }
+    return this.taken;
+  }
+}

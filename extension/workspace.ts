@@ -1,0 +1,61 @@
+/** The workspace of this window: its name, its folders, its trust, and the Python that is selected in it. */
+
+import * as vscode from "vscode";
+
+/** Names the window in what it starts: by its folder, so that a reloaded window finds its own again. */
+export function windowName(): string {
+  return workspaceFolder() || `window ${vscode.env.sessionId}`;
+}
+
+/** The first folder of the window; "" for a window without one. */
+export function workspaceFolder(): string {
+  return workspaceFolders()[0] ?? "";
+}
+
+/** The folders of the window that are on this machine's disk. */
+export function workspaceFolders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? [])
+    .filter(({ uri }) => uri.scheme === "file")
+    .map(({ uri }) => uri.fsPath);
+}
+
+const PYTHON_EXTENSION = "ms-python.python";
+
+export function hasPythonExtension(): boolean {
+  return vscode.extensions.getExtension(PYTHON_EXTENSION)?.isActive === true;
+}
+
+/** The Python that is selected in the Python extension; undefined where that is missing or not active. */
+export async function activeEnvironment(): Promise<string | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON_EXTENSION);
+  if (extension?.isActive !== true) {
+    return undefined;
+  }
+  try {
+    const environments = extension.exports.environments;
+    const chosen = environments?.getActiveEnvironmentPath();
+    const resolved = chosen && (await environments?.resolveEnvironment(chosen));
+    return resolved?.executable.uri?.fsPath;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The part of the Python extension's interface that is used here. */
+interface PythonExtension {
+  readonly environments?: {
+    getActiveEnvironmentPath(): object;
+    resolveEnvironment(
+      environment: object,
+    ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+  };
+}
+
+/** Runs `work` in a trusted workspace only; menus are disabled elsewhere, but keys and other extensions can call a command. */
+export async function ifTrusted<T>(work: () => T | Promise<T>): Promise<T | undefined> {
+  if (!vscode.workspace.isTrusted) {
+    void vscode.window.showInformationMessage("A run is started only in a trusted workspace.");
+    return undefined;
+  }
+  return await work();
+}
