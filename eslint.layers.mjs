@@ -25,10 +25,10 @@ const noFeatures = {
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
 /** Files of a feature that decide or write texts, and so are tested without an editor. */
-const pure = ["{*_,}rows", "{*_,}model", "choices", "lines", "parse_input"];
+const pure = ["{*_,}rows", "{*_,}model", "{address,choices,launch_json,lines,parse_input}"];
 
 /** What of the sidecar's part decides, and so is tested without editor and processes. */
-const decisions = ["answer_errors", "connection", "interpreter", "launch", "wanted"];
+const decisions = ["connection", "interpreter", "launch"];
 
 function laterThan(feature) {
   const later = features.slice(features.indexOf(feature) + 1).join("|");

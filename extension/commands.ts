@@ -10,13 +10,13 @@ import type { Row } from "./rows";
 type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
 
 /** Its id, what it does in the words of an error message, and how it calls its handler. */
-export type Command<H> = readonly [id: CommandId, doing: string, work: Work<H>];
+export type CommandDefinition<H> = readonly [id: CommandId, doing: string, work: Work<H>];
 
 /** A command gets the rows that it is meant for, and everything that the editor called it with. */
 export function registerCommands<H>(
   { errors, selection }: Parts,
   handlers: () => Promise<H>,
-  commands: readonly Command<H>[],
+  commands: readonly CommandDefinition<H>[],
 ): Disposable[] {
   return commands.map(([id, doing, work]) =>
     vscode.commands.registerCommand(id, (...args: unknown[]) => {

@@ -1,4 +1,4 @@
-/** The ids of everything that package.json contributes; a test holds both against each other. */
+/** The ids of everything that package.json contributes; a test compares both. */
 
 /** Every command; package.json gives its title, its menus and its keys. */
 export const COMMANDS = {

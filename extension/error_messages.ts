@@ -1,4 +1,4 @@
-/** Shows errors of the catalogue to the person, each with a way to the log. */
+/** Shows errors of the catalogue, each with a button that opens the log. */
 
 import * as vscode from "vscode";
 

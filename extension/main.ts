@@ -1,9 +1,8 @@
-/** Builds the parts and registers the features. */
+/** The composition root: builds the parts and registers the features. */
 
 import * as vscode from "vscode";
 
 import { Store } from "./common/readable";
-import { LastSelection } from "./common/selection";
 import { DEBUG_TYPE } from "./contributions";
 import { DebugConfigurations } from "./debug_configurations";
 import { ErrorMessages } from "./error_messages";
@@ -16,13 +15,11 @@ import * as reports from "./features/reports";
 import * as runs from "./features/runs";
 import * as sourceMapping from "./features/source_mapping";
 import * as workers from "./features/workers";
-import { Panel } from "./panel";
+import { Panel, Selection } from "./panel";
 import type { Parts } from "./parts";
-import { sidecarCommands } from "./sidecar/commands";
-import { SidecarConnection } from "./sidecar/connection";
-import { startByItself } from "./sidecar/start_by_itself";
-import { prepareTerminals, tellTerminals } from "./sidecar/terminals";
-import { realWorld } from "./sidecar/world";
+import { startAutomatically } from "./sidecar/auto_start";
+import { prepareTerminals, setTerminalPython, sidecarCommands } from "./sidecar/commands";
+import { realWorld, SidecarConnection } from "./sidecar/connection";
 import { SidecarLists } from "./sidecar_lists";
 import { statusBar } from "./status_bar";
 
@@ -35,9 +32,15 @@ export function activate(context: vscode.ExtensionContext): Exported {
   const since = performance.now();
   const log = vscode.window.createOutputChannel("Eagleray", { log: true });
   const sidecar = new SidecarConnection(
-    realWorld(context.extensionPath, log, (python) => {
-      tellTerminals(context, python);
-    }),
+    realWorld(
+      context.extensionPath,
+      (line) => {
+        log.info(`sidecar: ${line}`);
+      },
+      (python) => {
+        setTerminalPython(context, python);
+      },
+    ),
   );
   connection = sidecar;
   const lists = new SidecarLists(sidecar, (line) => {
@@ -56,7 +59,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),
     panel: new Panel(),
-    selection: new LastSelection(),
+    selection: new Selection(),
   };
   const debuggingFeature = debugging.register(parts);
   const runsFeature = runs.register(parts, debuggingFeature.stops);
@@ -85,7 +88,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
     ),
     ...sourceMapping.register(parts),
     statusBar(parts),
-    ...startByItself(parts),
+    ...startAutomatically(parts),
   );
   prepareTerminals(context);
   log.info(`activated in ${Math.round(performance.now() - since)} ms`);

@@ -1,9 +1,10 @@
-/** Whether the person sees any view of the panel. */
+/** The panel of Eagleray: whether any of its views is visible, and which rows are selected in it. */
 
 import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import { Store, type Readable } from "./common/readable";
+import { isRow, type Row } from "./rows";
 
 export class Panel implements Disposable {
   private readonly shown = new Store(false);
@@ -34,5 +35,29 @@ export class Panel implements Disposable {
     if (visible !== this.shown.value) {
       this.shown.set(visible);
     }
+  }
+}
+
+/**
+ * Remembers the selection of the view that was used last.
+ *
+ * 1. Called on a row that is part of a selection of several (context menu): the whole selection, that row first,
+ *    since what is done to one alone is meant for it.
+ * 2. Called on a row (inline button, click): that row.
+ * 3. Called without one (key, palette): what is selected.
+ */
+export class Selection {
+  rows: readonly Row[] = [];
+
+  set(rows: readonly Row[]): void {
+    this.rows = rows;
+  }
+
+  of(args: readonly unknown[]): readonly Row[] {
+    const [first, several] = args;
+    if (Array.isArray(several) && several.length > 0 && several.every(isRow)) {
+      return [...several.filter((row) => row === first), ...several.filter((row) => row !== first)];
+    }
+    return isRow(first) ? [first] : this.rows;
   }
 }

@@ -1,4 +1,4 @@
-/** What a feature gets when it registers itself. */
+/** The services of the extension that every feature gets when it registers. */
 
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
@@ -8,8 +8,7 @@ import type { Clusters } from "./features/clusters/messages";
 import type { ProfiledRuns } from "./features/profiling/messages";
 import type { Run, Runs } from "./features/runs/messages";
 import type { Snapshot } from "./features/workers/messages";
-import type { Panel } from "./panel";
-import type { Row } from "./rows";
+import type { Panel, Selection } from "./panel";
 import type { Sidecar } from "./sidecar/sidecar";
 
 /**
@@ -36,12 +35,4 @@ export interface Parts {
   readonly panel: Panel;
   /** What is selected in the view that the person used last: for commands that come by a key. */
   readonly selection: Selection;
-}
-
-/** What is selected in the view that was used last. */
-export interface Selection {
-  readonly rows: readonly Row[];
-  set(rows: readonly Row[]): void;
-  /** The rows that a command is meant for, from the arguments that the editor called it with. */
-  of(args: readonly unknown[]): readonly Row[];
 }

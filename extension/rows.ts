@@ -1,7 +1,7 @@
-/** The rows of the views, as commands get them from context menus, keys and inline buttons. */
+/** A row of any view, as commands get it from context menus, keys and inline buttons. */
 
-import type { ClustersRow } from "./features/clusters/model";
-import type { RunsRow } from "./features/runs/model";
+import type { ClustersRow } from "./features/clusters/rows";
+import type { RunsRow } from "./features/runs/rows";
 import type { AllRow, PausedRow } from "./features/workers/rows";
 
 /** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */

@@ -1,9 +1,9 @@
-/** Reads and follows the settings of Eagleray. */
+/** The settings of Eagleray, and the context keys that package.json reads. */
 
 import * as vscode from "vscode";
 
 import type { Disposable } from "./common/disposables";
-import { SETTINGS, type Settings } from "./contributions";
+import { SETTINGS, type ContextKeys, type Settings } from "./contributions";
 
 const SECTION = "eagleray";
 
@@ -41,4 +41,8 @@ export async function changeSetting<K extends keyof Settings>(
   await vscode.workspace
     .getConfiguration(SECTION)
     .update(name, value, vscode.ConfigurationTarget.Global);
+}
+
+export function setContextKey<K extends keyof ContextKeys>(key: K, value: ContextKeys[K]): void {
+  void vscode.commands.executeCommand("setContext", key, value);
 }

@@ -1,14 +1,14 @@
-/** A view of rows: draws what a model says, and remembers which rows are selected. */
+/** A view of rows: draws the texts of a model and keeps the selection. */
 
 import * as vscode from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import type { RowTexts } from "./common/row_texts";
+import type { Selection } from "./panel";
 import type { Row } from "./rows";
-import type { Selection } from "./parts";
 
 /** What a view shows; pure, so that it is tested without an editor. */
-export interface TreeModel<R extends Row> {
+interface TreeModel<R extends Row> {
   children(row?: R): readonly R[];
   texts(row: R): RowTexts;
   /** The command that a click or Enter runs, with the row as its argument. */

@@ -1,4 +1,4 @@
-/** How long to wait before a thing that failed is tried again. */
+/** Exponential back-off between attempts. */
 
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;

@@ -1,4 +1,4 @@
-/** Things that have an end, owned and ended together. */
+/** Resources with an end: one owner disposes all of them together. */
 
 export interface Disposable {
   dispose(): unknown;

@@ -1,4 +1,4 @@
-/** The catalogue of errors as it reaches the editor: code, what happened, what to do next. */
+/** The catalogue of errors in the editor: code, what happened, what to do next. */
 
 /** An error of the catalogue, from the sidecar or about the sidecar itself. */
 export class EaglerayError extends Error {
@@ -120,4 +120,29 @@ export function asEaglerayError(error: unknown): EaglerayError {
     "“Show Logs” has the details; a report of them helps us mend it.",
     detail,
   );
+}
+
+/**
+ * What fails keeps nothing else from its turn, and becomes one error when all had theirs; a cancellation
+ * leaves out the rest.
+ */
+export async function withEach<T>(
+  things: readonly T[],
+  nameOf: (thing: T) => string,
+  work: (thing: T) => Promise<unknown>,
+): Promise<void> {
+  const failed: [name: string, error: EaglerayError][] = [];
+  for (const thing of things) {
+    try {
+      await work(thing);
+    } catch (error) {
+      if (isCancellation(error)) {
+        break;
+      }
+      failed.push([nameOf(thing), asEaglerayError(error)]);
+    }
+  }
+  if (failed.length > 0) {
+    throw someFailed(failed, things.length);
+  }
 }

@@ -1,4 +1,4 @@
-/** A value that changes, and those who want to hear of it. */
+/** A value with listeners: readable for all, written by its owner. */
 
 import type { Disposable } from "./disposables";
 

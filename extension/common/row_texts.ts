@@ -1,4 +1,4 @@
-/** What a row of a view shows, as a value. */
+/** The texts and icon of a row in a view, as a value. */
 
 import { plain } from "./texts";
 
@@ -25,7 +25,7 @@ export function dotted(...parts: readonly string[]): string {
 }
 
 /** "a, b, c" of those that are not empty, as one would say it. */
-export function said(...parts: readonly string[]): string {
+export function spokenText(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 

@@ -1,4 +1,4 @@
-/** Texts that came from a cluster, made fit to be shown: never markup, icons or escapes. */
+/** Display text: untrusted text made plain, counts, and durations. */
 
 const ZERO_WIDTH_SPACE = "\u200b";
 
@@ -18,4 +18,24 @@ export function plain(text: string, limit = 200): string {
 /** "1 worker", "2 workers". */
 export function count(number: number, noun: string, ending = "s"): string {
   return `${number} ${noun}${number === 1 ? "" : ending}`;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** "12 s", "3 min", "2 h 5 min", "3 d". */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < MINUTE) {
+    return `${whole} s`;
+  }
+  if (whole < HOUR) {
+    return `${Math.floor(whole / MINUTE)} min`;
+  }
+  if (whole < DAY) {
+    const minutes = Math.floor((whole % HOUR) / MINUTE);
+    return `${Math.floor(whole / HOUR)} h${minutes > 0 ? ` ${minutes} min` : ""}`;
+  }
+  return `${Math.floor(whole / DAY)} d`;
 }

@@ -1,12 +1,16 @@
-/** The commands that are about the extension itself: logs, restart, which Python, the panel. */
+/** The commands of the extension itself: logs, restart, Python, panel, and `eagleray` in terminals. */
+
+import * as path from "node:path";
 
 import * as vscode from "vscode";
+import type { ExtensionContext } from "vscode";
 
 import { registerCommands } from "../commands";
 import type { Disposable } from "../common/disposables";
 import { COMMANDS, VIEW_CONTAINER } from "../contributions";
 import type { Parts } from "../parts";
 import { changeSetting, onSettingChanged } from "../settings";
+import type { FoundPython } from "./interpreter";
 
 /** Settings that the sidecar, or the search for its Python, takes up when it starts. */
 const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsys"] as const;
@@ -14,7 +18,13 @@ const TOLD_AT_THE_START = ["python", "discovery", "slurm", "ssh", "profiling.nsy
 export function sidecarCommands(parts: Parts): Disposable[] {
   return [
     ...registerCommands(parts, () => Promise.resolve(parts), [
-      [COMMANDS.showLogs, "showing the log", ({ log }) => { log.show(); }],
+      [
+        COMMANDS.showLogs,
+        "showing the log",
+        ({ log }) => {
+          log.show();
+        },
+      ],
       [COMMANDS.restart, "restarting", ({ sidecar }) => sidecar.restart()],
       [COMMANDS.selectPython, "selecting a Python", selectPython],
       [
@@ -71,4 +81,19 @@ async function offerSelection(parts: Parts): Promise<void> {
   } else if (answer === logs) {
     parts.log.show();
   }
+}
+
+/** The variable that bin/eagleray reads. */
+const PYTHON_VARIABLE = "EAGLERAY_PYTHON";
+
+export function prepareTerminals(context: ExtensionContext): void {
+  const variables = context.environmentVariableCollection;
+  variables.description = "The command eagleray";
+  // Terminals that open before the sidecar has started get what was right the last time.
+  variables.persistent = true;
+  variables.prepend("PATH", context.asAbsolutePath("bin") + path.delimiter);
+}
+
+export function setTerminalPython(context: ExtensionContext, { python }: FoundPython): void {
+  context.environmentVariableCollection.replace(PYTHON_VARIABLE, python);
 }

@@ -1,10 +1,11 @@
-/** The life of the sidecar: started when needed, started again when it crashes, ended with the extension. */
+/** The connection to the sidecar: starts it on demand, restarts it after a crash, ends it with the extension. */
 
 import { Backoff } from "../common/backoff";
 import type { Disposable } from "../common/disposables";
-import { asEaglerayError, sidecarLost, type EaglerayError } from "../common/errors";
+import { asEaglerayError, EaglerayError, sidecarLost, unsupportedPlatform } from "../common/errors";
 import { Store } from "../common/readable";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
+import type { FoundPython } from "./interpreter";
 import type { Progress, RequestOptions, Sidecar, SidecarState } from "./sidecar";
 
 /** One run of the process.  Whatever `request` rejects with is an error of the catalogue. */
@@ -23,7 +24,7 @@ export interface ChannelListener {
 }
 
 /** What the connection needs of the world; tests give their own. */
-export interface World {
+interface World {
   /** Starts the process; rejects with an error of the catalogue, and with anything once `ending` has given it up. */
   open(
     methods: readonly string[],
@@ -35,7 +36,7 @@ export interface World {
   log(line: string): void;
 }
 
-interface Run {
+interface SidecarRun {
   readonly channel: Channel;
   readonly since: number;
   /** Rejects when the process is lost; never resolves. */
@@ -54,8 +55,8 @@ export class SidecarConnection implements Sidecar, Disposable {
   private readonly notifications = new Map<string, Set<(value: unknown) => void>>();
   private readonly started = new Set<() => void>();
   private readonly backoff = new Backoff();
-  private run: Run | undefined;
-  private starting: Promise<Run> | undefined;
+  private run: SidecarRun | undefined;
+  private starting: Promise<SidecarRun> | undefined;
   private ending = new AbortController();
   private restarting: Promise<void> | undefined;
   private retry: Disposable | undefined;
@@ -130,7 +131,7 @@ export class SidecarConnection implements Sidecar, Disposable {
     await run?.channel.close();
   }
 
-  private running(): Promise<Run> {
+  private running(): Promise<SidecarRun> {
     if (this.ended) {
       return Promise.reject(sidecarLost());
     }
@@ -143,7 +144,7 @@ export class SidecarConnection implements Sidecar, Disposable {
     return this.starting;
   }
 
-  private async open(): Promise<Run> {
+  private async open(): Promise<SidecarRun> {
     this.retry?.dispose();
     this.state.set("starting");
     const since = this.world.now();
@@ -233,4 +234,60 @@ export function progressOf(value: unknown): Progress | undefined {
     percentage?: number;
   };
   return kind === "end" ? undefined : { message: message ?? title, percentage };
+}
+
+/** LSP's RequestCancelled. */
+const REQUEST_CANCELLED = -32800;
+/** vscode-jsonrpc's own: the connection went before the answer came, or was gone already. */
+const CONNECTION_GONE = [-32097, -32096, -32098, -32099];
+
+/** What a request to the sidecar rejected with, as one of the catalogue. */
+export function answerError(error: unknown): EaglerayError {
+  const { code, data } = (error ?? {}) as { code?: unknown; data?: unknown };
+  if (isCatalogued(data)) {
+    return new EaglerayError(data.code, data.message, data.next_step ?? "");
+  }
+  if (code === REQUEST_CANCELLED) {
+    return new EaglerayError("cancelled", "Cancelled.");
+  }
+  const gone = typeof code === "number" && CONNECTION_GONE.includes(code);
+  if (gone || (error instanceof Error && /connection is (closed|disposed)/i.test(error.message))) {
+    return sidecarLost();
+  }
+  return asEaglerayError(error);
+}
+
+function isCatalogued(
+  data: unknown,
+): data is { code: string; message: string; next_step?: string } {
+  const value = data as { code?: unknown; message?: unknown } | null | undefined;
+  return typeof value?.code === "string" && typeof value.message === "string";
+}
+
+/** The real process and the real time; `found` is called with the Python that was chosen, before the process starts. */
+export function realWorld(
+  extensionFolder: string,
+  log: (line: string) => void,
+  found: (python: FoundPython) => void,
+): World {
+  return {
+    open: async (methods, listener, ending) => {
+      if (process.platform === "win32") {
+        throw unsupportedPlatform();
+      }
+      // Imported here, so that an idle extension doesn't read it.
+      const { openSidecar } = await import("./startup.js");
+      return openSidecar(extensionFolder, methods, listener, log, found, ending);
+    },
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return {
+        dispose: () => {
+          clearTimeout(timer);
+        },
+      };
+    },
+    now: () => Date.now(),
+    log,
+  };
 }

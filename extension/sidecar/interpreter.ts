@@ -1,13 +1,13 @@
-/** The search for the Python that runs the sidecar. */
+/** Searches for the Python that runs the sidecar. */
 
 import * as path from "node:path";
 
 /** What a candidate said of itself, or why it cannot be used. */
-export type Probed =
+export type ProbeResult =
   { readonly version: string; readonly tag: string } | { readonly unusable: string };
 
 /** Everything that the search looks at; the real one is in surroundings.ts. */
-export interface Surroundings {
+export interface PythonSearchInput {
   readonly setting: string;
   readonly environ: Readonly<Record<string, string | undefined>>;
   readonly home: string;
@@ -21,7 +21,7 @@ export interface Surroundings {
   executable(file: string): Promise<string | undefined>;
   /** The names in a folder, sorted; none when it cannot be read. */
   names(folder: string): Promise<readonly string[]>;
-  probe(python: string): Promise<Probed>;
+  probe(python: string): Promise<ProbeResult>;
   log(line: string): void;
 }
 
@@ -55,7 +55,7 @@ const CONDA_FOLDERS = ["miniconda3", "miniforge3", "mambaforge", "anaconda3"];
  * In a workspace that is not trusted, no file that lies in it is executed, by whichever rule it was
  * found.  The log says per candidate why it was passed over.
  */
-export async function findPython(around: Surroundings): Promise<FoundPython | undefined> {
+export async function findPython(around: PythonSearchInput): Promise<FoundPython | undefined> {
   const seen = new Set<string>();
   for await (const { rule, file } of candidates(around)) {
     if (seen.has(file)) {
@@ -73,7 +73,7 @@ export async function findPython(around: Surroundings): Promise<FoundPython | un
   return undefined;
 }
 
-async function consider(around: Surroundings, file: string): Promise<Probed> {
+async function consider(around: PythonSearchInput, file: string): Promise<ProbeResult> {
   const real = await around.executable(file);
   if (real === undefined) {
     return { unusable: "not there, or not executable" };
@@ -84,7 +84,7 @@ async function consider(around: Surroundings, file: string): Promise<Probed> {
   return around.probe(file);
 }
 
-function inWorkspace(around: Surroundings, place: string): boolean {
+function inWorkspace(around: PythonSearchInput, place: string): boolean {
   return around.workspaceFolders.some((folder) => {
     const relative = path.relative(folder, place);
     const above = relative === ".." || relative.startsWith(`..${path.sep}`);
@@ -92,7 +92,7 @@ function inWorkspace(around: Surroundings, place: string): boolean {
   });
 }
 
-async function* candidates(around: Surroundings): AsyncGenerator<Candidate> {
+async function* candidates(around: PythonSearchInput): AsyncGenerator<Candidate> {
   if (around.setting !== "") {
     yield { rule: "1 setting eagleray.python", file: expandHome(around, around.setting) };
   }
@@ -111,7 +111,7 @@ async function* candidates(around: Surroundings): AsyncGenerator<Candidate> {
   yield* fromUv(around);
 }
 
-async function* activeEnvironments(around: Surroundings): AsyncGenerator<Candidate> {
+async function* activeEnvironments(around: PythonSearchInput): AsyncGenerator<Candidate> {
   const chosen = await around.activeEnvironment();
   if (chosen !== undefined) {
     yield { rule: "3 chosen in the Python extension", file: chosen };
@@ -125,7 +125,7 @@ async function* activeEnvironments(around: Surroundings): AsyncGenerator<Candida
 }
 
 /** Relative entries of PATH are left out: what they name depends on the folder one stands in. */
-async function* onPath(around: Surroundings): AsyncGenerator<Candidate> {
+async function* onPath(around: PythonSearchInput): AsyncGenerator<Candidate> {
   const folders = (around.environ["PATH"] ?? "")
     .split(path.delimiter)
     .filter((folder) => path.isAbsolute(folder));
@@ -139,7 +139,7 @@ async function* onPath(around: Surroundings): AsyncGenerator<Candidate> {
   }
 }
 
-async function* fromUv(around: Surroundings): AsyncGenerator<Candidate> {
+async function* fromUv(around: PythonSearchInput): AsyncGenerator<Candidate> {
   const folder =
     around.environ["UV_PYTHON_INSTALL_DIR"] ?? path.join(around.home, ".local/share/uv/python");
   for (const name of [...(await around.names(folder))].reverse()) {
@@ -149,6 +149,6 @@ async function* fromUv(around: Surroundings): AsyncGenerator<Candidate> {
   }
 }
 
-function expandHome(around: Surroundings, file: string): string {
+function expandHome(around: PythonSearchInput, file: string): string {
   return file.startsWith("~/") ? path.join(around.home, file.slice(2)) : file;
 }

@@ -1,4 +1,4 @@
-/** How the sidecar is started, in a checkout and in an installed extension. */
+/** The command line of the sidecar, in a checkout and in an installed extension. */
 
 import * as path from "node:path";
 

@@ -1,4 +1,4 @@
-/** What the features see of the sidecar: requests, notifications, and how it does. */
+/** The interface of the sidecar: requests, notifications and state. */
 
 import type { CancellationToken } from "vscode";
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/rows";
 import { register } from "../../extension/features/clusters";
-import { headerOf } from "../../extension/features/clusters/access_texts";
+import { headerOf } from "../../extension/features/clusters/credentials";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";

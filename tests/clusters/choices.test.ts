@@ -18,7 +18,7 @@ function shown(sections: readonly Section[]): string[] {
   return sections.flatMap(({ title, choices }) => [
     `— ${title}`,
     ...choices.map(
-      ({ label, description, detail, chosen }) =>
+      ({ label, description, detail, action: chosen }) =>
         `${chosen === undefined ? "·" : ">"} ${label} | ${description} | ${detail}`,
     ),
   ]);
@@ -78,15 +78,15 @@ test("what is empty says why, but not while it is still being asked", () => {
 test("a typed address is the first line as soon as it is one; before, a line says what is missing", () => {
   const [first] = all(addSections(NOTHING, false, "head:8265"));
   assert.equal(first?.label, "Connect to head:8265");
-  assert.deepEqual(first.chosen, {
+  assert.deepEqual(first.action, {
     kind: "address",
     address: "head:8265",
     title: "Connecting to head:8265",
   });
   const unfinished = all(addSections(NOTHING, false, "head"));
   assert.match(unfinished.at(-1)?.label ?? "", /^Write a port/);
-  assert.equal(unfinished.at(-1)?.chosen, undefined);
-  assert.equal(unfinished.at(-1)?.always, true);
+  assert.equal(unfinished.at(-1)?.action, undefined);
+  assert.equal(unfinished.at(-1)?.isAlwaysShown, true);
 });
 
 test("a host leads to its dashboard, to what is typed there, and to its jobs", () => {
@@ -97,7 +97,7 @@ test("a host leads to its dashboard, to what is typed there, and to its jobs", (
   ]);
   const [typed, ...others] = all(hostSections("login", true, "node-1:8265"));
   assert.equal(
-    typed?.chosen?.kind === "address" && typed.chosen.address,
+    typed?.action?.kind === "address" && typed.action.address,
     "ssh://login/node-1:8265",
   );
   assert.equal(others.length, 1);
@@ -110,11 +110,11 @@ test("hosts that are looked at already are not offered again, and any other can 
     { name: "other", detail: "", looked_at: false },
   ];
   assert.deepEqual(
-    all(lookSections(hosts, "")).map((choice) => choice.chosen),
+    all(lookSections(hosts, "")).map((choice) => choice.action),
     [{ kind: "lookForJobs", host: "other" }],
   );
   const [typed] = all(lookSections(hosts, "alice@third"));
-  assert.deepEqual(typed?.chosen, { kind: "lookForJobs", host: "alice@third" });
+  assert.deepEqual(typed?.action, { kind: "lookForJobs", host: "alice@third" });
   assert.match(all(lookSections(hosts, "-oX")).at(-1)?.label ?? "", /as you would for ssh/);
 });
 
@@ -126,7 +126,7 @@ test("names of jobs and hosts are only text", () => {
     problems: [{ code: "x", message: evil, next_step: evil }],
   };
   const texts = all(addSections(choices, true, "")).flatMap(
-    ({ label, description, detail, chosen }) => [
+    ({ label, description, detail, action: chosen }) => [
       label,
       description,
       detail,

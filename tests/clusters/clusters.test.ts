@@ -16,7 +16,7 @@ import {
   clustersTexts,
   clusterTexts,
   type ClustersView,
-} from "../../extension/features/clusters/model";
+} from "../../extension/features/clusters/rows";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Row } from "../../extension/rows";
-import { LastSelection } from "../../extension/common/selection";
+import { Selection } from "../../extension/panel";
 import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/features/workers/rows";
 import { pausedWorker } from "../workers/samples";
 
@@ -23,7 +23,7 @@ const CASES: readonly (readonly [string, readonly unknown[], readonly Row[], rea
 
 for (const [name, args, selected, expected] of CASES) {
   test(name, () => {
-    const selection = new LastSelection();
+    const selection = new Selection();
     selection.set(selected);
     assert.deepEqual(selection.of(args), expected);
   });

@@ -1,9 +1,7 @@
-// The same done to all that is selected: what is said when some of it fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { EaglerayError } from "../../extension/common/errors";
-import { withEach } from "../../extension/common/several";
+import { EaglerayError, withEach } from "../../extension/common/errors";
 
 /** Does nothing but what `fails` says of a name; the names that had their turn. */
 async function done(names: readonly string[], fails: (name: string) => void): Promise<string[]> {

@@ -1,10 +1,8 @@
-// Texts of a cluster can neither draw an icon, nor make a link, nor leave their line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Backoff } from "../../extension/common/backoff";
-import { duration } from "../../extension/common/durations";
-import { count, plain } from "../../extension/common/texts";
+import { count, duration, plain } from "../../extension/common/texts";
 
 const PLAIN: readonly (readonly [string, string])[] = [
   ["PolicyWorker_0", "PolicyWorker_0"],

@@ -5,7 +5,7 @@ import { beforeEach, describe, it } from "node:test";
 
 import type { DebugSession } from "vscode";
 
-import { bringToFront } from "../../extension/features/debugging/focus";
+import { bringToFront } from "../../extension/features/debugging/sessions";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 
 const PREVIOUS = "workbench.action.debug.prevConsole";

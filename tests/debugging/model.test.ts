@@ -5,16 +5,16 @@ import { describe, it } from "node:test";
 
 import type { Row } from "../../extension/rows";
 import {
-  asListed,
+  currentRows,
   asksToStop,
   autoAttachChoice,
   failureSentence,
   heldSentence,
-  isLeaving,
+  endsSession,
   targetKey,
   nextWaiting,
   sessionName,
-  standsHere,
+  isControllable,
   targetOf,
   waiting,
 } from "../../extension/features/debugging/model";
@@ -99,7 +99,7 @@ describe("what is done to a whole group", () => {
     const states = ["paused", "held", "attached", "running", "gone"] as const;
     const workers = states.map((state) => worker(state, state, null));
     const far = { ...worker("far", "held", null), held_on: "login2" };
-    assert.deepEqual(ids([...workers, far].filter(standsHere)), ["paused", "held", "attached"]);
+    assert.deepEqual(ids([...workers, far].filter(isControllable)), ["paused", "held", "attached"]);
   });
 
   it("is, for one that was selected long ago, meant for those that are listed now", () => {
@@ -111,7 +111,7 @@ describe("what is done to a whole group", () => {
       { row: "worker", worker: old, group: { ...group, workers: [old] } },
       { row: "worker", worker: worker("now", "held", 0), group: { ...group, workers: [now] } },
     ];
-    assert.deepEqual(asListed(rows, snapshot(now)), [
+    assert.deepEqual(currentRows(rows, snapshot(now)), [
       { ...group, workers: [now] },
       { row: "worker", worker: now, group: { ...group, workers: [now] } },
     ]);
@@ -120,7 +120,7 @@ describe("what is done to a whole group", () => {
 
 describe("attaching by itself", () => {
   const both = snapshot(worker("x", "paused", 1), worker("y", "paused", 0));
-  const nothing = { sessions: 0, tried: new Set<string>(), left: new Set<string>() };
+  const nothing = { sessions: 0, tried: new Set<string>(), taken: new Set<string>() };
   const x = new Set([targetKey(targetOf(worker("x", "paused", 1)))]);
 
   it("is off by default", () => {
@@ -153,7 +153,7 @@ describe("attaching by itself", () => {
   it("takes none of a cluster in which another window is at work", () => {
     const attached = snapshot(worker("x", "attached", 1), worker("y", "paused", 0));
     assert.equal(autoAttachChoice("first", attached, nothing), undefined);
-    assert.equal(autoAttachChoice("rank0", both, { ...nothing, tried: x, left: x }), undefined);
+    assert.equal(autoAttachChoice("rank0", both, { ...nothing, tried: x, taken: x }), undefined);
     const other = { ...worker("z", "paused", 2), cluster: "http://c:2" };
     const two = snapshot(worker("x", "attached", 1), other);
     assert.equal(autoAttachChoice("first", two, nothing)?.worker_id, "z");
@@ -195,7 +195,7 @@ describe("a session's end in order", () => {
   ];
   for (const [what, message, ends] of cases) {
     it(`is ${ends ? "" : "not "}${what}`, () => {
-      assert.equal(isLeaving(message), ends);
+      assert.equal(endsSession(message), ends);
     });
   }
 });

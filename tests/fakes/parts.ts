@@ -1,15 +1,13 @@
-// The parts of a feature with a sidecar that answers as the test says, and the fake editor.
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import { asEaglerayError } from "../../extension/common/errors";
 import { Store } from "../../extension/common/readable";
-import { LastSelection } from "../../extension/common/selection";
 import type { NotificationMethod, RequestMethod } from "../../extension/common/wire";
-import { SidecarLists } from "../../extension/sidecar_lists";
-import { Panel } from "../../extension/panel";
-import type { Parts } from "../../extension/parts";
 import { ErrorMessages } from "../../extension/error_messages";
+import { Selection, Panel } from "../../extension/panel";
+import type { Parts } from "../../extension/parts";
 import type { RequestOptions, Sidecar, SidecarState } from "../../extension/sidecar/sidecar";
+import { SidecarLists } from "../../extension/sidecar_lists";
 import { FakeChannel, Uri } from "./vscode";
 
 export interface Sent {
@@ -153,7 +151,7 @@ export function fakeParts(): FakeParts {
     refresh: () => lists.refresh(),
     latestRuns: () => lists.latestRuns(),
     panel: new Panel(),
-    selection: new LastSelection(),
+    selection: new Selection(),
   };
   return { parts, sidecar, lists, log, secrets };
 }

@@ -14,7 +14,7 @@ import {
   VIEWS,
   VIEW_CONTAINER,
 } from "../../extension/contributions";
-import { draftOfLaunch } from "../../extension/features/runs/launch_model";
+import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 
 interface When {
   readonly when?: string;

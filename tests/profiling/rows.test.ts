@@ -7,10 +7,10 @@ import {
   gatheredSentence,
   newlyGathered,
   noReportSentence,
-} from "../../extension/features/profiling/gathered_model";
+} from "../../extension/features/profiling/gathered_reports";
 import type { ProfiledRun } from "../../extension/features/profiling/messages";
-import { reportsOf, targetsOf } from "../../extension/features/profiling/targets_model";
-import { runsTexts } from "../../extension/features/runs/model";
+import { reportsOf, targetsOf } from "../../extension/features/profiling/recording_targets";
+import { runsTexts } from "../../extension/features/runs/rows";
 import { aRun, runWorker } from "../runs/samples";
 import { clustersOf } from "../workers/samples";
 import { profiledRun, profiledWorker } from "./samples";

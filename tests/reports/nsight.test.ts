@@ -1,4 +1,3 @@
-// A report in Nsight Systems: which program is started, and what one is told where none is.
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,8 +7,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Uri as VscodeUri } from "vscode";
 
-import { openInNsight } from "../../extension/features/reports/nsight";
-import { newestFirst } from "../../extension/features/reports/nsight_model";
+import { newestFirst, openInNsight } from "../../extension/features/reports/nsight";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, env, Uri } from "../fakes/vscode";
 

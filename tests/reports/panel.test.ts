@@ -1,10 +1,8 @@
-// The page of a report and the commands about profiled runs, with a fake editor and a fake sidecar.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import * as profiling from "../../extension/features/profiling";
-import * as reports from "../../extension/features/reports";
 import {
   CHANGED,
   GATHER,
@@ -13,6 +11,7 @@ import {
   STOP,
   type ProfiledRun,
 } from "../../extension/features/profiling/messages";
+import * as reports from "../../extension/features/reports";
 import {
   REPORT,
   REPORT_TEXT,
@@ -20,15 +19,15 @@ import {
   TABLE_TEXT,
   type Report,
 } from "../../extension/features/reports/messages";
-import type { Look, ToPage } from "../../extension/features/reports/page_messages";
+import type { TableQuery, ToPage } from "../../extension/features/reports/page_messages";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
 import { fakeParts, settled, type FakeParts } from "../fakes/parts";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
-import { aRun, FOLDER, runWorker } from "../runs/samples";
 import { profiledRun, profiledWorker, report, table } from "../profiling/samples";
+import { aRun, FOLDER, runWorker } from "../runs/samples";
 
 const PATH = "/w/policy.nsys-rep";
-const LOOK: Look = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
+const LOOK: TableQuery = { table: "kernels", sort: "", descending: true, search: "", limit: 2 };
 
 let fake: FakeParts;
 let registered: readonly { dispose(): unknown }[] = [];

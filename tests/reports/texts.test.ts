@@ -1,13 +1,16 @@
-// Numbers, names and facts of a report, as its page shows them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { factsOf, gpuWords } from "../../extension/features/reports/page/facts";
-import { oneLine } from "../../extension/features/reports/page/names";
-import { shown, type Cell, type Kind } from "../../extension/features/reports/page/quantities";
+import { factsOf, gpuFacts } from "../../extension/features/reports/page/facts";
+import {
+  cellText,
+  oneLine,
+  type Cell,
+  type ColumnKind,
+} from "../../extension/features/reports/page/quantities";
 import { gpu, report } from "../profiling/samples";
 
-const SHOWN: readonly (readonly [Cell, Kind, string])[] = [
+const SHOWN: readonly (readonly [Cell, ColumnKind, string])[] = [
   [0, "ns", "0 ns"],
   [999, "ns", "999 ns"],
   [999.6, "ns", "1.00 µs"],
@@ -40,7 +43,7 @@ const SHOWN: readonly (readonly [Cell, Kind, string])[] = [
 
 for (const [cell, kind, words] of SHOWN) {
   test(`${String(cell)} as ${kind} is “${words}”`, () => {
-    assert.equal(shown(cell, kind), words);
+    assert.equal(cellText(cell, kind), words);
   });
 }
 
@@ -56,13 +59,13 @@ test("the facts leave out what is not known", () => {
 });
 
 test("a GPU’s words say how busy it was, and what of that was NCCL", () => {
-  assert.deepEqual(gpuWords(gpu()), [
+  assert.deepEqual(gpuFacts(gpu()), [
     "busy 75.0 % (1.50 s)",
     "idle 500 ms",
     "12\u202f347 kernels",
     "NCCL 20.0 % of the busy time (300 ms)",
     "NCCL with nothing beside it 100 ms",
   ]);
-  assert.equal(gpuWords(gpu({ nccl_ns: 0 })).length, 3);
-  assert.deepEqual(gpuWords(gpu({ kernels: 0 })), ["no kernel ran"]);
+  assert.equal(gpuFacts(gpu({ nccl_ns: 0 })).length, 3);
+  assert.deepEqual(gpuFacts(gpu({ kernels: 0 })), ["no kernel ran"]);
 });

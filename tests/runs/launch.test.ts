@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { PLAIN, prepareOf } from "../../extension/features/runs/draft";
-import { draftOfLaunch } from "../../extension/features/runs/launch_model";
+import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 import { FOLDER } from "./samples";
 

@@ -12,7 +12,7 @@ import {
   traceOf,
 } from "../../extension/features/runs/profile_options";
 import {
-  merged,
+  mergedClasses,
   pickPatterns,
   previewItems,
 } from "../../extension/features/presets/form/worker_patterns";
@@ -86,7 +86,7 @@ test("the preview says which classes match, and what would add the others", () =
 });
 
 test("a class of two clusters stands there once", () => {
-  const classes = merged([SEEN, SEEN.slice(0, 1), []]);
+  const classes = mergedClasses([SEEN, SEEN.slice(0, 1), []]);
   assert.deepEqual(
     classes.map(({ name, running }) => [name, running]),
     [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { movementOf } from "../../extension/features/debugging/stop_tracker";
-import { nextStop, stoppedIn, type NextStopInput } from "../../extension/features/runs/stop_model";
+import { nextStop, stoppedIn, type NextStopInput } from "../../extension/features/runs/run_stops";
 import { aRun, runWorker } from "./samples";
 
 const two = aRun({

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { SidecarProcess } from "../../extension/sidecar/child";
+import { SidecarProcess } from "../../extension/sidecar/processes";
 
 const NEVER = new Promise<never>(() => undefined);
 const LONG_MS = 60_000;

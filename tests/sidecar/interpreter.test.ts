@@ -2,17 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { findPython, type Probed, type Surroundings } from "../../extension/sidecar/interpreter";
+import {
+  findPython,
+  type ProbeResult,
+  type PythonSearchInput,
+} from "../../extension/sidecar/interpreter";
 
-interface Machine extends Partial<Omit<Surroundings, "executable" | "names" | "probe" | "log">> {
+interface Machine extends Partial<
+  Omit<PythonSearchInput, "executable" | "names" | "probe" | "log">
+> {
   /** The files that can be executed, and what each says of itself. */
-  readonly pythons: Readonly<Record<string, Probed>>;
+  readonly pythons: Readonly<Record<string, ProbeResult>>;
   readonly links?: Readonly<Record<string, string>>;
   readonly folders?: Readonly<Record<string, readonly string[]>>;
 }
 
-const GOOD: Probed = { version: "3.11.2", tag: "cp311" };
-const OLD: Probed = { unusable: "Python 3.8.1; 3.10 or newer is needed" };
+const GOOD: ProbeResult = { version: "3.11.2", tag: "cp311" };
+const OLD: ProbeResult = { unusable: "Python 3.8.1; 3.10 or newer is needed" };
 
 async function search(machine: Machine): Promise<{
   found: string | undefined;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { statusOf } from "../../extension/status";
-import { ownProcesses, reasonToStart, type Signs } from "../../extension/sidecar/wanted";
+import { statusOf } from "../../extension/status_bar";
+import { ownProcesses, reasonToStart, type StartSigns } from "../../extension/sidecar/auto_start";
 import { cluster, clustersOf, pausedWorker, snapshotOf } from "../workers/samples";
 
-const CASES: readonly (readonly [string, Partial<Signs>, string | undefined])[] = [
+const CASES: readonly (readonly [string, Partial<StartSigns>, string | undefined])[] = [
   ["nothing", {}, undefined],
   [
     "a remembered cluster",
@@ -34,7 +34,7 @@ const CASES: readonly (readonly [string, Partial<Signs>, string | undefined])[] 
 
 for (const [name, changes, expected] of CASES) {
   test(`the reason to start: ${name}`, async () => {
-    const signs: Signs = {
+    const signs: StartSigns = {
       environ: {},
       remembered: false,
       discovery: "own",

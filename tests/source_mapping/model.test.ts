@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { expandedMappings, workerPath } from "../../extension/features/source_mapping/model";
+import {
+  expandedMappings,
+  workerPath,
+} from "../../extension/features/source_mapping/path_mappings";
 
 describe("the worker's path of a local file", () => {
   const mappings = [

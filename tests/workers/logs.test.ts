@@ -5,7 +5,7 @@ import { EaglerayError } from "../../extension/common/errors";
 import type { Row } from "../../extension/rows";
 import { CHANGED as CLUSTERS_CHANGED } from "../../extension/features/clusters/messages";
 import { register } from "../../extension/features/workers";
-import { logTitle, searchOf } from "../../extension/features/workers/log_model";
+import { logTitle, searchOf } from "../../extension/features/workers/logs/model";
 import {
   FOLLOW_LOG,
   LOG_TEXT,

@@ -1,24 +1,23 @@
-/** What “Add Cluster…” offers: the person's jobs, hosts of their ssh config, and the address that they type. */
+/** The choices of “Add Cluster…”: SLURM jobs, hosts of the ssh config, and the typed address. */
 
-import { duration } from "../../common/durations";
 import { dotted } from "../../common/row_texts";
-import { plain } from "../../common/texts";
+import { duration, plain } from "../../common/texts";
+import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./address";
 import type { Choices, Job, SshHost } from "./messages";
-import { jobWords, timeLeft } from "./model";
-import { addressBeyond, addressProblem, beyondProblem, hostProblem } from "./typed";
+import { jobLabels, timeLeft } from "./rows";
 
-/** One line of the picker.  Without `chosen` it only explains, and Enter does nothing on it. */
+/** One line of the picker.  Without `action` it only explains, and Enter does nothing on it. */
 export interface Choice {
   readonly label: string;
   readonly description: string;
   readonly detail: string;
   readonly icon: string;
-  readonly chosen?: Chosen;
+  readonly action?: ChoiceAction;
   /** Stands there whatever is typed. */
-  readonly always?: boolean;
+  readonly isAlwaysShown?: boolean;
 }
 
-export type Chosen =
+export type ChoiceAction =
   | { readonly kind: "address"; readonly address: string; readonly title: string }
   | { readonly kind: "host"; readonly host: string }
   | { readonly kind: "lookForJobs"; readonly host: string | undefined };
@@ -83,7 +82,7 @@ export function lookSections(hosts: readonly SshHost[], typed: string): readonly
       "Hosts of your ssh config",
       hosts
         .filter((one) => !one.looked_at)
-        .map((one) => ({ ...hostChoice(one), chosen: looking(one.name) })),
+        .map((one) => ({ ...hostChoice(one), action: looking(one.name) })),
     ),
     section("", [hint === undefined ? undefined : explaining(hint)]),
   ]);
@@ -110,12 +109,12 @@ function typedAddress(typed: string): Choice | undefined {
 }
 
 function connectTo(address: string, label: string, description = ""): Choice {
-  const chosen = { kind: "address" as const, address, title: `Connecting to ${plain(address)}` };
-  return { label, description, detail: "", icon: "plug", chosen, always: true };
+  const action = { kind: "address" as const, address, title: `Connecting to ${plain(address)}` };
+  return { label, description, detail: "", icon: "plug", action, isAlwaysShown: true };
 }
 
 function jobChoice(job: Job): Choice {
-  const { label, where, nodes } = jobWords(job);
+  const { label, where, nodes } = jobLabels(job);
   const starts = job.starts_s === null ? "" : `starts in about ${duration(job.starts_s)}`;
   const title = `Connecting to job ${plain(job.job)} (${label})`;
   return {
@@ -123,7 +122,7 @@ function jobChoice(job: Job): Choice {
     description: dotted(`job ${plain(job.job)}`, where, nodes, timeLeft(job.time_left_s, 0)),
     detail: dotted(plain(job.sentence), job.state === "pending" ? plain(job.reason) : "", starts),
     icon: { live: "server-environment", none: "server", unknown: "server" }[job.ray],
-    chosen: { kind: "address", address: job.address, title },
+    action: { kind: "address", address: job.address, title },
   };
 }
 
@@ -133,17 +132,24 @@ function hostChoice(host: SshHost): Choice {
     description: plain(host.detail),
     detail: host.looked_at ? "Your jobs there are listed above" : "",
     icon: "vm",
-    chosen: { kind: "host", host: host.name },
+    action: { kind: "host", host: host.name },
   };
 }
 
-function looking(host: string): Chosen {
+function looking(host: string): ChoiceAction {
   return { kind: "lookForJobs", host };
 }
 
 function lookForJobs(host: string, always = false): Choice {
   const label = `Look for my jobs on ${plain(host)}`;
-  return { label, description: "SLURM", detail: "", icon: "search", chosen: looking(host), always };
+  return {
+    label,
+    description: "SLURM",
+    detail: "",
+    icon: "search",
+    action: looking(host),
+    isAlwaysShown: always,
+  };
 }
 
 const LOOK_ELSEWHERE: Choice = {
@@ -151,7 +157,7 @@ const LOOK_ELSEWHERE: Choice = {
   description: "through ssh",
   detail: "",
   icon: "search",
-  chosen: { kind: "lookForJobs", host: undefined },
+  action: { kind: "lookForJobs", host: undefined },
 };
 
 const NO_HOSTS: Choice = {
@@ -176,10 +182,10 @@ function problemChoice({ message, next_step }: Choices["problems"][number]): Cho
     description: "",
     detail: plain(next_step, 500),
     icon: "warning",
-    always: true,
+    isAlwaysShown: true,
   };
 }
 
 function explaining(hint: string): Choice {
-  return { label: hint, description: "", detail: "", icon: "info", always: true };
+  return { label: hint, description: "", detail: "", icon: "info", isAlwaysShown: true };
 }

@@ -1,34 +1,33 @@
-/** What the commands of the view Clusters do; read when the first of them is called. */
+/** The commands of the view Clusters; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
+import { withEach } from "../../common/errors";
 import type { Store } from "../../common/readable";
-import { withEach } from "../../common/several";
 import { count, plain } from "../../common/texts";
-import { isConfirmed } from "../../confirming";
 import { VIEWS } from "../../contributions";
+import { isConfirmed } from "../../dialogs";
 import type { Parts } from "../../parts";
 import type { Row } from "../../rows";
-import type { Access } from "./access";
-import { askFor } from "./access_boxes";
-import { Adding } from "./adding";
-import { Connecting } from "./connecting";
+import { AddClusterWizard } from "./add_cluster";
+import { ClusterConnector } from "./cluster_connector";
+import { askFor, type CredentialStore } from "./credentials";
 import { FORGET_HOST, RECONNECT, REMOVE, type Cluster, type Job, type JobHost } from "./messages";
-import { clusterIdOf, hasOwnRoute, jobWords } from "./model";
-import { openTerminal } from "./terminals";
+import { openTerminal } from "./node_terminal";
+import { clusterIdOf, hasOwnRoute, jobLabels } from "./rows";
 
 export class ClusterCommands {
-  readonly adding: Adding;
-  private readonly connecting: Connecting;
+  readonly adding: AddClusterWizard;
+  private readonly connecting: ClusterConnector;
 
   /** In `shown` stand the addresses that are just being connected. */
   constructor(
     private readonly parts: Parts,
-    private readonly access: Access,
+    private readonly access: CredentialStore,
     shown: Store<ReadonlySet<string>>,
   ) {
-    this.connecting = new Connecting(parts, access, shown);
-    this.adding = new Adding(parts, this.connecting);
+    this.connecting = new ClusterConnector(parts, access, shown);
+    this.adding = new AddClusterWizard(parts, this.connecting);
   }
 
   /** Without a row of a job (palette, key) it is the list of all that can be added; the cluster that was added last. */
@@ -39,7 +38,7 @@ export class ClusterCommands {
     }
     let added: Cluster | undefined;
     await withEach(jobs, jobName, async (job) => {
-      const title = `Connecting to job ${plain(job.job)} (${jobWords(job).label})`;
+      const title = `Connecting to job ${plain(job.job)} (${jobLabels(job).label})`;
       added = (await this.connecting.connect(job.address, title)) ?? added;
     });
     return added;

@@ -1,19 +1,18 @@
-/** Clusters: which there are, the way to them, adding one, and what they ask for. */
+/** Clusters: the list of them, adding one, credentials, and questions of ssh. */
 
-import { registerCommands } from "../../commands";
+import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { lazily } from "../../commands";
 import { Store } from "../../common/readable";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
-import { Access } from "./access";
-import { Questions } from "./questions";
-import { timeWarnings } from "./time_left";
+import { CredentialStore } from "./credentials";
+import { SshQuestions } from "./ssh_questions";
+import { timeWarnings } from "./time_warnings";
 import { clustersView } from "./view";
 
 export function register(parts: Parts): Disposable[] {
   const { context, sidecar, log } = parts;
-  const access = new Access(context.secrets, context.globalState, sidecar, (line) => {
+  const access = new CredentialStore(context.secrets, context.globalState, sidecar, (line) => {
     log.warn(line);
   });
   const connecting = new Store<ReadonlySet<string>>(new Set());
@@ -23,7 +22,7 @@ export function register(parts: Parts): Disposable[] {
   });
   return [
     clustersView(parts, connecting),
-    new Questions(parts),
+    new SshQuestions(parts),
     timeWarnings(parts),
     sidecar.onStarted(() => void access.tell()),
     ...registerCommands(parts, commands, [

@@ -5,7 +5,7 @@ import type { Readable } from "../../common/readable";
 import { VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./model";
+import { clustersRows, clustersTexts, type ClustersRow, type ClustersView } from "./rows";
 
 /** How much time jobs have left is drawn anew this often. */
 const REDRAW_MS = 20_000;

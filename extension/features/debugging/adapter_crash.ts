@@ -4,7 +4,7 @@ import type * as vscode from "vscode";
 
 import { adapterLost } from "../../common/errors";
 import type { Parts } from "../../parts";
-import { isLeaving } from "./model";
+import { endsSession } from "./model";
 
 /** In an orderly end one side announces it before the connection breaks. */
 export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
@@ -13,7 +13,7 @@ export class AdapterCrash implements vscode.DebugAdapterTrackerFactory {
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
     let isOver = false;
     const take = (message: unknown): void => {
-      isOver ||= isLeaving(message);
+      isOver ||= endsSession(message);
     };
     return {
       onWillReceiveMessage: take,

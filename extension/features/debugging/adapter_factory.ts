@@ -1,4 +1,4 @@
-/** Connects a debug session of the editor to the socket on which the adapter serves its worker. */
+/** Connects a debug session to the socket on which the adapter serves its worker. */
 
 import { existsSync } from "node:fs";
 
@@ -6,8 +6,7 @@ import * as vscode from "vscode";
 
 import { adapterLetGo, EaglerayError } from "../../common/errors";
 import type { ErrorMessages } from "../../error_messages";
-import { EndedAdapter } from "./ended_adapter";
-import { showDebugView } from "./focus";
+import { showDebugView } from "./sessions";
 
 /**
  * Gives out the sockets that an attach has named in this window, and no other: a launch.json could name
@@ -36,5 +35,34 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
       return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
     }
     return new vscode.DebugAdapterNamedPipeServer(socket);
+  }
+}
+
+/** The session begins and is over, as where a worker ends: the editor would block the window to say that it failed. */
+class EndedAdapter extends vscode.Disposable implements vscode.DebugAdapter {
+  private readonly sent = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
+  private count = 0;
+  readonly onDidSendMessage = this.sent.event;
+
+  constructor() {
+    super(() => {
+      this.sent.dispose();
+    });
+  }
+
+  handleMessage(message: vscode.DebugProtocolMessage): void {
+    const { seq, type, command } = message as Partial<Record<string, unknown>>;
+    if (type !== "request") {
+      return;
+    }
+    this.send({ type: "response", request_seq: seq, command, success: true, body: {} });
+    if (command === "attach") {
+      this.send({ type: "event", event: "terminated", body: {} });
+    }
+  }
+
+  private send(message: object): void {
+    this.count += 1;
+    this.sent.fire({ seq: this.count, ...message });
   }
 }

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { EaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
-import { longWork } from "../../long_work";
+import { longWork } from "../../dialogs";
 import type { Parts } from "../../parts";
 import { workspaceFolders } from "../../workspace";
 import { ID_OF } from "../clusters/messages";
@@ -13,7 +13,7 @@ import { LocalFileQuestion } from "../source_mapping/local_file_question";
 import type { AdapterFactory } from "./adapter_factory";
 import { ATTACH, type Attached } from "./messages";
 import { sessionName, targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
-import { pickWaiting, waitingNow } from "./pick";
+import { pickWaiting, waitingNow } from "./worker_picker";
 
 type Configuration = vscode.DebugConfiguration;
 

@@ -6,7 +6,7 @@ import { setting } from "../../settings";
 import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { autoAttachChoice, targetKey, targetOf, type Target } from "./model";
-import type { Sessions } from "./sessions";
+import type { DebugSessions } from "./sessions";
 
 /** One attach at a time; owned by the rule that chooses the workers. */
 export class AutoAttach {
@@ -42,7 +42,7 @@ export class PausedAutoAttach implements Disposable {
   constructor(
     parts: Parts,
     attacher: Attacher,
-    private readonly sessions: Sessions,
+    private readonly sessions: DebugSessions,
   ) {
     this.autoAttach = new AutoAttach((target) => attacher.attachUnlessTaken(target));
     this.listening = parts.paused.onChanged((snapshot) => {
@@ -57,8 +57,8 @@ export class PausedAutoAttach implements Disposable {
   private async attach(snapshot: Snapshot): Promise<void> {
     const choice = autoAttachChoice(setting("autoAttach"), snapshot, {
       sessions: this.sessions.count,
-      tried: new Set([...this.sessions.seen, ...this.autoAttach.tried]),
-      left: this.stillTaken(snapshot),
+      tried: new Set([...this.sessions.everAttached, ...this.autoAttach.tried]),
+      taken: this.stillTaken(snapshot),
     });
     const target = choice && targetOf(choice);
     if (target !== undefined && (await this.autoAttach.next(target)) === false) {

@@ -12,21 +12,28 @@ import type { PausedWorker } from "../workers/messages";
 import { pausedWorkersOf } from "../workers/rows";
 import type { Attacher } from "./attacher";
 import { FORGET_IGNORED, IGNORED, type Outcome, type Workers } from "./messages";
-import { asListed, nextWaiting, standsHere, targetOf, waits, type Target } from "./model";
-import { actOn } from "./outcomes";
-import { pickWaiting, waitingNow } from "./pick";
-import type { Sessions } from "./sessions";
+import {
+  currentRows,
+  isControllable,
+  isWaiting,
+  nextWaiting,
+  targetOf,
+  type Target,
+} from "./model";
+import type { DebugSessions } from "./sessions";
+import { requestAction } from "./worker_actions";
+import { pickWaiting, waitingNow } from "./worker_picker";
 
 export class DebugCommands {
   constructor(
     private readonly parts: Parts,
     private readonly attacher: Attacher,
-    private readonly sessions: Sessions,
+    private readonly sessions: DebugSessions,
   ) {}
 
   /** One after another: each session that begins takes the focus, and the last one keeps it. */
   async attach(rows: readonly Row[], args: readonly unknown[]): Promise<boolean> {
-    const chosen = await targets(this.parts, rows, args, waits);
+    const chosen = await targets(this.parts, rows, args, isWaiting);
     let all = chosen.length > 0;
     for (const target of chosen) {
       all = (await this.attacher.attach(target)) && all;
@@ -55,10 +62,10 @@ export class DebugCommands {
     rows: readonly Row[],
     args: readonly unknown[],
   ): Promise<void> {
-    const chosen = await targets(this.parts, rows, args, standsHere);
+    const chosen = await targets(this.parts, rows, args, isControllable);
     for (const cluster of new Set(chosen.map((target) => target.cluster))) {
       const workers = chosen.filter((target) => target.cluster === cluster);
-      await actOn(
+      await requestAction(
         this.parts,
         doing,
         method,
@@ -106,7 +113,7 @@ async function targets(
   if (isTarget(given)) {
     return [given];
   }
-  const listed = isRow(given) ? selected : asListed(selected, parts.paused.value);
+  const listed = isRow(given) ? selected : currentRows(selected, parts.paused.value);
   const rows = listed.map((row) =>
     row.row === "group" ? { ...row, workers: row.workers.filter(fit) } : row,
   );

@@ -9,7 +9,7 @@ import type { Snapshot } from "../workers/messages";
 import type { Attacher } from "./attacher";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
 import { heldSentence, nextWaiting, targetOf } from "./model";
-import { actOn } from "./outcomes";
+import { requestAction } from "./worker_actions";
 
 const ATTACH = "Attach";
 const RUN_ON = "Let It Run On";
@@ -64,7 +64,7 @@ export class HeldWorkers implements Disposable {
     if (answer === ATTACH) {
       await this.attacher.attach(target);
     } else if (answer === RUN_ON) {
-      await actOn(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
+      await requestAction(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }
 }

@@ -13,12 +13,12 @@ import { Attacher } from "./attacher";
 import { PausedAutoAttach } from "./auto_attach";
 import { HeldWorkers } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, IGNORE, RELEASE } from "./messages";
-import { Sessions } from "./sessions";
+import { DebugSessions } from "./sessions";
 import { StopPrompt } from "./stop_prompt";
 import { StopTracker } from "./stop_tracker";
 
 /** What later features need of this one. */
-export interface DebuggingFeature {
+interface DebuggingFeature {
   readonly owned: readonly Disposable[];
   readonly configurations: AttachConfigurations;
   readonly stops: StopTracker;
@@ -27,7 +27,7 @@ export interface DebuggingFeature {
 export function register(parts: Parts): DebuggingFeature {
   const factory = new AdapterFactory(parts.errors);
   const attacher = new Attacher(parts);
-  const sessions = new Sessions();
+  const sessions = new DebugSessions();
   const stops = new StopTracker();
   const trackers = [new StopPrompt(parts), new AdapterCrash(parts), stops];
   const commands = lazily(async () => {

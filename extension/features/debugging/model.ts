@@ -1,4 +1,4 @@
-/** What the debugging feature decides, without the editor: whom to attach to, and what to say. */
+/** The decisions of debugging: which workers to attach to, and the texts of messages. */
 
 import { count } from "../../common/texts";
 import type { Row } from "../../rows";
@@ -23,17 +23,17 @@ export function targetKey(target: Target): string {
 export const UNLESS_TAKEN = "unlessTaken";
 
 /** Whether somebody can be attached to it now, from this machine. */
-export function waits({ state, held_on }: PausedWorker): boolean {
+export function isWaiting({ state, held_on }: PausedWorker): boolean {
   return (state === "paused" || state === "held") && held_on === "";
 }
 
 /** Whether what is done to a whole group is meant for it: not for what has run on, is gone, or is held elsewhere. */
-export function standsHere(worker: PausedWorker): boolean {
-  return waits(worker) || (worker.state === "attached" && worker.held_on === "");
+export function isControllable(worker: PausedWorker): boolean {
+  return isWaiting(worker) || (worker.state === "attached" && worker.held_on === "");
 }
 
 /** The same rows as the list has them now: what is selected may have been so for long. */
-export function asListed(rows: readonly Row[], { groups }: Snapshot): Row[] {
+export function currentRows(rows: readonly Row[], { groups }: Snapshot): Row[] {
   const all = groups.flatMap(({ workers }) => workers.flatMap((one) => [one, ...one.children]));
   return rows.flatMap((row): Row[] => {
     if (row.row === "group") {
@@ -53,7 +53,7 @@ export function asListed(rows: readonly Row[], { groups }: Snapshot): Row[] {
 
 /** Every worker that waits for a person, in the order of the panel. */
 export function waiting(snapshot: Snapshot): PausedWorker[] {
-  return snapshot.groups.flatMap((group) => group.workers.filter(waits));
+  return snapshot.groups.flatMap((group) => group.workers.filter(isWaiting));
 }
 
 /**
@@ -68,17 +68,17 @@ export function nextWaiting(
 ): PausedWorker | undefined {
   const all = snapshot.groups.flatMap((group) => group.workers);
   const at = last ? all.findIndex((worker) => targetKey(targetOf(worker)) === targetKey(last)) : -1;
-  return all.slice(at + 1).find(waits) ?? all.find(waits);
+  return all.slice(at + 1).find(isWaiting) ?? all.find(isWaiting);
 }
 
 /** What this window did, as far as it matters for attaching by itself; workers by their keys. */
-export interface Done {
+interface AttachHistory {
   /** How many sessions are open. */
   readonly sessions: number;
   /** Workers that it was attached to, or wanted to be. */
   readonly tried: ReadonlySet<string>;
   /** Those of them that it did not get, as long as they are listed. */
-  readonly left: ReadonlySet<string>;
+  readonly taken: ReadonlySet<string>;
 }
 
 /**
@@ -94,7 +94,7 @@ export interface Done {
 export function autoAttachChoice(
   setting: "off" | "first" | "rank0",
   snapshot: Snapshot,
-  { sessions, tried, left }: Done,
+  { sessions, tried, taken: left }: AttachHistory,
 ): PausedWorker | undefined {
   if (sessions > 0) {
     return undefined;
@@ -145,7 +145,7 @@ export function asksToStop(message: unknown): boolean {
 }
 
 /** Whether a message between the editor and the adapter ends their session in order. */
-export function isLeaving(message: unknown): boolean {
+export function endsSession(message: unknown): boolean {
   const { type, command, event } = message as { type?: string; command?: string; event?: string };
   return (
     (type === "request" && command === "disconnect") || (type === "event" && event === "terminated")

@@ -1,13 +1,12 @@
-/** The debug sessions of this window, by the worker that each looks at. */
+/** The debug sessions of this window; brings each to the front when it begins. */
 
 import * as vscode from "vscode";
 
 import { DEBUG_TYPE } from "../../contributions";
-import { ALONE, BESIDE_OTHERS, bringToFront } from "./focus";
 import { targetKey, type Target } from "./model";
 
 /** Follows the editor's events; owned by the feature. */
-export class Sessions implements vscode.Disposable {
+export class DebugSessions implements vscode.Disposable {
   private readonly open = new Map<string, Target>();
   private readonly attached = new Set<string>();
   private readonly subscriptions: vscode.Disposable[];
@@ -32,7 +31,7 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** Keys of all workers that this window was ever attached to. */
-  get seen(): ReadonlySet<string> {
+  get everAttached(): ReadonlySet<string> {
     return this.attached;
   }
 
@@ -59,4 +58,121 @@ export function targetOfSession(session: vscode.DebugSession): Target | undefine
   return session.type === DEBUG_TYPE && typeof cluster === "string" && typeof worker === "string"
     ? { cluster, worker }
     : undefined;
+}
+
+/**
+ * Shows the debug view before a session stops.  VS Code itself shows it after the stop; made only then, as
+ * for a window's first session, it leaves the variables and the call stack folded.
+ */
+export async function showDebugView(): Promise<void> {
+  const when = vscode.workspace.getConfiguration("debug").get<string>("openDebug");
+  if (when !== "neverOpen") {
+    await vscode.commands.executeCommand("workbench.view.debug");
+  }
+}
+
+/** More sessions than this, ended ones included, are not walked through. */
+const AT_MOST = 64;
+/** The editor moves to a window's only session by itself, unless it still looks at one that has ended. */
+const ALONE: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000 };
+const BESIDE_OTHERS: Patience = { ...ALONE, graceMs: 0 };
+/** VS Code may move the focus back while a session settles; more than so often would be a fight with a person. */
+const WALKS = 4;
+/** So many changes or steps is a session in front waited for until its frame is looked at. */
+const WAITS = 4;
+
+interface Patience {
+  /** How long the editor is left alone, as it brings a window's only session to the front by itself. */
+  readonly graceMs: number;
+  /** How long the effect of one command is waited for. */
+  readonly stepMs: number;
+  /** How long a session may take to stand in front. */
+  readonly limitMs: number;
+}
+
+/**
+ * While one session stands, VS Code moves to no other that stops, and extensions have no call for it.  Who
+ * clicked on a second worker wants to stand there, so the commands that walk through the debug consoles
+ * are used: each makes the next session, and where it stands, the one that the editor shows.
+ *
+ * It is done once the editor looks at a frame of the session; before that VS Code may move away again.
+ */
+export async function bringToFront(
+  session: vscode.DebugSession,
+  isOpen: () => boolean,
+  { graceMs, stepMs, limitMs }: Patience,
+): Promise<void> {
+  const began = Date.now();
+  const isWithin = (ms: number): boolean => isOpen() && Date.now() < began + ms;
+  const goesOn = (): boolean => isWithin(graceMs + limitMs);
+  while (isWithin(graceMs) && !isLookedAt(session)) {
+    await changed(Math.min(stepMs, graceMs));
+  }
+  let walks = 0;
+  let waits = 0;
+  while (goesOn() && !isLookedAt(session)) {
+    // The editor may keep to a frame of a session that was killed, and show none of the one in front.
+    const isOverlooked = standsAtFirst(session) && waits >= WAITS;
+    if ((!isInFront(session) || isOverlooked) && walks < WALKS) {
+      walks += 1;
+      await walkTo(session, stepMs, goesOn);
+    } else {
+      waits += 1;
+      await changed(stepMs);
+    }
+  }
+  if (walks > 0) {
+    await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+  }
+}
+
+function isInFront(session: vscode.DebugSession): boolean {
+  return vscode.debug.activeDebugSession?.id === session.id;
+}
+
+function isLookedAt(session: vscode.DebugSession): boolean {
+  const item = vscode.debug.activeStackItem;
+  return item !== undefined && item.session.id === session.id && "frameId" in item;
+}
+
+/** Whether the worker stood when it was attached to; one that runs has no frame to look at. */
+function standsAtFirst({ configuration }: vscode.DebugSession): boolean {
+  return Number(configuration["line"]) > 0;
+}
+
+/** Walks at least one step: from a session in front all around to itself. */
+async function walkTo(
+  session: vscode.DebugSession,
+  stepMs: number,
+  goesOn: () => boolean,
+): Promise<void> {
+  for (
+    let walked = 0;
+    walked < AT_MOST && goesOn() && (walked === 0 || !isInFront(session));
+    walked += 1
+  ) {
+    const seen = changed(stepMs);
+    // Backwards, since the newest session stands at the end of a list that goes round.
+    await vscode.commands.executeCommand("workbench.action.debug.prevConsole");
+    if (!isInFront(session)) {
+      // What the command did may reach us after its answer; a step too many would walk past.
+      await seen;
+    }
+  }
+}
+
+/** Resolves when the editor looks at something else, at the latest after `ms`. */
+function changed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    const listening = vscode.Disposable.from(
+      vscode.debug.onDidChangeActiveDebugSession(done),
+      vscode.debug.onDidChangeActiveStackItem(done),
+    );
+  });
 }

@@ -6,8 +6,8 @@ import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { RELEASE } from "./messages";
 import { asksToStop, type Target } from "./model";
-import { actOn } from "./outcomes";
 import { targetOfSession } from "./sessions";
+import { requestAction } from "./worker_actions";
 
 const RUN_ON = "Let It Run On";
 const KEEP = "Keep It Stopped";
@@ -40,7 +40,7 @@ export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
     const question = plain(`${name} stays stopped where it is. Let it run on?`);
     const answer = await vscode.window.showInformationMessage(question, RUN_ON, KEEP);
     if (answer === RUN_ON) {
-      await actOn(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
+      await requestAction(this.parts, "releasing", RELEASE, target.cluster, [target.worker]);
     }
   }
 }

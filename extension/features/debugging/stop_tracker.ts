@@ -6,7 +6,7 @@ import type { Disposable } from "../../common/disposables";
 import { targetKey } from "./model";
 
 /** After a disconnect by hand, no other stopped worker takes the place of the one that was left. */
-export type LeftHow = "by hand" | "by itself";
+type LeftHow = "by hand" | "by itself";
 
 /** A worker that continues and stops again at once, as in a loop, keeps the user's attention. */
 const GRACE_MS = 500;
@@ -120,7 +120,7 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
   }
 }
 
-export type Movement = "stops" | "goes on" | "ends" | "is left" | "";
+type Movement = "stops" | "goes on" | "ends" | "is left" | "";
 
 const EVENTS: Readonly<Record<string, Movement>> = {
   stopped: "stops",

@@ -3,23 +3,23 @@
 import type * as vscode from "vscode";
 
 import type { Parts } from "../../parts";
+import { draftOf, emptyDraft } from "../runs/draft";
 import { NEW_PROFILE } from "../runs/profile_options";
-import { draftOf, emptyDraft } from "../runs/programs";
-import type { Starting } from "../runs/starting";
+import type { RunStarter } from "../runs/run_starter";
 import { launch } from "./launch";
-import type { ReviewTexts } from "./review_texts";
-import { Guided } from "./run_wizard";
+import type { ReviewTexts } from "./review";
+import { RunWizard } from "./run_wizard";
 import { managePresets } from "./user_presets";
 
 export class PresetCommands {
-  private readonly guided: Guided;
+  private readonly guided: RunWizard;
 
   constructor(
     private readonly parts: Parts,
-    private readonly starting: Starting,
+    private readonly starting: RunStarter,
     reviewed: ReviewTexts,
   ) {
-    this.guided = new Guided(parts, starting, reviewed);
+    this.guided = new RunWizard(parts, starting, reviewed);
   }
 
   async runForm(args: readonly unknown[]): Promise<string | undefined> {

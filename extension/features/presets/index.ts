@@ -1,25 +1,25 @@
-/** Presets: a run is described in a form, and what a preset changes is reviewed before it starts. */
+/** Presets: a run is described in a form, and the changes of a preset are reviewed before it starts. */
 
 import type * as vscode from "vscode";
 
-import { lazily, registerCommands, type Command } from "../../commands";
+import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";
-import { ReviewTexts } from "./review_texts";
+import { ReviewTexts } from "./review";
 
 /** Commands that execute something of the workspace. */
-const TRUSTED: readonly Command<PresetCommands>[] = [
+const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
   [COMMANDS.runForm, "starting a run", (to, _, args) => to.runForm(args)],
   [COMMANDS.debugRun, "starting a run", (to, _, args) => to.debugRun(args)],
   [COMMANDS.profileWorkers, "starting a run", (to, _, args) => to.profile(args)],
 ];
 
 /** What main.ts connects with the rest. */
-export interface PresetsFeature {
+interface PresetsFeature {
   readonly owned: readonly Disposable[];
   /** Starts the run that a configuration of launch.json describes; a failure has been shown. */
   readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>;
@@ -34,7 +34,7 @@ export function register(parts: Parts, { starting }: RunsFeature): PresetsFeatur
   const owned = [
     reviewed,
     ...registerCommands(parts, commands, [
-      ...TRUSTED.map(([id, doing, work]): Command<PresetCommands> => [
+      ...TRUSTED.map(([id, doing, work]): CommandDefinition<PresetCommands> => [
         id,
         doing,
         (...all) => ifTrusted(() => work(...all)),

@@ -1,16 +1,17 @@
-/** Starts what a configuration of launch.json says; a preset is reviewed until it has been agreed to. */
+/** Starts the run that launch.json describes; a preset is reviewed until the user has agreed to it. */
 
+import * as vscode from "vscode";
 import type { DebugConfiguration } from "vscode";
 
+import { EaglerayError } from "../../common/errors";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
 import { NO_PRESET } from "../runs/draft";
-import { draftOfLaunch } from "../runs/launch_model";
-import { untilOver } from "../runs/run_end";
-import type { Starting } from "../runs/starting";
-import { doPostDebugTask } from "./post_debug_task";
+import { draftOfLaunch } from "../runs/launch_json";
+import { untilOver } from "../runs/run_list";
+import type { RunStarter } from "../runs/run_starter";
 import { agreementOf } from "./review_model";
-import type { Guided } from "./run_wizard";
+import type { RunWizard } from "./run_wizard";
 
 /** Under this name the texts of what the person has agreed to are kept for the workspace. */
 const AGREED = "runs.agreed";
@@ -19,8 +20,8 @@ const KEPT = 50;
 
 export async function launch(
   parts: Parts,
-  starting: Starting,
-  guided: Guided,
+  starting: RunStarter,
+  guided: RunWizard,
   folder: string,
   config: DebugConfiguration,
 ): Promise<void> {
@@ -36,7 +37,7 @@ export async function launch(
     doAfter(parts, config, await starting.start(proposal));
     return;
   }
-  const started = await guided.reviewed("Run on Ray", draft);
+  const started = await guided.runReviewed("Run on Ray", draft);
   doAfter(parts, config, started?.id);
   // What was changed on the way is not what the configuration says the next time.
   if (started?.agreed === agreement) {
@@ -53,5 +54,67 @@ function doAfter(parts: Parts, config: DebugConfiguration, id: string | undefine
       await untilOver(parts, id, undefined);
       await doPostDebugTask(name);
     });
+  }
+}
+
+/**
+ * Resolves when it has ended well.  The editor itself runs a `postDebugTask` only after a session, which a run is
+ * not; a `preLaunchTask` it runs before it asks us, so that one is none of our business.
+ */
+async function doPostDebugTask(name: string): Promise<void> {
+  const tasks = await vscode.tasks.fetchTasks();
+  const task = tasks.find((one) => one.name === name || `${one.source}: ${one.name}` === name);
+  if (task === undefined) {
+    throw new EaglerayError(
+      "no-task",
+      `There is no task “${name}”, which the configuration wants done.`,
+      "Look at “postDebugTask” in launch.json, and at tasks.json.",
+    );
+  }
+  const code = await ended(task);
+  if (code !== 0) {
+    throw new EaglerayError(
+      "task-failed",
+      `The task “${name}” ended with code ${code ?? "unknown"}; the run is over.`,
+      "Its terminal says why.",
+    );
+  }
+}
+
+interface End {
+  readonly execution: vscode.TaskExecution;
+  readonly code: number | undefined;
+}
+
+/** The code of its process; 0 for one that has none of its own, such as a task that only names others. */
+async function ended(task: vscode.Task): Promise<number | undefined> {
+  const ends: End[] = [];
+  let check: () => void = () => undefined;
+  const take = (end: End): void => {
+    ends.push(end);
+    check();
+  };
+  // The end of a task is told after that of its process.
+  const listening = vscode.Disposable.from(
+    vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+      take({ execution, code: exitCode });
+    }),
+    vscode.tasks.onDidEndTask(({ execution }) => {
+      take({ execution, code: 0 });
+    }),
+  );
+  try {
+    const execution = await vscode.tasks.executeTask(task);
+    return await new Promise((resolve) => {
+      check = () => {
+        const own = ends.find((one) => one.execution === execution);
+        if (own !== undefined) {
+          resolve(own.code);
+        }
+      };
+      check();
+    });
+  } finally {
+    listening.dispose();
   }
 }

@@ -1,7 +1,8 @@
-/** What a preset asked for and what becomes of it: as the head of the texts that are compared, and as a picker. */
+/** The review of a proposal: the head of the compared texts, and the lines of the picker. */
 
 import { createHash } from "node:crypto";
 
+import { EaglerayError, isCancellation } from "../../common/errors";
 import { count, plain } from "../../common/texts";
 import type { Draft } from "../runs/draft";
 import type { Change, Composition, Proposal } from "./messages";
@@ -57,7 +58,7 @@ export function reviewTexts(proposal: Proposal): {
   const { before, after, text } = proposal;
   const head = [
     ...COVERED,
-    `# ${known(proposal)}; nothing has been started`,
+    `# ${frameworkText(proposal)}; nothing has been started`,
     "",
     ...text.map(commented),
     "",
@@ -81,7 +82,7 @@ export function reviewLines(
   const { changes, framework, problems } = proposal;
   const canCheck = isTrusted && framework !== "";
   return [
-    answer("Start", "play", "start", `${plain(known(proposal))} · ${tally(changes)}`),
+    answer("Start", "play", "start", `${plain(frameworkText(proposal))} · ${tally(changes)}`),
     ...(canCheck ? [answer("Check Configuration", "checklist", "check", CHECKS)] : []),
     answer("Change…", "settings", "back", "back to the form"),
     answer("Save as Preset…", "save", "save", "with the answers of the form"),
@@ -97,7 +98,7 @@ export function reviewLines(
   ];
 }
 
-function known({ framework, framework_version: version }: Proposal): string {
+function frameworkText({ framework, framework_version: version }: Proposal): string {
   return framework === "" ? "no framework recognised" : `${framework} ${version}`.trim();
 }
 
@@ -149,4 +150,23 @@ function answer(label: string, icon: string, given: ReviewAnswer, description: s
 
 function line(label: string, description: string, detail: string): ReviewLine {
   return { label, description, detail, icon: "", isTitle: false };
+}
+
+/** The values that `compose` returns, or its error; `previous` if the user cancels. */
+export async function checkConfiguration(
+  compose: () => Promise<Composition>,
+  previous: ConfigurationCheck | undefined,
+): Promise<ConfigurationCheck | undefined> {
+  try {
+    const { values } = await compose();
+    return { values, error: "", nextStep: "" };
+  } catch (error) {
+    if (isCancellation(error)) {
+      return previous;
+    }
+    if (!(error instanceof EaglerayError)) {
+      throw error;
+    }
+    return { values: {}, error: error.message, nextStep: error.nextStep };
+  }
 }

@@ -1,39 +1,42 @@
-/** A run by a form; with a preset, what that changes is shown before anything starts. */
+/** The wizard of a run: the form, then the review of what a preset changes, then the start. */
 
 import type { Parts } from "../../parts";
 import { NO_PRESET, type Draft } from "../runs/draft";
+import type { RunStarter } from "../runs/run_starter";
+import { RunForm } from "./form/form";
 import type { Proposal } from "./messages";
-import type { Starting } from "../runs/starting";
-import { checkConfiguration } from "./checking";
-import { Form } from "./form/form";
-import { review } from "./review";
-import { agreementOf, type ConfigurationCheck, type ReviewAnswer } from "./review_model";
-import type { ReviewTexts } from "./review_texts";
+import { review, type ReviewTexts } from "./review";
+import {
+  agreementOf,
+  checkConfiguration,
+  type ConfigurationCheck,
+  type ReviewAnswer,
+} from "./review_model";
 import { saveAnswers } from "./user_presets";
 
-export class Guided {
+export class RunWizard {
   constructor(
     private readonly parts: Parts,
-    private readonly starting: Starting,
+    private readonly starting: RunStarter,
     private readonly texts: ReviewTexts,
   ) {}
 
   /** From the form to the review and back, until the person starts it or leaves; the id of the run. */
   async run(title: string, given: Draft): Promise<string | undefined> {
     const draft = await this.filled(title, given);
-    const started = draft && (await this.reviewed(title, draft));
+    const started = draft && (await this.runReviewed(title, draft));
     return started?.id;
   }
 
   /** The same, beginning with the review; the run, and what was agreed to. */
-  async reviewed(
+  async runReviewed(
     title: string,
     given: Draft,
   ): Promise<{ readonly id: string; readonly agreed: string } | undefined> {
     let draft: Draft | undefined = given;
     while (draft !== undefined) {
       const proposal = await this.starting.prepare(draft);
-      const answer = await this.answerTo(proposal, draft);
+      const answer = await this.reviewAnswer(proposal, draft);
       if (answer !== "back") {
         const id = answer === "start" ? await this.starting.start(proposal) : undefined;
         return id === undefined ? undefined : { id, agreed: agreementOf(draft, proposal) };
@@ -44,12 +47,12 @@ export class Guided {
   }
 
   private filled(title: string, given: Draft): Promise<Draft | undefined> {
-    const form = new Form(this.parts, title, (draft) => this.starting.prepare(draft));
+    const form = new RunForm(this.parts, title, (draft) => this.starting.prepare(draft));
     return form.fill(given);
   }
 
   /** The user's answer to the proposal; without a preset the run starts without a review. */
-  private async answerTo(proposal: Proposal, draft: Draft): Promise<ReviewAnswer> {
+  private async reviewAnswer(proposal: Proposal, draft: Draft): Promise<ReviewAnswer> {
     let check: ConfigurationCheck | undefined;
     for (;;) {
       const answer =

@@ -1,4 +1,4 @@
-/** “Presets…”: shows them, adds one from a file, gives one away as JSON, deletes one's own. */
+/** “Presets…”: shows presets, adds one from a file, deletes the user's own. */
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -9,6 +9,7 @@ import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { windowName } from "../../workspace";
 import type { Draft } from "../runs/draft";
+import { presetLabels } from "./form/lines";
 import {
   DELETE_PRESET,
   LIST_PRESETS,
@@ -16,7 +17,6 @@ import {
   type PresetRow,
   type Proposal,
 } from "./messages";
-import { presetWords } from "./form/lines";
 
 const SHOW: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("go-to-file"),
@@ -27,7 +27,7 @@ const DELETE: vscode.QuickInputButton = {
   tooltip: "Delete",
 };
 
-interface Chosen {
+interface PresetAction {
   readonly preset?: PresetRow;
   readonly deletes: boolean;
 }
@@ -98,21 +98,21 @@ async function add(parts: Parts, workspace: string): Promise<void> {
   }
 }
 
-function pick(presets: readonly PresetRow[]): Promise<Chosen | undefined> {
+function pick(presets: readonly PresetRow[]): Promise<PresetAction | undefined> {
   const list = vscode.window.createQuickPick<vscode.QuickPickItem & { preset?: PresetRow }>();
   list.title = "Presets";
   list.placeholder = "Enter shows one as JSON, to be shared or changed";
   list.items = [
     { label: "Add from a JSON file…", iconPath: new vscode.ThemeIcon("add") },
     ...presets.map((preset) => ({
-      ...presetWords(preset),
+      ...presetLabels(preset),
       detail: plain(preset.name),
       buttons: preset.own ? [SHOW, DELETE] : [SHOW],
       preset,
     })),
   ];
   return new Promise((resolve) => {
-    const done = (chosen: Chosen | undefined): void => {
+    const done = (chosen: PresetAction | undefined): void => {
       resolve(chosen);
       list.dispose();
     };

@@ -1,19 +1,17 @@
-/** The commands about runs that are profiled: recording, gathering, opening what was gathered; errors are for the caller. */
+/** The commands of profiled runs: record, finish, gather, open a report; errors go to the caller. */
 
 import * as vscode from "vscode";
 
-import { withEach } from "../../common/several";
+import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
-import { isConfirmed } from "../../confirming";
-import { longWork } from "../../long_work";
+import { isConfirmed, longWork } from "../../dialogs";
 import type { Parts } from "../../parts";
 import type { Row } from "../../rows";
 import { LIST as RUNS, type Run } from "../runs/messages";
-import { isLive } from "../runs/model";
-import { noReportSentence } from "./gathered_model";
+import { isLive } from "../runs/rows";
+import { noReportSentence, openOneOf } from "./gathered_reports";
 import { GATHER, LIST, RECORD, STOP } from "./messages";
-import { openOneOf } from "./report_picker";
-import { reportsOf, targetsOf, type RecordingTarget } from "./targets_model";
+import { reportsOf, targetsOf, type RecordingTarget } from "./recording_targets";
 
 /** How long the status bar says what was asked for. */
 const SAID_MS = 5000;
@@ -62,7 +60,7 @@ async function gathered(parts: Parts, rows: readonly Row[], finish: boolean): Pr
 }
 
 /** One question for all of them, with what the end of a program asks for. */
-function isFinishing({ targets, nameOf, runOf }: Chosen): Promise<boolean> {
+function isFinishing({ targets, nameOf, runOf }: SelectedRuns): Promise<boolean> {
   const names = targets.map(nameOf);
   const [first = ""] = names;
   const isOne = names.length === 1;
@@ -86,7 +84,7 @@ export async function open(parts: Parts, rows: readonly Row[]): Promise<void> {
   }
 }
 
-interface Chosen {
+interface SelectedRuns {
   readonly targets: readonly RecordingTarget[];
   readonly nameOf: (target: RecordingTarget) => string;
   readonly runOf: (target: RecordingTarget) => Run | undefined;
@@ -98,7 +96,7 @@ async function recordable(
   rows: readonly Row[],
   isMeant: boolean,
   title: string,
-): Promise<Chosen> {
+): Promise<SelectedRuns> {
   if (isMeant && targetsOf(rows, await parts.sidecar.request(LIST, {})).length === 0) {
     const how = "Start their program with “Profile Workers…”, naming them in its patterns.";
     void vscode.window.showInformationMessage(`nsys is not with what was chosen. ${how}`);
@@ -113,7 +111,7 @@ async function targets(
   rows: readonly Row[],
   title: string,
   fits: (run: Run) => boolean,
-): Promise<Chosen> {
+): Promise<SelectedRuns> {
   const profiled = await parts.sidecar.request(LIST, {});
   const { runs } = await parts.sidecar.request(RUNS, {});
   const runOf = ({ run }: RecordingTarget): Run | undefined => runs.find(({ id }) => id === run);

@@ -2,10 +2,10 @@
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { setContextKey } from "../../context_keys";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { isRow } from "../../rows";
+import { setContextKey } from "../../settings";
 import type { ProfiledRuns } from "./messages";
 
 /** Nothing else of this feature is loaded before it is used. */
@@ -26,12 +26,12 @@ export function register(parts: Parts): Disposable[] {
       [COMMANDS.gatherReports, "gathering reports", (to, rows) => to.gather(parts, rows)],
       [COMMANDS.openReport, "opening a report", (to, rows) => to.open(parts, rows)],
     ]),
-    new Following(parts),
+    new ProfiledRunsWatcher(parts),
   ];
 }
 
 /** Looks at the list of profiled runs; from the first one on somebody tells what becomes of it. */
-class Following implements Disposable {
+class ProfiledRunsWatcher implements Disposable {
   private readonly listening: Disposable;
   private telling: Promise<Disposable> | undefined;
 
@@ -59,7 +59,7 @@ class Following implements Disposable {
   }
 
   private async tell(first: ProfiledRuns): Promise<Disposable> {
-    const { Telling } = await import("./report_notifier.js");
-    return new Telling(this.parts, first);
+    const { ReportNotifier } = await import("./report_notifier.js");
+    return new ReportNotifier(this.parts, first);
   }
 }

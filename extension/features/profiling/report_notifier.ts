@@ -1,4 +1,4 @@
-/** Tells of reports that are here now, and offers to open them. */
+/** Notifies about gathered reports, and offers to open them. */
 
 import * as vscode from "vscode";
 
@@ -6,16 +6,15 @@ import type { Disposable } from "../../common/disposables";
 import type { Parts } from "../../parts";
 import { windowName } from "../../workspace";
 import { LIST as RUNS } from "../runs/messages";
-import { gatheredSentence, isEmpty, newlyGathered } from "./gathered_model";
+import { gatheredSentence, isEmpty, newlyGathered, openOneOf } from "./gathered_reports";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
-import { openOneOf } from "./report_picker";
-import { reportsOf } from "./targets_model";
+import { reportsOf } from "./recording_targets";
 
 const OPEN_REPORT = "Open Report";
 const OPEN_FOLDER = "Open Folder";
 
 /** Follows the list, from the first one that has come. */
-export class Telling implements Disposable {
+export class ReportNotifier implements Disposable {
   private readonly listening: Disposable;
 
   constructor(
@@ -42,12 +41,12 @@ export class Telling implements Disposable {
     for (const one of ended) {
       const workspace = runs.find(({ id }) => id === one.run)?.workspace ?? "";
       if (workspace === "" || workspace === windowName()) {
-        void this.parts.errors.shown("telling of reports", () => this.tell(one));
+        void this.parts.errors.shown("telling of reports", () => this.notify(one));
       }
     }
   }
 
-  private async tell(run: ProfiledRun): Promise<void> {
+  private async notify(run: ProfiledRun): Promise<void> {
     const reports = reportsOf({ run: run.run, workers: [] }, { runs: [run] });
     const show =
       run.state === "gathered" && !isEmpty(run)

@@ -8,7 +8,7 @@ import type { Parts } from "../../parts";
 
 /** Nothing else of this feature is loaded before a report is opened. */
 export function register(parts: Parts): Disposable[] {
-  const reports = new Reports(parts);
+  const reports = new ReportEditors(parts);
   return Object.values(EDITORS).map((id) =>
     vscode.window.registerCustomEditorProvider(id, reports, {
       supportsMultipleEditorsPerDocument: true,
@@ -17,7 +17,7 @@ export function register(parts: Parts): Disposable[] {
   );
 }
 
-class Reports implements vscode.CustomReadonlyEditorProvider {
+class ReportEditors implements vscode.CustomReadonlyEditorProvider {
   constructor(private readonly parts: Parts) {}
 
   openCustomDocument(uri: vscode.Uri): vscode.CustomDocument {

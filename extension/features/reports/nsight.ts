@@ -1,18 +1,15 @@
-/** Opens a report in Nsight Systems, the program of NVIDIA that shows its timeline. */
+/** Opens a report outside of its page: in Nsight Systems, the file manager, or on the user's computer. */
 
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
 
 import * as vscode from "vscode";
 
-import type { EaglerayError } from "../../common/errors";
+import { EaglerayError } from "../../common/errors";
 import type { Action } from "../../error_messages";
 import type { Parts } from "../../parts";
 import { setting } from "../../settings";
-import { startDetached } from "../../sidecar/detached";
-import { downloadReport, revealReport } from "./files";
-import { failed, noScreen, untrusted } from "./nsight_errors";
-import { nsightProgram } from "./nsight_program";
+import { startDetached } from "../../sidecar/processes";
 
 /** So much of what it has said goes into our log. */
 const MOST_SAID = 2000;
@@ -59,4 +56,149 @@ function instead(uri: vscode.Uri): Action[] {
     { title: "Copy Path", run: () => vscode.env.clipboard.writeText(uri.fsPath) },
     { title: "Reveal File", run: () => revealReport(uri) },
   ];
+}
+
+function badSetting(path: string): EaglerayError {
+  return new EaglerayError(
+    "no-nsight",
+    `The setting eagleray.profiling.nsightSystems names ${path}, which is no program.`,
+    "Name nsys-ui of your installation there, or leave it empty.",
+  );
+}
+
+function notFound(): EaglerayError {
+  return new EaglerayError(
+    "no-nsight",
+    "Nsight Systems was not found on the machine where this window’s files are.",
+    "Copy the file to a computer that has it, or name its nsys-ui in the setting eagleray.profiling.nsightSystems.",
+  );
+}
+
+function noScreen(): EaglerayError {
+  return new EaglerayError(
+    "no-screen",
+    "The machine where this window’s files are has no screen for Nsight Systems.",
+    "Copy the file to your own computer and open it there; its version must not be older than that of nsys.",
+  );
+}
+
+function untrusted(): EaglerayError {
+  return new EaglerayError(
+    "untrusted-workspace",
+    "Nothing of a workspace that is not trusted is opened in other programs.",
+    "Trust the workspace, or open the file by hand.",
+  );
+}
+
+function failed(program: string, how: string, said: string): EaglerayError {
+  return new EaglerayError(
+    "nsight-failed",
+    `${program} ${how}.`,
+    "The log has what it said; a report of a newer nsys needs a newer Nsight Systems.",
+    said,
+  );
+}
+
+/** Folders such as "2024.5.1" and "2025.1"; what does not begin with a number comes last. */
+export function newestFirst(names: readonly string[]): string[] {
+  return [...names].sort((one, other) => compared(numbersOf(other), numbersOf(one)));
+}
+
+function numbersOf(name: string): number[] {
+  return (/^\d+(\.\d+)*/u.exec(name)?.[0] ?? "")
+    .split(".")
+    .filter((part) => part !== "")
+    .map(Number);
+}
+
+function compared(one: readonly number[], other: readonly number[]): number {
+  const length = Math.max(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const difference = (one[at] ?? -1) - (other[at] ?? -1);
+    if (difference !== 0) {
+      return difference;
+    }
+  }
+  return 0;
+}
+
+const PROGRAM = "nsys-ui";
+/** Below it each version that NVIDIA’s package has installed has a folder. */
+const INSTALLED = "/opt/nvidia/nsight-systems";
+/** Where a version keeps it, one of them for each kind of processor. */
+const PARTS = ["bin", "host-linux-x64", "host-linux-armv8"];
+const OTHERS = [
+  "/usr/local/cuda/bin",
+  "/Applications/NVIDIA Nsight Systems.app/Contents/MacOS",
+].map((folder) => join(folder, PROGRAM));
+
+/**
+ * 1. The program that the setting names.
+ * 2. `nsys-ui` of the PATH, whose folders that are not absolute are left out: they lead into somebody’s files.
+ * 3. The newest one below `/opt/nvidia/nsight-systems`.
+ * 4. That of CUDA, and the one of a Mac.
+ *
+ * Raises an error of the catalogue where there is none.
+ */
+function nsightProgram(named: string): string {
+  if (named !== "") {
+    if (!isAbsolute(named) || !isProgram(named)) {
+      throw badSetting(named);
+    }
+    return named;
+  }
+  const found = [...onPath(), ...installed(), ...OTHERS].find(isProgram);
+  if (found === undefined) {
+    throw notFound();
+  }
+  return found;
+}
+
+function onPath(): string[] {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  return folders.map((folder) => join(folder, PROGRAM));
+}
+
+function installed(): string[] {
+  return newestFirst(namesIn(INSTALLED)).flatMap((version) =>
+    PARTS.map((part) => join(INSTALLED, version, part, PROGRAM)),
+  );
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // It is not installed in this way.
+    return [];
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Shows where the file lies: in the file manager, or in the editor’s own tree where that is on another machine. */
+export async function revealReport(uri: vscode.Uri): Promise<void> {
+  const command = vscode.env.remoteName === undefined ? "revealFileInOS" : "revealInExplorer";
+  await vscode.commands.executeCommand(command, uri);
+}
+
+/** Brings it from another machine to the person’s own; none for a file that the editor’s tree does not have. */
+function downloadReport(uri: vscode.Uri): Action[] {
+  const isFar = vscode.env.remoteName !== undefined;
+  return isFar && vscode.workspace.getWorkspaceFolder(uri) !== undefined
+    ? [{ title: "Download", run: () => download(uri) }]
+    : [];
+}
+
+/** The editor downloads what is selected in its tree. */
+async function download(uri: vscode.Uri): Promise<void> {
+  await vscode.commands.executeCommand("revealInExplorer", uri);
+  await vscode.commands.executeCommand("explorer.download");
 }

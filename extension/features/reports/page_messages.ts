@@ -1,16 +1,16 @@
-/** What the editor and the page of a report say to each other. */
+/** The messages between the editor and the page of a report. */
 
 import type { Report, Table, TableOf, TableTextOf } from "./messages";
 
 /** Which rows of a table are looked at, and in which order. */
-export type Look = Required<Omit<TableOf, "path">>;
+export type TableQuery = Required<Omit<TableOf, "path">>;
 
 export type ToPage =
   | { readonly kind: "loading"; readonly message: string; readonly percentage: number | null }
   | { readonly kind: "report"; readonly report: Report }
-  | { readonly kind: "table"; readonly look: Look; readonly table: Table }
+  | { readonly kind: "table"; readonly look: TableQuery; readonly table: Table }
   /** Why the rows that were asked for are not known. */
-  | { readonly kind: "noTable"; readonly look: Look; readonly reason: string }
+  | { readonly kind: "noTable"; readonly look: TableQuery; readonly reason: string }
   | { readonly kind: "failed"; readonly message: string; readonly nextStep: string }
   /** Something that a screen reader should say, such as that a table was copied. */
   | { readonly kind: "said"; readonly sentence: string };
@@ -18,5 +18,5 @@ export type ToPage =
 export type FromPage =
   | { readonly kind: "ready" | "again" | "cancel" | "openInNsight" | "copyPath" | "reveal" }
   | { readonly kind: "copyReport" | "showLogs" }
-  | { readonly kind: "look"; readonly look: Look }
-  | { readonly kind: "copy"; readonly look: Look; readonly format: TableTextOf["format"] };
+  | { readonly kind: "look"; readonly look: TableQuery }
+  | { readonly kind: "copy"; readonly look: TableQuery; readonly format: TableTextOf["format"] };

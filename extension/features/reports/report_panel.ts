@@ -1,20 +1,17 @@
-/** One page of a report: asks the sidecar for what the page shows, and does what its buttons say. */
+/** The panel of one report: its document, consent in Restricted Mode, and the answers to its page. */
 
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
-import { asEaglerayError, isCancellation } from "../../common/errors";
+import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Progress } from "../../sidecar/sidecar";
 import { REPORT, REPORT_TEXT, TABLE, TABLE_TEXT, type TableTextOf } from "./messages";
-import { consented, needsConsent, notOpened } from "./consent";
-import { revealReport } from "./files";
-import { openInNsight } from "./nsight";
-import type { FromPage, Look, ToPage } from "./page_messages";
-import { pageDocument } from "./page_model";
+import { openInNsight, revealReport } from "./nsight";
+import type { FromPage, TableQuery, ToPage } from "./page_messages";
 
 /** Errors of a sidecar that was never asked for the report, as it has not started. */
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
@@ -185,7 +182,7 @@ class ReportPanel {
   }
 
   /** The page is told also when there is no answer, so that no rows of an older question stand there. */
-  private async look(look: Look): Promise<void> {
+  private async look(look: TableQuery): Promise<void> {
     try {
       const table = await this.parts.sidecar.request(TABLE, { ...look, path: this.uri.fsPath });
       this.post({ kind: "table", look, table });
@@ -195,7 +192,7 @@ class ReportPanel {
     }
   }
 
-  private async copyTable(look: Look, format: TableTextOf["format"]): Promise<void> {
+  private async copyTable(look: TableQuery, format: TableTextOf["format"]): Promise<void> {
     const { table, sort, descending, search } = look;
     const asked = { path: this.uri.fsPath, table, sort, descending, search, format };
     const { title, text, rows, total } = await this.parts.sidecar.request(TABLE_TEXT, asked);
@@ -225,4 +222,80 @@ class ReportPanel {
       void this.webview.postMessage(message);
     }
   }
+}
+
+interface PageParts {
+  readonly script: string;
+  readonly style: string;
+  /** What the editor calls the source of the extension's files. */
+  readonly source: string;
+  readonly nonce: string;
+  readonly title: string;
+}
+
+/**
+ * One script of ours by its nonce, one style sheet of ours, nothing from anywhere else: no inline script or style,
+ * no picture, no connection.  All that a report says comes later, by messages, and is shown as text.
+ */
+export function pageDocument({ script, style, source, nonce, title }: PageParts): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${source}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${attribute(policy)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${attribute(title)}</title>
+<link rel="stylesheet" href="${attribute(style)}">
+</head>
+<body>
+<main id="page"></main>
+<div id="said" role="status" aria-live="polite"></div>
+<script nonce="${attribute(nonce)}" src="${attribute(script)}"></script>
+</body>
+</html>
+`;
+}
+
+function attribute(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+const OPEN = "Open Report";
+
+/** A database is read by Eagleray itself, which trusts nothing in it. */
+function needsConsent(path: string): boolean {
+  return !vscode.workspace.isTrusted && path.endsWith(".nsys-rep");
+}
+
+/** Whether the user agrees to open the report. */
+async function consented(path: string): Promise<boolean> {
+  const picked = await vscode.window.showWarningMessage(
+    `Open ${plain(basename(path))} with nsys?`,
+    {
+      modal: true,
+      detail:
+        "You haven't trusted this workspace. nsys reads the report, and a manipulated report could exploit a fault of nsys.",
+    },
+    OPEN,
+  );
+  return picked === OPEN;
+}
+
+function notOpened(): EaglerayError {
+  return new EaglerayError(
+    "untrusted-workspace",
+    "The report wasn't opened, because this workspace isn't trusted.",
+    "Trust the workspace, or open the report again and agree.",
+  );
 }

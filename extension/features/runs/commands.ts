@@ -2,25 +2,25 @@
 
 import * as vscode from "vscode";
 
-import { withEach } from "../../common/several";
+import { withEach } from "../../common/errors";
 import { count, plain } from "../../common/texts";
-import { isConfirmed } from "../../confirming";
+import { isConfirmed } from "../../dialogs";
 import type { Parts } from "../../parts";
 import type { Row } from "../../rows";
+import { draftOf, noProgram } from "./draft";
 import { COMMAND, FORGET, PAUSE, STOP, type Run, type RunWorker } from "./messages";
-import { isLive, workerName } from "./model";
-import type { Output } from "./output";
-import { draftOf, noProgram } from "./programs";
-import type { Starting } from "./starting";
-import type { RunStops } from "./stops";
-import { isOfThisWindow } from "./surroundings";
+import type { RunOutput } from "./output";
+import { isLive, workerName } from "./rows";
+import { isOfThisWindow } from "./run_list";
+import type { RunStarter } from "./run_starter";
+import type { RunStops } from "./run_stops";
 
 export class RunCommands {
   constructor(
     private readonly parts: Parts,
     private readonly stops: RunStops,
-    private readonly output: Output,
-    private readonly starting: Starting,
+    private readonly output: RunOutput,
+    private readonly starting: RunStarter,
   ) {}
 
   async run(args: readonly unknown[]): Promise<string | undefined> {
@@ -35,7 +35,7 @@ export class RunCommands {
   async runAgain(args: readonly unknown[]): Promise<string | undefined> {
     const runs = await this.parts.latestRuns();
     const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
-    return last === undefined ? await this.run(args) : await this.starting.again(last);
+    return last === undefined ? await this.run(args) : await this.starting.restart(last);
   }
 
   /** The id of the run that was started last. */
@@ -43,7 +43,7 @@ export class RunCommands {
     const runs = await this.allOf(rows, (one) => one.can_restart, "Restart which run?");
     let last: string | undefined;
     await withEach(runs, nameOf, async (run) => {
-      last = (await this.starting.again(run)) ?? last;
+      last = (await this.starting.restart(run)) ?? last;
     });
     return last;
   }

@@ -1,9 +1,15 @@
-/** What the person wants to run, before it is prepared; pure. */
+/** The draft of a run: what the user wants to start, before it is prepared. */
 
-import type { Breakpoint, Profile } from "./messages";
+import { dirname } from "node:path";
+
+import * as vscode from "vscode";
+
+import { EaglerayError } from "../../common/errors";
+import { setting } from "../../settings";
 import type { Prepare } from "../presets/messages";
+import type { Breakpoint, Profile } from "./messages";
 
-export type Kind = NonNullable<Prepare["kind"]>;
+export type RunKind = NonNullable<Prepare["kind"]>;
 
 /** Each field is what a form shows and what launch.json says; "" and null leave the choice to Eagleray. */
 export interface Draft {
@@ -11,7 +17,7 @@ export interface Draft {
   readonly path: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  readonly kind: Kind;
+  readonly kind: RunKind;
   readonly cluster: string;
   readonly env: Readonly<Record<string, string>>;
   readonly workers: readonly string[];
@@ -67,4 +73,39 @@ export function prepareOf(
     workspace: draft.stops ? workspace : "",
     options: { ...stopping, workers, ranks, env, answers, profile },
   };
+}
+
+const RUNNABLE = ["python", "shellscript"];
+
+/** The file of the menu, else the one in the editor, as a draft; undefined when neither can be run. */
+export function draftOf(args: readonly unknown[]): Draft | undefined {
+  const [given] = args;
+  const file = given instanceof vscode.Uri ? given : fileInView();
+  if (file?.scheme !== "file") {
+    return undefined;
+  }
+  const folder = vscode.workspace.getWorkspaceFolder(file)?.uri.fsPath;
+  return { ...emptyDraft(), path: file.fsPath, cwd: folder ?? dirname(file.fsPath) };
+}
+
+/** A draft of a command that is still to be typed. */
+export function emptyDraft(): Draft {
+  const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+  return { ...PLAIN, cwd, breakOnFailure: setting("runs.breakOnFailure") };
+}
+
+export function noProgram(): EaglerayError {
+  return new EaglerayError(
+    "no-program",
+    "No Python file and no script is open that could be run.",
+    "Open one, or give a command with “Run on Ray…”.",
+  );
+}
+
+function fileInView(): vscode.Uri | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  const isRunnable =
+    document !== undefined &&
+    (RUNNABLE.includes(document.languageId) || /\.(slurm|sbatch)$/.test(document.uri.path));
+  return isRunnable ? document.uri : undefined;
 }

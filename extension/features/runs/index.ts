@@ -1,29 +1,28 @@
-/** Runs: programs that are started ready to debug, and what becomes of them. */
+/** Runs: programs that are started ready to debug, and their state. */
 
-import { lazily, registerCommands, type Command } from "../../commands";
+import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { ifTrusted } from "../../workspace";
 import type { StopTracker } from "../debugging/stop_tracker";
+import { BreakpointNotes, GutterBreakpoints } from "./breakpoints";
 import { RunCommands } from "./commands";
-import { Gutter } from "./gutter";
-import { LineNotes } from "./line_notes";
-import { Output } from "./output";
-import { Starting } from "./starting";
-import { RunStops } from "./stops";
+import { RunOutput } from "./output";
+import { RunStarter } from "./run_starter";
+import { RunStops } from "./run_stops";
 import { runsView } from "./view";
 
 /** What executes something of the workspace. */
-const TRUSTED: readonly Command<RunCommands>[] = [
+const TRUSTED: readonly CommandDefinition<RunCommands>[] = [
   [COMMANDS.run, "starting a run", (to, _, args) => to.run(args)],
   [COMMANDS.runAgain, "starting a run again", (to, _, args) => to.runAgain(args)],
   [COMMANDS.restartRun, "restarting a run", (to, rows) => to.restart(rows)],
   [COMMANDS.showRunOutput, "showing a run’s output", (to, rows) => to.showOutput(rows)],
 ];
 
-const COMMANDS_OF_RUNS: readonly Command<RunCommands>[] = [
-  ...TRUSTED.map(([id, doing, work]): Command<RunCommands> => [
+const COMMANDS_OF_RUNS: readonly CommandDefinition<RunCommands>[] = [
+  ...TRUSTED.map(([id, doing, work]): CommandDefinition<RunCommands> => [
     id,
     doing,
     (...all) => ifTrusted(() => work(...all)),
@@ -38,16 +37,16 @@ const COMMANDS_OF_RUNS: readonly Command<RunCommands>[] = [
 /** What presets and launch.json start runs with. */
 export interface RunsFeature {
   readonly owned: readonly Disposable[];
-  readonly starting: () => Promise<Starting>;
+  readonly starting: () => Promise<RunStarter>;
 }
 
 export function register(parts: Parts, tracker: StopTracker): RunsFeature {
-  const output = new Output(parts);
+  const output = new RunOutput(parts);
   const started = new Set<string>();
   const stops = new RunStops(parts, started, tracker);
   const starting = lazily(async () => {
-    const { Starting } = await import("./starting.js");
-    return new Starting(parts, output, started);
+    const { RunStarter } = await import("./run_starter.js");
+    return new RunStarter(parts, output, started);
   });
   const commands = lazily(async () => {
     const { RunCommands } = await import("./commands.js");
@@ -56,8 +55,8 @@ export function register(parts: Parts, tracker: StopTracker): RunsFeature {
   const owned = [
     output,
     stops,
-    new Gutter(parts),
-    new LineNotes(parts),
+    new GutterBreakpoints(parts),
+    new BreakpointNotes(parts),
     runsView(parts),
     ...registerCommands(parts, commands, COMMANDS_OF_RUNS),
   ];

@@ -1,4 +1,4 @@
-/** Terminals that show the output of runs; closing one never stops a run. */
+/** The terminals that show the output of runs; closing one never stops a run. */
 
 import * as vscode from "vscode";
 
@@ -6,7 +6,7 @@ import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 
-export class Output implements Disposable {
+export class RunOutput implements Disposable {
   private readonly terminals = new Map<string, vscode.Terminal>();
   private readonly opening = new Map<string, Promise<vscode.Terminal>>();
   private readonly closing: Disposable;

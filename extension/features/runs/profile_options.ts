@@ -1,4 +1,4 @@
-/** The profile of a run: what nsys records, its defaults, and the values that can be entered. */
+/** The profile options of a run: what nsys records, the defaults, and the values that can be entered. */
 
 import type { Draft } from "./draft";
 import type { Profile } from "./messages";

@@ -1,4 +1,7 @@
-/** Asks which Python runs a program when the selected one has no Ray; another one is kept for the workspace. */
+/** The Python of a program, and the question which one to use when the selected one has no Ray. */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 
 import * as vscode from "vscode";
 
@@ -6,12 +9,11 @@ import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import { changeWorkspaceSetting, setting } from "../../settings";
-import { hasPythonExtension } from "../../workspace";
+import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../../workspace";
 import { PYTHONS, type Plan } from "./messages";
-import { programPython } from "./surroundings";
 
 /** `python` "" is the one of the plan; `anyway`: also without Ray. */
-export interface Choice {
+interface PythonChoice {
   readonly python: string;
   readonly anyway: boolean;
 }
@@ -27,9 +29,9 @@ const LONGEST_NAME = 60;
  */
 export async function withRay<T>(
   parts: Parts,
-  start: (choice: Choice) => Promise<T>,
+  start: (choice: PythonChoice) => Promise<T>,
 ): Promise<T | undefined> {
-  let choice: Choice | undefined = { python: "", anyway: false };
+  let choice: PythonChoice | undefined = { python: "", anyway: false };
   while (choice !== undefined) {
     try {
       const started = await start(choice);
@@ -47,11 +49,15 @@ export async function withRay<T>(
 }
 
 /** The plan with another interpreter. */
-export function planWith(plan: Plan, { python }: Choice): Plan {
+export function planWith(plan: Plan, { python }: PythonChoice): Plan {
   return python === "" ? plan : { ...plan, python, argv: [python, ...plan.argv.slice(1)] };
 }
 
-async function ask(parts: Parts, sentence: string, before: Choice): Promise<Choice | undefined> {
+async function ask(
+  parts: Parts,
+  sentence: string,
+  before: PythonChoice,
+): Promise<PythonChoice | undefined> {
   const { paths } = await parts.sidecar.request(PYTHONS, {});
   const ofClusters = new Map(paths.map((path) => [CLUSTER + shortened(path), path]));
   const buttons = [...ofClusters.keys(), SELECT, ANYWAY];
@@ -64,7 +70,7 @@ async function ask(parts: Parts, sentence: string, before: Choice): Promise<Choi
 }
 
 /** Stores the choice for the next start. */
-async function keep({ python }: Choice): Promise<void> {
+async function keep({ python }: PythonChoice): Promise<void> {
   if (python !== "" && python !== (await programPython())) {
     await changeWorkspaceSetting("runs.python", python);
   }
@@ -84,4 +90,15 @@ async function selected(): Promise<string | undefined> {
 /** The end of a path says more than its beginning. */
 function shortened(path: string): string {
   return path.length > LONGEST_NAME ? `…${path.slice(1 - LONGEST_NAME)}` : path;
+}
+
+/** The setting, else what the Python extension has chosen, else the `.venv` of the folder, else "": that of the PATH. */
+export async function programPython(): Promise<string> {
+  const named = setting("runs.python").trim();
+  return named || ((await activeEnvironment()) ?? venvOf(workspaceFolder()));
+}
+
+function venvOf(folder: string): string {
+  const python = join(folder, ".venv", "bin", "python");
+  return folder !== "" && existsSync(python) ? python : "";
 }

@@ -4,7 +4,7 @@ import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
-import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./model";
+import { isLive, runsRows, runsTexts, type RunsRow, type RunsView } from "./rows";
 
 /** How long runs have gone on is drawn anew this often. */
 const REDRAW_MS = 10_000;

@@ -1,4 +1,4 @@
-/** What the commands of the source-mapping feature do; read when the first of them is called. */
+/** The commands of source mapping; read when the first of them is called. */
 
 import * as vscode from "vscode";
 
@@ -6,13 +6,12 @@ import { EaglerayError, noCluster } from "../../common/errors";
 import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
 import type { Row } from "../../rows";
-import { clusterIdOf } from "../clusters/model";
+import { clusterIdOf } from "../clusters/rows";
 import { pausedWorkersOf } from "../workers/rows";
-import { showDifference } from "./differences";
 import { askFolder, localOf, stopPlaceOf } from "./local_file_question";
 import { MAPPINGS, SET_FOLDER, type WorkerFile } from "./messages";
-import { workerPath } from "./model";
-import { WORKER_SCHEME, workerUri } from "./worker_files";
+import { workerPath } from "./path_mappings";
+import { showDifference, WORKER_SCHEME, workerUri } from "./worker_files";
 
 export async function compareWithWorker(parts: Parts): Promise<void> {
   await showDifference(await fileInView(parts));

@@ -6,9 +6,8 @@ import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
 import type { Parts } from "../../parts";
-import { sayDifferences } from "./differences";
-import { keepConfigured } from "./settings";
-import { WORKER_SCHEME, WorkerFiles } from "./worker_files";
+import { keepConfigured } from "./path_mappings";
+import { sayDifferences, WORKER_SCHEME, WorkerFiles } from "./worker_files";
 
 export function register(parts: Parts): Disposable[] {
   return [

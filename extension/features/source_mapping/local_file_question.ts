@@ -11,7 +11,7 @@ import { workspaceFolders } from "../../workspace";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
 
 /** Where a worker is stopped, from the configuration of its session. */
-export interface StopPlace {
+interface StopPlace {
   readonly cluster: string;
   readonly worker: string;
   readonly path: string;

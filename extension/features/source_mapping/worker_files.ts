@@ -1,10 +1,15 @@
-/** The worker's own version of a file, as a read-only document. */
+/** The worker's version of a file, as a read-only document that is compared with the local one. */
+
+import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
+import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
 import type { Parts } from "../../parts";
-import { WORKER_FILE, type WorkerFile } from "./messages";
+import { localOf, stopPlaceOf } from "./local_file_question";
+import { COMPARE, WORKER_FILE, type WorkerFile } from "./messages";
 
 export const WORKER_SCHEME = "eagleray-worker";
 
@@ -31,4 +36,62 @@ export class WorkerFiles implements vscode.TextDocumentContentProvider {
       return `# ${asEaglerayError(error).sentence}\n`;
     }
   }
+}
+
+const SHOW = "Show Difference";
+
+/** Compares the file of a session's first stop when the session begins; each pair of files is said once. */
+export function sayDifferences(parts: Parts): Disposable {
+  const said = new Set<string>();
+  return vscode.debug.onDidStartDebugSession((session) => {
+    const place = stopPlaceOf(session.configuration);
+    const local = localOf(session.configuration);
+    if (!place || local === "") {
+      return;
+    }
+    const file = {
+      cluster: place.cluster,
+      worker_id: place.worker,
+      path: place.path,
+      local,
+    };
+    const key = `${place.cluster} ${place.path} ${local}`;
+    if (!said.has(key)) {
+      // At once, since the sessions of a group begin before the first answer is here.
+      said.add(key);
+      void compare(parts, file).then((different) => different || said.delete(key));
+    }
+  });
+}
+
+/** A comparison that fails is no reason to disturb: the person is looking at their stop. */
+async function compare(parts: Parts, file: WorkerFile): Promise<boolean> {
+  try {
+    const { verdict } = await parts.sidecar.request(COMPARE, file);
+    parts.log.info(`${file.path} of the worker and ${file.local}: ${verdict}`);
+    if (verdict === "different") {
+      void warn(parts, file);
+    }
+    return verdict === "different";
+  } catch (error) {
+    parts.log.warn(`comparing ${file.path}: ${String(error)}`);
+    return false;
+  }
+}
+
+async function warn(parts: Parts, file: WorkerFile): Promise<void> {
+  const sentence = `The worker runs another version of ${basename(file.local)}: lines may not agree.`;
+  const answer = await vscode.window.showWarningMessage(plain(sentence), SHOW);
+  if (answer === SHOW) {
+    await parts.errors.shown("showing the difference", () => showDifference(file));
+  }
+}
+
+export async function showDifference(file: WorkerFile): Promise<void> {
+  await vscode.commands.executeCommand(
+    "vscode.diff",
+    workerUri(file),
+    vscode.Uri.file(file.local),
+    plain(`${basename(file.local)} (worker ↔ yours)`),
+  );
 }

@@ -1,13 +1,13 @@
-/** The view All Workers: asks for them only while it is visible. */
+/** The view All Workers: requests the workers only while it is visible. */
 
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
-import { setContextKey } from "../../context_keys";
 import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
+import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";
-import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_model";
+import { allRows, allTexts, type AllView, type Grouping, type Loaded } from "./all_rows";
 import { ALL } from "./messages";
 import type { AllRow } from "./rows";
 
@@ -44,8 +44,20 @@ export class AllWorkersView implements Disposable {
         },
       },
       ...registerCommands(parts, () => Promise.resolve(this), [
-        [COMMANDS.groupByClass, "grouping workers", (view) => { view.group("class"); }],
-        [COMMANDS.groupByNode, "grouping workers", (view) => { view.group("node"); }],
+        [
+          COMMANDS.groupByClass,
+          "grouping workers",
+          (view) => {
+            view.group("class");
+          },
+        ],
+        [
+          COMMANDS.groupByNode,
+          "grouping workers",
+          (view) => {
+            view.group("node");
+          },
+        ],
       ]),
     ];
     this.group("class");

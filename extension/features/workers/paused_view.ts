@@ -5,7 +5,7 @@ import { COMMANDS, VIEWS } from "../../contributions";
 import type { Parts } from "../../parts";
 import { RowTree } from "../../tree_view";
 import type { Snapshot } from "./messages";
-import { pausedRows, pausedTexts, trouble, type PausedView } from "./model";
+import { pausedRows, pausedTexts, routeTrouble, type PausedView } from "./paused_rows";
 import type { PausedRow } from "./rows";
 
 /** How long workers have waited is drawn anew this often. */
@@ -36,14 +36,14 @@ export function pausedView(parts: Parts): Disposable {
     parts.paused.onChanged((snapshot) => {
       since = Date.now();
       const waiting = snapshot.paused + snapshot.held;
-      tree.view.message = trouble(input());
+      tree.view.message = routeTrouble(input());
       tree.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: tooltip(snapshot) };
       tree.redraw();
     }),
   );
   owned.add(
     parts.clusters.onChanged(() => {
-      tree.view.message = trouble(input());
+      tree.view.message = routeTrouble(input());
       tree.redraw();
     }),
   );

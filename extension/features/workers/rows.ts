@@ -1,6 +1,8 @@
+/** The row types of both views of workers, and the workers that rows are about. */
+
 import type { Row } from "../../rows";
 import type { Cluster } from "../clusters/messages";
-import type { ClusterRow, ProblemRow } from "../clusters/model";
+import type { ClusterRow, ProblemRow } from "../clusters/rows";
 import type { PausedWorker, Worker } from "./messages";
 
 /** Paused workers that run the same thing. */
@@ -19,7 +21,7 @@ export interface WorkerRow {
 }
 
 /** What an empty Paused Workers view says of a cluster. */
-export interface EmptyRow {
+interface EmptyRow {
   readonly row: "empty";
   readonly cluster: Cluster;
 }
@@ -33,7 +35,7 @@ export interface AnyGroupRow {
 }
 
 /** A worker of the All Workers view, paused or not. */
-export interface AnyWorkerRow {
+interface AnyWorkerRow {
   readonly row: "anyWorker";
   readonly worker: Worker;
 }

@@ -1,4 +1,4 @@
-/** Shows the form of a run, and asks for one choice after another until the person starts it. */
+/** The form of a run: asks for one choice after another until the user starts the run. */
 
 import * as vscode from "vscode";
 
@@ -8,13 +8,13 @@ import { WORKERS, type Seen } from "../../profiling/messages";
 import { NO_PRESET, type Draft } from "../../runs/draft";
 import { LIST_PRESETS, type PresetRow, type Proposal } from "../messages";
 import { askChoice } from "./boxes";
-import { formHint, formLines, lacking, type Field, type FormLine } from "./lines";
-import { merged, type Preview } from "./worker_patterns";
+import { formHint, formLines, missingChoice, type FormField, type FormLine } from "./lines";
+import { mergedClasses, type ClassPreview } from "./worker_patterns";
 
 /** When one of these changes, the preset and its questions are asked for anew. */
-const MATTER_TO_PRESETS: readonly Field["field"][] = ["args", "kind", "cluster", "preset"];
+const MATTER_TO_PRESETS: readonly FormField["field"][] = ["args", "kind", "cluster", "preset"];
 
-export class Form {
+export class RunForm {
   private proposal: Proposal | undefined;
   private presets: readonly PresetRow[] = [];
 
@@ -29,9 +29,9 @@ export class Form {
   async fill(given: Draft): Promise<Draft | undefined> {
     const workspace = windowName();
     this.presets = (await this.parts.sidecar.request(LIST_PRESETS, { workspace })).presets;
-    let draft = await this.lookedUp(given);
+    let draft = await this.withPreset(given);
     // What is lacking is chosen first, and then Enter starts.
-    let wanted: (line: FormLine) => boolean = isFor(lacking(draft) ?? "start");
+    let wanted: (line: FormLine) => boolean = isFor(missingChoice(draft) ?? "start");
     for (;;) {
       const view = {
         clusters: this.parts.clusters.value,
@@ -45,11 +45,11 @@ export class Form {
       if (chosen === undefined || chosen.about.field === "start") {
         return chosen && draft;
       }
-      const lacked = lacking(draft);
+      const lacked = missingChoice(draft);
       const changed = await askChoice(chosen.about, draft, view, this.previewIn(draft.cluster));
       const matters = changed !== draft && MATTER_TO_PRESETS.includes(chosen.about.field);
-      draft = matters ? await this.lookedUp(changed) : changed;
-      const isWhole = lacked !== undefined && lacking(draft) === undefined;
+      draft = matters ? await this.withPreset(changed) : changed;
+      const isWhole = lacked !== undefined && missingChoice(draft) === undefined;
       wanted = isWhole ? isFor("start") : ({ label }): boolean => label === chosen.label;
     }
   }
@@ -58,15 +58,15 @@ export class Form {
    * Which classes patterns match in a cluster; for a program that runs here, in all that are known, and without
    * any in earlier runs.
    */
-  private previewIn(cluster: string): Preview {
+  private previewIn(cluster: string): ClassPreview {
     const clusters = this.parts.clusters.value.clusters.map(({ id }) => id);
     const asked = cluster !== "" || clusters.length === 0 ? [cluster] : clusters;
     return async (patterns) =>
-      merged(await Promise.all(asked.map((one) => this.seenIn(one, patterns))));
+      mergedClasses(await Promise.all(asked.map((one) => this.classesIn(one, patterns))));
   }
 
   /** A list that cannot be had leaves the patterns as they are. */
-  private async seenIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
+  private async classesIn(cluster: string, patterns: readonly string[]): Promise<readonly Seen[]> {
     try {
       return (await this.parts.sidecar.request(WORKERS, { cluster, patterns })).classes;
     } catch (error) {
@@ -76,7 +76,7 @@ export class Form {
   }
 
   /** With the preset that fits, where that was left open; without one where none does. */
-  private async lookedUp(draft: Draft): Promise<Draft> {
+  private async withPreset(draft: Draft): Promise<Draft> {
     if (draft.preset === NO_PRESET) {
       this.proposal = undefined;
       return draft;
@@ -86,7 +86,7 @@ export class Form {
   }
 }
 
-function isFor(field: Field["field"]): (line: FormLine) => boolean {
+function isFor(field: FormField["field"]): (line: FormLine) => boolean {
   return ({ about }) => about.field === field;
 }
 

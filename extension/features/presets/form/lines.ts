@@ -1,12 +1,12 @@
-/** The form of a run: one line for each choice, with what it is now. */
+/** The lines of the form: one for each choice, with its present value. */
 
 import { dotted } from "../../../common/row_texts";
 import { plain } from "../../../common/texts";
 import type { Clusters } from "../../clusters/messages";
-import { NO_PRESET, type Draft, type Kind } from "../../runs/draft";
+import { NO_PRESET, type Draft, type RunKind } from "../../runs/draft";
 import type { Profile } from "../../runs/messages";
-import type { PresetQuestion, PresetRow } from "../messages";
 import { WHENS } from "../../runs/profile_options";
+import type { PresetQuestion, PresetRow } from "../messages";
 import { textOf } from "./parse_input";
 
 /** Which choice about profiling a line of the form is. */
@@ -20,7 +20,7 @@ export type ProfileField =
   | "profileOutput";
 
 /** Which choice a line is about. */
-export type Field =
+export type FormField =
   | { readonly field: "start" | "args" | "kind" | "cluster" | "preset" }
   | { readonly field: "workers" | "ranks" | "breakOnFailure" | "children" }
   | { readonly field: ProfileField }
@@ -31,7 +31,7 @@ export interface FormLine {
   readonly description: string;
   readonly detail: string;
   readonly icon: string;
-  readonly about: Field;
+  readonly about: FormField;
 }
 
 /** What the form knows besides the draft. */
@@ -43,7 +43,7 @@ export interface FormView {
 
 export const HERE = "on this machine, as in a terminal";
 
-const KINDS: Readonly<Record<Kind, string>> = {
+const KINDS: Readonly<Record<RunKind, string>> = {
   "": "found out",
   program: "Python program",
   module: "Python module",
@@ -54,7 +54,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
 };
 
 /** What a draft lacks before it can be started. */
-export function lacking(draft: Draft): "args" | "profiled" | undefined {
+export function missingChoice(draft: Draft): "args" | "profiled" | undefined {
   if (commandOf(draft).length === 0) {
     return "args";
   }
@@ -63,7 +63,7 @@ export function lacking(draft: Draft): "args" | "profiled" | undefined {
 
 /** What stands where one types: what Enter does, or what is to be said first. */
 export function formHint(draft: Draft): string {
-  switch (lacking(draft)) {
+  switch (missingChoice(draft)) {
     case "args":
       return "Enter changes a line; once there is a command, the first line starts it";
     case "profiled":
@@ -82,7 +82,9 @@ export function formLines(draft: Draft, view: FormView): FormLine[] {
   const command = commandOf(draft);
   const start = draft.preset === NO_PRESET ? "Start" : "Show What Changes, Then Start";
   return [
-    ...(lacking(draft) !== undefined ? [] : [line(start, plain(textOf(command)), "play", "start")]),
+    ...(missingChoice(draft) !== undefined
+      ? []
+      : [line(start, plain(textOf(command)), "play", "start")]),
     ...programLines(draft, view),
     ...(draft.profile === null ? stopLines(draft) : []),
     ...profileLines(draft),
@@ -126,7 +128,7 @@ function profileLines({ profile }: Draft): FormLine[] {
   return [
     line("Profile with nsys", "on", "check", "profile"),
     line("Profiled Workers", workers || "choose who", "filter", "profiled"),
-    line("When", whenWords(profile), "watch", "profileWhen"),
+    line("When", recordingTime(profile), "watch", "profileWhen"),
     line("Profiled Ranks", ranks, "list-ordered", "profileRanks"),
     line("Trace", plain(profile.trace), "pulse", "profileTrace"),
     line(
@@ -142,7 +144,7 @@ function profileLines({ profile }: Draft): FormLine[] {
 const DEFAULT_OUTPUT = "eagleray-profiles, a folder for each run";
 
 /** "steps 3:5", "10 s from the start of each worker". */
-export function whenWords({ when, steps, seconds }: Profile): string {
+function recordingTime({ when, steps, seconds }: Profile): string {
   if (when === "steps") {
     return `steps ${plain(steps)}`;
   }
@@ -153,7 +155,7 @@ function line(
   label: string,
   description: string,
   icon: string,
-  field: Exclude<Field["field"], "question">,
+  field: Exclude<FormField["field"], "question">,
 ): FormLine {
   return { label, description, detail: "", icon, about: { field } };
 }
@@ -187,10 +189,10 @@ export function isTick({ choices }: PresetQuestion): boolean {
 export function kindsFor({
   path,
   cwd,
-}: Draft): readonly { readonly runAs: Kind; readonly label: string }[] {
-  const module: readonly Kind[] = moduleOf(path, cwd) === "" ? [] : ["module"];
-  const python: readonly Kind[] = ["", "program", ...module];
-  const kinds: readonly Kind[] = path.endsWith(".py") ? python : ["", "script", "sbatch"];
+}: Draft): readonly { readonly runAs: RunKind; readonly label: string }[] {
+  const module: readonly RunKind[] = moduleOf(path, cwd) === "" ? [] : ["module"];
+  const python: readonly RunKind[] = ["", "program", ...module];
+  const kinds: readonly RunKind[] = path.endsWith(".py") ? python : ["", "script", "sbatch"];
   return kinds.map((kind) => ({ runAs: kind, label: KINDS[kind] }));
 }
 
@@ -212,7 +214,7 @@ export function answered(draft: Draft, { id }: PresetQuestion, answer: string): 
 }
 
 /** How a preset is offered. */
-export function presetWords(preset: PresetRow): { label: string; description: string } {
+export function presetLabels(preset: PresetRow): { label: string; description: string } {
   const own = preset.own ? "yours" : "";
   return { label: plain(preset.title), description: dotted(plain(preset.framework), own) };
 }

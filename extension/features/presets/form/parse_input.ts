@@ -1,4 +1,4 @@
-/** What a person types into a box, taken apart: words of a command, patterns, ranks. */
+/** Parses what is typed into a box: words of a command, patterns, ranks. */
 
 /** A word as a shell would take it: quoted parts, escapes, and what stands for itself. */
 const PART = /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([^\s'"\\]+)/gsu;

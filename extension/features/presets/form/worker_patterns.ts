@@ -1,4 +1,4 @@
-/** Asks for patterns of workers, and shows as they are typed which of the classes that were seen match. */
+/** Asks for patterns of workers, and shows which known classes they match while they are typed. */
 
 import * as vscode from "vscode";
 
@@ -8,12 +8,12 @@ import type { Seen } from "../../profiling/messages";
 import { patternsOf } from "./parse_input";
 
 /** Says which of the classes that were seen patterns match; does not reject. */
-export type Preview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
+export type ClassPreview = (patterns: readonly string[]) => Promise<readonly Seen[]>;
 
 /** The list is asked for anew when the person has stopped typing for so long. */
 const TYPED_MS = 200;
 
-interface Item extends vscode.QuickPickItem {
+interface PatternItem extends vscode.QuickPickItem {
   /** The class that it adds to the patterns; "" for the line that takes them as they are. */
   readonly adds: string;
 }
@@ -21,23 +21,23 @@ interface Item extends vscode.QuickPickItem {
 /** The patterns; undefined when the person left the list. */
 export function pickPatterns(
   given: readonly string[],
-  preview: Preview,
+  preview: ClassPreview,
 ): Promise<readonly string[] | undefined> {
-  const pick = vscode.window.createQuickPick<Item>();
+  const pick = vscode.window.createQuickPick<PatternItem>();
   pick.title = "Who is profiled";
   pick.placeholder = "Patterns of name, class or module.class, such as *policy*, *vllm*";
   pick.ignoreFocusOut = true;
   pick.value = given.join(", ");
-  const looking = new Looking(pick, preview);
+  const looking = new MatchingClasses(pick, preview);
   return new Promise((resolve) => {
     pick.onDidChangeValue(() => {
-      looking.soon();
+      looking.schedule();
     });
     pick.onDidAccept(() => {
       const adds = pick.activeItems[0]?.adds ?? "";
       if (adds !== "") {
         pick.value = [...patternsOf(pick.value), adds].join(", ");
-        looking.soon();
+        looking.schedule();
       } else if (patternsOf(pick.value).length > 0) {
         resolve(patternsOf(pick.value));
         pick.dispose();
@@ -48,27 +48,27 @@ export function pickPatterns(
       resolve(undefined);
       pick.dispose();
     });
-    looking.soon();
+    looking.schedule();
     pick.show();
   });
 }
 
 /** Asks who matches; an answer to older patterns is passed over, and so is one that comes too late. */
-class Looking {
+class MatchingClasses {
   private timer: NodeJS.Timeout | undefined;
   /** Undefined until there is an answer. */
-  private seen: readonly Seen[] | undefined;
+  private classes: readonly Seen[] | undefined;
   private isOver = false;
 
   constructor(
-    private readonly pick: vscode.QuickPick<Item>,
-    private readonly preview: Preview,
+    private readonly pick: vscode.QuickPick<PatternItem>,
+    private readonly preview: ClassPreview,
   ) {}
 
-  soon(): void {
+  schedule(): void {
     this.draw();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.look(), TYPED_MS);
+    this.timer = setTimeout(() => void this.update(), TYPED_MS);
   }
 
   end(): void {
@@ -76,24 +76,24 @@ class Looking {
     clearTimeout(this.timer);
   }
 
-  private async look(): Promise<void> {
+  private async update(): Promise<void> {
     const asked = this.pick.value;
     this.pick.busy = true;
     const seen = await this.preview(patternsOf(asked));
     if (asked === this.pick.value && !this.isOver) {
       this.pick.busy = false;
-      this.seen = seen;
+      this.classes = seen;
       this.draw();
     }
   }
 
   private draw(): void {
-    this.pick.items = previewItems(patternsOf(this.pick.value), this.seen);
+    this.pick.items = previewItems(patternsOf(this.pick.value), this.classes);
   }
 }
 
 /** The classes of several clusters, each once. */
-export function merged(lists: readonly (readonly Seen[])[]): Seen[] {
+export function mergedClasses(lists: readonly (readonly Seen[])[]): Seen[] {
   const classes = new Map<string, Seen>();
   for (const one of lists.flat()) {
     const running = one.running + (classes.get(one.name)?.running ?? 0);
@@ -106,13 +106,13 @@ export function merged(lists: readonly (readonly Seen[])[]): Seen[] {
 export function previewItems(
   patterns: readonly string[],
   answer: readonly Seen[] | undefined,
-): Item[] {
+): PatternItem[] {
   const seen = answer ?? [];
   const matched = seen.filter((one) => one.matched_by !== "");
   const first =
     patterns.length === 0
       ? { label: "Type patterns", description: "or choose a class below" }
-      : { label: plain(patterns.join(", ")), description: matchWords(matched.length, answer) };
+      : { label: plain(patterns.join(", ")), description: matchText(matched.length, answer) };
   const classes = [...matched, ...seen.filter((one) => one.matched_by === "")];
   return [
     { ...first, iconPath: new vscode.ThemeIcon("arrow-right"), alwaysShow: true, adds: "" },
@@ -120,7 +120,7 @@ export function previewItems(
   ];
 }
 
-function matchWords(matched: number, seen: readonly Seen[] | undefined): string {
+function matchText(matched: number, seen: readonly Seen[] | undefined): string {
   if (seen === undefined) {
     return "";
   }
@@ -132,7 +132,7 @@ function matchWords(matched: number, seen: readonly Seen[] | undefined): string 
     : `matches ${matched} of ${count(seen.length, "class", "es")}`;
 }
 
-function classItem({ name, running, matched_by }: Seen): Item {
+function classItem({ name, running, matched_by }: Seen): PatternItem {
   const isMatched = matched_by !== "";
   return {
     label: plain(name),

@@ -1,11 +1,11 @@
-/** The page's side of the talk with the editor, and what is kept while the page is hidden. */
+/** The page's messages to the editor, and its state while it is hidden. */
 
-import type { FromPage, Look, ToPage } from "../page_messages";
+import type { FromPage, TableQuery, ToPage } from "../page_messages";
 
 /** Where the person was: how far down, and how they look at each table. */
-export interface Kept {
+interface Kept {
   readonly scroll: number;
-  readonly looks: Readonly<Partial<Record<Look["table"], Look>>>;
+  readonly looks: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;
 }
 
 interface Api {

@@ -1,9 +1,9 @@
-/** Makes elements of the page; whatever is said in them is text, never markup. */
+/** Makes elements of the page; every text is a text node, never markup. */
 
-export type Child = Node | string;
+type Child = Node | string;
 
 /** Attributes by name; one that is undefined is left out. */
-export type Attributes = Readonly<Record<string, string | undefined>>;
+type Attributes = Readonly<Record<string, string | undefined>>;
 
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,

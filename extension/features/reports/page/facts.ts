@@ -1,11 +1,11 @@
-/** What a report says of its recording and of each GPU, in words. */
+/** The facts of a recording and of each GPU, as text. */
 
 import type { Report } from "../messages";
-import { share, shown, spent } from "./quantities";
+import { cellText, nanosecondsText, shareText } from "./quantities";
 
 type Gpu = Report["gpus"][number];
 
-export interface Fact {
+interface Fact {
   readonly name: string;
   readonly value: string;
 }
@@ -15,11 +15,14 @@ export function factsOf(report: Report): Fact[] {
   const facts = [
     { name: "Host", value: report.host },
     { name: "Recorded", value: started(report.started_utc) },
-    { name: "Duration", value: report.duration_ns === 0 ? "" : spent(report.duration_ns) },
+    {
+      name: "Duration",
+      value: report.duration_ns === 0 ? "" : nanosecondsText(report.duration_ns),
+    },
     { name: "Traced", value: report.trace.split(",").join(", ") },
     { name: "nsys", value: report.nsys_version },
     { name: "Schema", value: report.schema_version },
-    { name: "Size", value: shown(report.size, "bytes") },
+    { name: "Size", value: cellText(report.size, "bytes") },
     { name: "File", value: report.path },
   ];
   return facts.filter(({ value }) => value !== "");
@@ -31,25 +34,25 @@ export function gpuName({ id, name }: Gpu): string {
 }
 
 /** What is to be known of a GPU, one thing after another. */
-export function gpuWords(gpu: Gpu): string[] {
+export function gpuFacts(gpu: Gpu): string[] {
   if (gpu.kernels === 0) {
     return ["no kernel ran"];
   }
   return [
-    `busy ${share(gpu.busy_share)} (${spent(gpu.busy_ns)})`,
-    `idle ${spent(gpu.idle_ns)}`,
-    `${shown(gpu.kernels, "count")} kernels`,
-    ...ncclWords(gpu),
+    `busy ${shareText(gpu.busy_share)} (${nanosecondsText(gpu.busy_ns)})`,
+    `idle ${nanosecondsText(gpu.idle_ns)}`,
+    `${cellText(gpu.kernels, "count")} kernels`,
+    ...ncclFacts(gpu),
   ];
 }
 
 /** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
-function ncclWords({ nccl_ns, nccl_alone_ns, busy_ns }: Gpu): string[] {
+function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: Gpu): string[] {
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [
-        `NCCL ${share(nccl_ns / busy_ns)} of the busy time (${spent(nccl_ns)})`,
-        `NCCL with nothing beside it ${spent(nccl_alone_ns)}`,
+        `NCCL ${shareText(nccl_ns / busy_ns)} of the busy time (${nanosecondsText(nccl_ns)})`,
+        `NCCL with nothing beside it ${nanosecondsText(nccl_alone_ns)}`,
       ];
 }
 

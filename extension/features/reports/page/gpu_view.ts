@@ -1,12 +1,11 @@
-/** A GPU: how busy it was in all, and over time. */
+/** A GPU: how busy it was in total, and over time. */
 
 import uPlot from "uplot";
 
 import type { Report } from "../messages";
 import { element } from "./elements";
-import { gpuName, gpuWords } from "./facts";
-import { oneLine } from "./names";
-import { share, spent } from "./quantities";
+import { gpuFacts, gpuName } from "./facts";
+import { nanosecondsText, oneLine, shareText } from "./quantities";
 
 type Gpu = Report["gpus"][number];
 
@@ -27,7 +26,7 @@ export class GpuView {
   constructor(private readonly gpu: Gpu) {
     const label = `How busy ${gpuName(gpu)} was over time`;
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
-    const words = gpuWords(gpu).map((one) => element("li", {}, oneLine(one)));
+    const words = gpuFacts(gpu).map((one) => element("li", {}, oneLine(one)));
     this.root = element(
       "section",
       { class: "gpu" },
@@ -62,7 +61,11 @@ export class GpuView {
 }
 
 function busyBar(part: number): HTMLElement {
-  const bar = element("div", { class: "busy", role: "img", "aria-label": `busy ${share(part)}` });
+  const bar = element("div", {
+    class: "busy",
+    role: "img",
+    "aria-label": `busy ${shareText(part)}`,
+  });
   bar.style.setProperty("--part", `${inside(part) * 100}%`);
   return bar;
 }
@@ -90,7 +93,7 @@ function options(width: number): uPlot.Options {
     legend: { live: true },
     cursor: { drag: { x: true, y: false } },
     axes: [
-      { ...axis, values: (_, at) => at.map(spent) },
+      { ...axis, values: (_, at) => at.map(nanosecondsText) },
       { ...axis, size: 56, values: (_, at) => at.map((part) => `${Math.round(part * 100)} %`) },
     ],
     series: [
@@ -108,11 +111,11 @@ function options(width: number): uPlot.Options {
 }
 
 function time(at: number | null): string {
-  return at === null ? "–" : spent(at);
+  return at === null ? "–" : nanosecondsText(at);
 }
 
 function portion(part: number | null): string {
-  return part === null ? "–" : share(part);
+  return part === null ? "–" : shareText(part);
 }
 
 function color(name: string): string {

@@ -1,15 +1,15 @@
-/** Where a key leads in a table, and how a click on a heading sorts it. */
+/** Keyboard navigation and sorting of a table. */
 
-import { isNumber, type Kind } from "./quantities";
+import { isNumber, type ColumnKind } from "./quantities";
 
 /** A cell; row 0 is that of the headings. */
-export interface Place {
+export interface CellPosition {
   readonly row: number;
   readonly column: number;
 }
 
 /** What was pressed; `ctrlKey` makes Home and End go to the ends of the table. */
-export interface Press {
+interface KeyPress {
   readonly key: string;
   readonly ctrlKey: boolean;
 }
@@ -17,7 +17,12 @@ export interface Press {
 const PAGE = 10;
 
 /** The cell that a key leads to from `at`, inside of `rows` x `columns`; undefined for keys that lead nowhere. */
-export function movedTo(press: Press, at: Place, rows: number, columns: number): Place | undefined {
+export function movedTo(
+  press: KeyPress,
+  at: CellPosition,
+  rows: number,
+  columns: number,
+): CellPosition | undefined {
   const to = wanted(press, at, rows, columns);
   return (
     to && {
@@ -29,7 +34,7 @@ export function movedTo(press: Press, at: Place, rows: number, columns: number):
 
 /** What is largest matters first, names stand from A to Z; the same heading once more turns it round. */
 export function sortedBy(
-  column: { readonly id: string; readonly kind: Kind },
+  column: { readonly id: string; readonly kind: ColumnKind },
   now: { readonly sort: string; readonly descending: boolean },
 ): { readonly sort: string; readonly descending: boolean } {
   const descending = now.sort === column.id ? !now.descending : isNumber(column.kind);
@@ -37,11 +42,11 @@ export function sortedBy(
 }
 
 function wanted(
-  { key, ctrlKey }: Press,
-  { row, column }: Place,
+  { key, ctrlKey }: KeyPress,
+  { row, column }: CellPosition,
   rows: number,
   columns: number,
-): Place | undefined {
+): CellPosition | undefined {
   switch (key) {
     case "ArrowUp":
       return { row: row - 1, column };

@@ -1,4 +1,4 @@
-/** The page of a report: draws what the editor says, and keeps nothing else. */
+/** The page of a report: draws what the editor sends. */
 
 import "@vscode-elements/elements/dist/vscode-badge/index.js";
 import "@vscode-elements/elements/dist/vscode-button/index.js";

@@ -1,8 +1,8 @@
-/** Numbers of a report as a person reads them on its page. */
+/** Numbers and names of a report as display text. */
 
 import type { Column } from "../messages";
 
-export type Kind = Column["kind"];
+export type ColumnKind = Column["kind"];
 export type Cell = string | number | null;
 
 /** As nsys writes them. */
@@ -13,7 +13,7 @@ const STEP = 1000;
 const NONE = "–";
 
 /** "1.25 ms", "3.00 GB", "12.5 %", "1 234"; text as it is, and a dash for what is not known. */
-export function shown(cell: Cell, kind: Kind): string {
+export function cellText(cell: Cell, kind: ColumnKind): string {
   if (cell === null) {
     return NONE;
   }
@@ -22,36 +22,36 @@ export function shown(cell: Cell, kind: Kind): string {
   }
   switch (kind) {
     case "ns":
-      return spent(cell);
+      return nanosecondsText(cell);
     case "bytes":
-      return bytes(cell);
+      return bytesText(cell);
     case "share":
-      return share(cell);
+      return shareText(cell);
     case "rate":
-      return `${bytes(cell)}/s`;
+      return `${bytesText(cell)}/s`;
     case "count":
-      return counted(cell);
+      return countText(cell);
     case "text":
       return String(cell);
   }
 }
 
 /** A time that was measured in nanoseconds. */
-export function spent(ns: number): string {
+export function nanosecondsText(ns: number): string {
   return inUnits(ns, TIMES);
 }
 
 /** A part of a whole: 0.125 is "12.5 %". */
-export function share(part: number): string {
+export function shareText(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
 }
 
 /** Whether cells of this kind stand at the right, under one another. */
-export function isNumber(kind: Kind): boolean {
+export function isNumber(kind: ColumnKind): boolean {
   return kind !== "text";
 }
 
-function bytes(size: number): string {
+function bytesText(size: number): string {
   return inUnits(size, SIZES);
 }
 
@@ -68,7 +68,7 @@ function inUnits(size: number, units: readonly string[]): string {
 
 /** Three figures; a whole number keeps all of its own. */
 function figures(value: number): string {
-  return Number.isInteger(value) ? counted(value) : value.toFixed(placesOf(value));
+  return Number.isInteger(value) ? countText(value) : value.toFixed(placesOf(value));
 }
 
 function rounded(value: number): number {
@@ -82,6 +82,14 @@ function placesOf(value: number): number {
 }
 
 /** Thousands set apart by a narrow space, which no language takes for a decimal point. */
-function counted(value: number): string {
+function countText(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/gu, Number.isInteger(value) ? "\u202f" : "");
+}
+
+/** Control characters, line ends, and those that change the direction of what follows. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]+/gu;
+
+/** `text` on one line, whole, since a kernel is often told from another by the end of its name. */
+export function oneLine(text: string): string {
+  return text.replace(UNPRINTABLE, " ").trim();
 }

@@ -1,12 +1,12 @@
 /** The summary from top to bottom: what was recorded, warnings, GPUs, tables. */
 
 import type { Report, Table } from "../messages";
-import type { Look } from "../page_messages";
+import type { TableQuery } from "../page_messages";
 import { tell } from "./editor";
 import { button, element } from "./elements";
 import { factsOf } from "./facts";
 import { GpuView } from "./gpu_view";
-import { oneLine } from "./names";
+import { oneLine } from "./quantities";
 import { TableView } from "./table_view";
 
 export class ReportView {
@@ -30,11 +30,11 @@ export class ReportView {
     );
   }
 
-  take(look: Look, table: Table): void {
+  take(look: TableQuery, table: Table): void {
     this.tables.find((one) => one.id === table.id)?.take(look, table);
   }
 
-  fail(look: Look, reason: string): void {
+  fail(look: TableQuery, reason: string): void {
     this.tables.find((one) => one.id === look.table)?.fail(look, reason);
   }
 

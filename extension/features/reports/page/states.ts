@@ -1,4 +1,4 @@
-/** What stands on the page as long as there is no report: that it is being read, or why it cannot be. */
+/** The page without a report: its progress, or why it can't be read. */
 
 import { tell } from "./editor";
 import { button, element, withCode } from "./elements";

@@ -3,12 +3,11 @@
 import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
 import type { Column, Table } from "../messages";
-import type { Look } from "../page_messages";
+import type { TableQuery } from "../page_messages";
 import { keep, kept, tell } from "./editor";
 import { button, element, withCode } from "./elements";
-import { movedTo, sortedBy, type Place } from "./grid";
-import { oneLine } from "./names";
-import { isNumber, shown, type Cell } from "./quantities";
+import { movedTo, sortedBy, type CellPosition } from "./grid";
+import { cellText, isNumber, oneLine, type Cell } from "./quantities";
 
 /** A search begins when the person has stopped typing for so long. */
 const TYPED_MS = 150;
@@ -18,8 +17,8 @@ const MORE = 200;
 export class TableView {
   readonly id: Table["id"];
   readonly root: HTMLElement;
-  private look: Look;
-  private at: Place = { row: 0, column: 0 };
+  private look: TableQuery;
+  private at: CellPosition = { row: 0, column: 0 };
   private typing: number | undefined;
   /** Why the rows that were asked for are not known. */
   private reason = "";
@@ -29,7 +28,7 @@ export class TableView {
 
   constructor(private table: Table) {
     this.id = table.id;
-    const usual: Look = {
+    const usual: TableQuery = {
       table: table.id,
       sort: table.sorted_by,
       descending: table.descending,
@@ -52,7 +51,7 @@ export class TableView {
   }
 
   /** Rows that were asked for; those of an older question are not shown any more. */
-  take(look: Look, table: Table, reason = ""): void {
+  take(look: TableQuery, table: Table, reason = ""): void {
     if (JSON.stringify(look) === JSON.stringify(this.look)) {
       this.table = table;
       this.reason = reason;
@@ -61,7 +60,7 @@ export class TableView {
   }
 
   /** Beside a question without an answer stand no rows of another one. */
-  fail(look: Look, reason: string): void {
+  fail(look: TableQuery, reason: string): void {
     const { sort, descending } = look;
     this.take(look, { ...this.table, rows: [], total: 0, sorted_by: sort, descending }, reason);
   }
@@ -99,7 +98,7 @@ export class TableView {
     }, afterMs);
   }
 
-  private ask(changes: Partial<Look>): void {
+  private ask(changes: Partial<TableQuery>): void {
     this.look = { ...this.look, ...changes };
     keep({ looks: { ...kept().looks, [this.id]: this.look } });
     tell({ kind: "look", look: this.look });
@@ -108,7 +107,7 @@ export class TableView {
   private draw(): void {
     const { rows, total } = this.table;
     const hadFocus = this.body.contains(document.activeElement);
-    this.count.textContent = this.reason === "" ? String(total) : shown(null, "count");
+    this.count.textContent = this.reason === "" ? String(total) : cellText(null, "count");
     const left = total - rows.length;
     const more = button(`Show ${Math.min(left, MORE)} More of ${left}`, () => {
       this.ask({ limit: rows.length + MORE });
@@ -184,7 +183,7 @@ export class TableView {
   }
 
   /** The Tab key leads to one cell of the table, the one that it was left at. */
-  private stand(to: Place, withFocus: boolean): void {
+  private stand(to: CellPosition, withFocus: boolean): void {
     this.cell(this.at)?.setAttribute("tabindex", "-1");
     this.at = { row: Math.min(to.row, this.table.rows.length), column: to.column };
     const cell = this.cell(this.at);
@@ -194,7 +193,7 @@ export class TableView {
     }
   }
 
-  private cell({ row, column }: Place): HTMLElement | undefined {
+  private cell({ row, column }: CellPosition): HTMLElement | undefined {
     return this.body.querySelector("table")?.rows[row]?.cells[column];
   }
 }
@@ -216,7 +215,7 @@ function tableRow(columns: readonly Column[], row: readonly Cell[]): HTMLElement
 }
 
 function tableCell({ kind }: Column, cell: Cell): HTMLElement {
-  const text = oneLine(shown(cell, kind));
+  const text = oneLine(cellText(cell, kind));
   const made = element(
     "td",
     { tabindex: "-1", class: isNumber(kind) ? "number" : "text", title: text },

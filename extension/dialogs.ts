@@ -1,0 +1,65 @@
+/** Dialogs: a confirmation before what cannot be undone, and progress with a button to cancel. */
+
+import * as vscode from "vscode";
+
+import { plain } from "./common/texts";
+import type { RequestOptions } from "./sidecar/sidecar";
+
+/** A dialog shows `detail`, an exact command or a list, as it is. */
+export async function isConfirmed(question: string, detail: string, yes: string): Promise<boolean> {
+  const options = { modal: true, detail };
+  return (await vscode.window.showWarningMessage(plain(question), options, yes)) === yes;
+}
+
+/** Most work is done by then; a notification that flashes by would only disturb. */
+const SILENT_MS = 800;
+
+/** Runs `work`, which gives what it gets on to its requests; the notification begins with `title`. */
+export async function longWork<T>(
+  title: string,
+  work: (options: RequestOptions) => Promise<T>,
+): Promise<T> {
+  const cancel = new vscode.CancellationTokenSource();
+  let last = "";
+  let report: (message: string) => void = () => undefined;
+  const working = work({
+    cancel: cancel.token,
+    onProgress: ({ message = "" }) => {
+      // The reason why a job waits comes from a cluster.
+      last = plain(message, 300);
+      report(last);
+    },
+  });
+  const settled = working.then(
+    () => true,
+    () => true,
+  );
+  try {
+    if (!(await Promise.race([settled, after(SILENT_MS)]))) {
+      await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+        async (progress, token) => {
+          report = (message) => {
+            progress.report({ message });
+          };
+          report(last);
+          token.onCancellationRequested(() => {
+            cancel.cancel();
+          });
+          await settled;
+        },
+      );
+    }
+    return await working;
+  } finally {
+    cancel.dispose();
+  }
+}
+
+function after(ms: number): Promise<false> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      resolve(false);
+    }, ms);
+  });
+}

@@ -1,0 +1,216 @@
+/** The wizard of “Add Cluster…”: a pick list of jobs, hosts and the address that is typed. */
+
+import * as vscode from "vscode";
+import type { CancellationToken } from "vscode";
+
+import { asEaglerayError, isCancellation } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { longWork } from "../../dialogs";
+import type { Parts } from "../../parts";
+import {
+  addSections,
+  hostSections,
+  lookSections,
+  type Choice,
+  type ChoiceAction,
+  type Section,
+} from "./choices";
+import type { ClusterConnector } from "./cluster_connector";
+import { CHOICES, LOOK_AT, type Choices, type Cluster } from "./messages";
+
+export class AddClusterWizard {
+  constructor(
+    private readonly parts: Parts,
+    private readonly connecting: ClusterConnector,
+  ) {}
+
+  /** Scripts may give the address; a person chooses. */
+  async add(given: unknown): Promise<Cluster | undefined> {
+    if (typeof given === "string") {
+      return this.connecting.connect(given.trim(), `Connecting to ${plain(given)}`);
+    }
+    for (;;) {
+      const offered = new OfferedChoices(this.parts);
+      const chosen = await this.address(await this.choose(offered), offered);
+      if (chosen?.kind === "address") {
+        return this.connecting.connect(chosen.address, chosen.title);
+      }
+      if (chosen?.kind !== "lookForJobs" || !(await this.lookForJobs(chosen.host))) {
+        return undefined;
+      }
+      // The jobs that were found there are among the choices now.
+    }
+  }
+
+  /** Has jobs looked for on a host that is given or chosen; false when the person gave up. */
+  async lookForJobs(given: string | undefined): Promise<boolean> {
+    const host = given ?? (await this.chooseHost());
+    if (host === undefined) {
+      return false;
+    }
+    await longWork(`Looking for your jobs on ${plain(host)}`, (options) =>
+      this.parts.sidecar.request(LOOK_AT, { host }, options),
+    );
+    return true;
+  }
+
+  private choose(offered: OfferedChoices): Promise<ChoiceAction | undefined> {
+    return pickChoice({
+      title: "Add a Ray cluster",
+      placeholder: "Choose one, or type an address: 8265, host:8265, https://…, ssh://host/8265",
+      sections: (typed) => addSections(offered.choices, offered.isComplete, typed),
+      load: (cancel) => offered.load(cancel),
+    });
+  }
+
+  /** A host that was chosen leads to a second question; anything else is the answer already. */
+  private async address(
+    chosen: ChoiceAction | undefined,
+    { choices }: OfferedChoices,
+  ): Promise<ChoiceAction | undefined> {
+    if (chosen?.kind !== "host") {
+      return chosen;
+    }
+    const { host } = chosen;
+    const lookedAt = choices.ssh_hosts.some((one) => one.name === host && one.looked_at);
+    return pickChoice({
+      title: `Ray behind ssh ${plain(host)}`,
+      placeholder: "Choose one, or type an address as seen from there: 8265, node-1:8265",
+      sections: (typed) => hostSections(host, lookedAt, typed),
+    });
+  }
+
+  private async chooseHost(): Promise<string | undefined> {
+    const offered = new OfferedChoices(this.parts);
+    const chosen = await pickChoice({
+      title: "Look for your SLURM jobs on a host",
+      placeholder: "Choose one, or type it as you would for ssh",
+      sections: (typed) => lookSections(offered.choices.ssh_hosts, typed),
+      load: (cancel) => offered.load(cancel),
+    });
+    return chosen?.kind === "lookForJobs" ? chosen.host : undefined;
+  }
+}
+
+/** What is offered: at first what the panel knows, then all. */
+class OfferedChoices {
+  choices: Choices;
+  isComplete = false;
+
+  constructor(private readonly parts: Parts) {
+    this.choices = { jobs: parts.clusters.value.jobs, ssh_hosts: [], problems: [] };
+  }
+
+  /** An error stands among the choices: an address can be typed all the same. */
+  async load(cancel: CancellationToken): Promise<void> {
+    try {
+      this.choices = await this.parts.sidecar.request(CHOICES, {}, { cancel });
+      this.isComplete = true;
+    } catch (error) {
+      const { code, message, nextStep } = asEaglerayError(error);
+      if (!isCancellation(error)) {
+        const problems = [{ code, message, next_step: nextStep }];
+        this.choices = { ...this.choices, problems };
+      }
+    }
+  }
+}
+
+/** How the list looks now, for what was typed. */
+type ListSections = (typed: string) => readonly Section[];
+
+interface PickOptions {
+  readonly title: string;
+  readonly placeholder: string;
+  /** What is offered at once, and again after `load`. */
+  readonly sections: ListSections;
+  /** Brings what takes long; the list shows that it is busy.  Ends early when the list is closed. */
+  load?(cancel: vscode.CancellationToken): Promise<void>;
+}
+
+interface ChoiceItem extends vscode.QuickPickItem {
+  readonly choice?: Choice;
+}
+
+/** What the person chose; undefined when they closed the list. */
+async function pickChoice(asking: PickOptions): Promise<ChoiceAction | undefined> {
+  const pick = vscode.window.createQuickPick<ChoiceItem>();
+  const cancel = new vscode.CancellationTokenSource();
+  pick.title = asking.title;
+  pick.placeholder = asking.placeholder;
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.ignoreFocusOut = true;
+  const items = (): readonly ChoiceItem[] => itemsOf(asking.sections(pick.value));
+  try {
+    return await new Promise<ChoiceAction | undefined>((resolve) => {
+      pick.onDidChangeValue(() => {
+        pick.items = items();
+      });
+      pick.onDidAccept(() => {
+        const chosen = pick.activeItems[0]?.choice?.action ?? typedChoice(pick);
+        if (chosen !== undefined) {
+          resolve(chosen);
+        }
+      });
+      pick.onDidHide(() => {
+        resolve(undefined);
+      });
+      pick.items = items();
+      pick.show();
+      void load(asking, pick, cancel.token).then(() => {
+        redraw(pick, items());
+      });
+    });
+  } finally {
+    cancel.cancel();
+    cancel.dispose();
+    pick.dispose();
+  }
+}
+
+async function load(
+  asking: PickOptions,
+  pick: vscode.QuickPick<ChoiceItem>,
+  cancel: vscode.CancellationToken,
+): Promise<void> {
+  pick.busy = asking.load !== undefined;
+  await asking.load?.(cancel);
+  pick.busy = false;
+}
+
+/** Who has gone to another line than the first stays on it; by itself the editor would go back. */
+function redraw(pick: vscode.QuickPick<ChoiceItem>, items: readonly ChoiceItem[]): void {
+  const before = pick.activeItems[0];
+  const hasMoved = before !== pick.items.find(canBeChosen);
+  pick.items = items;
+  const same = items.find((item) => hasMoved && canBeChosen(item) && item.label === before?.label);
+  const active = same ?? items.find(canBeChosen);
+  if (active !== undefined) {
+    pick.activeItems = [active];
+  }
+}
+
+/** What was typed stands for itself: Enter may come before the editor has drawn the list for it. */
+function typedChoice({ value, items }: vscode.QuickPick<ChoiceItem>): ChoiceAction | undefined {
+  const typed = items.find((item) => item.alwaysShow === true && canBeChosen(item));
+  return value === "" ? undefined : typed?.choice?.action;
+}
+
+function canBeChosen(item: ChoiceItem): boolean {
+  return item.choice?.action !== undefined;
+}
+
+function itemsOf(sections: readonly Section[]): readonly ChoiceItem[] {
+  return sections.flatMap(({ title, choices }) => [
+    { label: title, kind: vscode.QuickPickItemKind.Separator },
+    ...choices.map((choice) => ({
+      label: choice.label,
+      description: choice.description,
+      detail: choice.detail,
+      iconPath: new vscode.ThemeIcon(choice.icon),
+      alwaysShow: choice.isAlwaysShown === true,
+      choice,
+    })),
+  ]);
+}

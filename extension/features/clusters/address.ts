@@ -1,0 +1,52 @@
+/** Recognizes the address of a cluster while it is typed; the sidecar validates the rest. */
+
+const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[^\s:/@?#-][^\s:/@?#]*)`;
+const PORT = String.raw`\d{1,5}`;
+const JOB = String.raw`\d{1,10}(?:_\d{1,10})?(?:\+\d{1,5})?`;
+const DASHBOARD = String.raw`https?://[^\s/@?#]+[^\s@?#]*(?:#\S*)?`;
+/** What ssh takes: an alias or user@host; never what it would take for an option. */
+const DESTINATION = String.raw`[A-Za-z0-9_.%+\[\]][A-Za-z0-9_.:%+@\[\]-]*`;
+
+const FORMS: readonly RegExp[] = [
+  PORT,
+  `${HOST}:${PORT}`,
+  DASHBOARD,
+  `slurm://${JOB}`,
+  `ssh://${DESTINATION}/(?:${PORT}|${HOST}:${PORT}|${DASHBOARD}|slurm://${JOB})`,
+].map((form) => new RegExp(`^${form}$`));
+
+const WANTED = "Write a port (8265), host:port, http(s)://…, ssh://host/8265 or slurm://job";
+
+/** Why what was typed cannot be an address; undefined when it looks like one. */
+export function addressProblem(typed: string): string | undefined {
+  const address = typed.trim();
+  if (!FORMS.some((form) => form.test(address))) {
+    return WANTED;
+  }
+  const port = /(?:^|[:/])(\d{1,5})$/.exec(address)?.[1];
+  const isJob = /slurm:\/\/\S+$/.test(address);
+  return port !== undefined && !isJob && (Number(port) < 1 || Number(port) > 65_535)
+    ? "A port is a number from 1 to 65535"
+    : undefined;
+}
+
+/** Why what was typed cannot be a host of ssh. */
+export function hostProblem(typed: string): string | undefined {
+  return new RegExp(`^${DESTINATION}$`).test(typed.trim())
+    ? undefined
+    : "Write the host as you would for ssh: an alias of your ssh config, host or user@host";
+}
+
+/** Why what was typed cannot be an address beyond an ssh host: a port there, or host:port as seen from there. */
+export function beyondProblem(typed: string): string | undefined {
+  return addressBeyond("host", typed) === undefined
+    ? "Write a port (8265), host:port or slurm://job, as seen from that host"
+    : undefined;
+}
+
+/** The address of what was typed, as seen from the ssh host `host`. */
+export function addressBeyond(host: string, typed: string): string | undefined {
+  const far = typed.trim();
+  const address = `ssh://${host}/${far}`;
+  return far.startsWith("ssh://") || addressProblem(address) !== undefined ? undefined : address;
+}

@@ -1,0 +1,74 @@
+/** Connects to a cluster: once at a time for each address, with progress, asking for credentials. */
+
+import * as vscode from "vscode";
+
+import { asEaglerayError } from "../../common/errors";
+import type { Store } from "../../common/readable";
+import { VIEWS } from "../../contributions";
+import { longWork } from "../../dialogs";
+import type { Parts } from "../../parts";
+import { askedBy, askFor, type Credentials, type CredentialStore } from "./credentials";
+import { ADD, type Cluster } from "./messages";
+
+export class ClusterConnector {
+  private readonly running = new Map<string, Promise<Cluster | undefined>>();
+
+  /** In `shown` stand the addresses that are just being connected. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly access: CredentialStore,
+    private readonly shown: Store<ReadonlySet<string>>,
+  ) {}
+
+  /** The cluster; undefined when the person gave up.  Who asks for the same address meanwhile gets the same. */
+  connect(address: string, title: string): Promise<Cluster | undefined> {
+    const known = this.running.get(address);
+    if (known !== undefined) {
+      return known;
+    }
+    const connecting = this.work(address, title).finally(() => {
+      this.running.delete(address);
+      this.showRunning();
+    });
+    this.running.set(address, connecting);
+    this.showRunning();
+    return connecting;
+  }
+
+  private showRunning(): void {
+    this.shown.set(new Set(this.running.keys()));
+  }
+
+  private async work(address: string, title: string): Promise<Cluster | undefined> {
+    let given: Partial<Credentials> = {};
+    for (;;) {
+      try {
+        const cluster = await this.add(address, given, title);
+        if (Object.keys(given).length > 0) {
+          await this.access.keep(cluster.id, given);
+        }
+        return cluster;
+      } catch (error) {
+        const { code, sentence } = asEaglerayError(error);
+        const wanted = askedBy(code);
+        if (wanted === undefined) {
+          throw error;
+        }
+        const headers = given.headers ?? {};
+        const change = await askFor(wanted, address, Object.keys(headers), sentence);
+        if (change === undefined) {
+          return undefined;
+        }
+        given = { ...given, ...change(headers) };
+      }
+    }
+  }
+
+  private async add(address: string, given: Partial<Credentials>, title: string): Promise<Cluster> {
+    // The view shows that it works even while the notification is not there yet.
+    const location = { viewId: VIEWS.clusters };
+    return vscode.window.withProgress({ location }, () =>
+      longWork(title, (options) => this.parts.sidecar.request(ADD, { address, ...given }, options)),
+    );
+  }
+}

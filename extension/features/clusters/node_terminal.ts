@@ -1,0 +1,75 @@
+/** “Open Terminal on This Node”: a shell where a worker runs. */
+
+import * as vscode from "vscode";
+
+import { noCluster, withEach } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { longWork } from "../../dialogs";
+import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
+import { TERMINAL, type TerminalRef } from "./messages";
+
+/** The nodes that rows stand for, each once. */
+export function nodesOf(rows: readonly Row[]): TerminalRef[] {
+  const nodes = rows.map(nodeOf).filter((node) => node !== undefined);
+  return [...new Map(nodes.map((node) => [nodeName(node), node])).values()];
+}
+
+/** That of a worker, of a group that runs on one node, or a cluster's head. */
+function nodeOf(row: Row): TerminalRef | undefined {
+  switch (row.row) {
+    case "cluster":
+    case "empty":
+      return { cluster: row.cluster.id, node_id: "" };
+    case "worker":
+    case "anyWorker":
+      return { cluster: row.worker.cluster, node_id: row.worker.node_id };
+    case "group":
+    case "anyGroup": {
+      const nodes = new Set(row.workers.map((worker) => worker.node_id));
+      const [node_id] = nodes;
+      return node_id !== undefined && nodes.size === 1
+        ? { cluster: row.cluster, node_id }
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+export async function openTerminal(parts: Parts, rows: readonly Row[]): Promise<void> {
+  // The menu is greyed out, but keys and other extensions can call the command all the same.
+  if (!vscode.workspace.isTrusted) {
+    void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
+    return;
+  }
+  const named = nodesOf(rows);
+  await withEach(named.length > 0 ? named : await chooseHead(parts), nodeName, (node) =>
+    openOn(parts, node),
+  );
+}
+
+async function openOn(parts: Parts, node: TerminalRef): Promise<void> {
+  const { title, argv, env } = await longWork("Opening a terminal", (options) =>
+    parts.sidecar.request(TERMINAL, node, options),
+  );
+  const [shellPath = "", ...shellArgs] = argv;
+  // Not brought back by the next window: the node may be somebody else's by then.
+  const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
+  vscode.window.createTerminal(options).show();
+}
+
+async function chooseHead(parts: Parts): Promise<TerminalRef[]> {
+  const { clusters } = parts.clusters.value;
+  const items = clusters.map(({ id, name }) => ({ label: plain(name), id }));
+  if (items.length === 0) {
+    throw noCluster();
+  }
+  const title = "A terminal on the head node of which cluster?";
+  const picked = await vscode.window.showQuickPick(items, { title });
+  return picked === undefined ? [] : [{ cluster: picked.id, node_id: "" }];
+}
+
+function nodeName({ cluster, node_id }: TerminalRef): string {
+  return `${cluster} ${node_id}`.trim();
+}

@@ -1,0 +1,197 @@
+/** Questions of ssh, such as a host key, a passphrase or a one-time code; the answers are not stored. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import { ANSWER, QUESTION, QUESTION_OVER, type Question } from "./messages";
+
+/** A box that is on the screen: its answer, and the way to take it away. */
+interface ShownQuestion {
+  readonly question: Question;
+  readonly answer: Promise<string | undefined>;
+  close(): void;
+}
+
+/**
+ * Shows one question after another, since the editor has room for one box, and notices beside them.
+ *
+ * 1. An answer goes to the sidecar and is forgotten; Escape is the answer "cancelled".
+ * 2. A question that is over (ssh gave up, or another answer came) takes its box away unanswered.
+ * 3. When the sidecar ends, all of its questions are over.
+ */
+export class SshQuestions implements Disposable {
+  private readonly waiting: Question[] = [];
+  private readonly notices = new Map<string, () => void>();
+  private readonly owned: readonly Disposable[];
+  private shown: ShownQuestion | undefined;
+
+  constructor(private readonly parts: Parts) {
+    const { sidecar } = parts;
+    this.owned = [
+      sidecar.onNotification(QUESTION, (question) => {
+        this.asked(question);
+      }),
+      sidecar.onNotification(QUESTION_OVER, ({ id }) => {
+        this.over(id);
+      }),
+      sidecar.state.onChanged((state) => {
+        if (state !== "ready") {
+          this.allOver();
+        }
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const one of this.owned) {
+      one.dispose();
+    }
+    this.allOver();
+  }
+
+  private asked(question: Question): void {
+    if (question.kind === "notice") {
+      this.notify(question);
+      return;
+    }
+    this.waiting.push(question);
+    this.next();
+  }
+
+  private next(): void {
+    const question = this.shown === undefined ? this.waiting.shift() : undefined;
+    if (question !== undefined) {
+      const shown = question.kind === "confirm" ? dialog(question) : box(question);
+      this.shown = shown;
+      void this.pass(shown);
+    }
+  }
+
+  private async pass(shown: ShownQuestion): Promise<void> {
+    const text = await shown.answer;
+    // Without `shown` the question was over before the answer came.
+    const wanted = this.shown === shown;
+    if (wanted) {
+      this.shown = undefined;
+      await this.tell(shown.question.id, text ?? null);
+    }
+    this.next();
+  }
+
+  private async tell(id: string, text: string | null): Promise<void> {
+    try {
+      await this.parts.sidecar.request(ANSWER, { id, text });
+    } catch (error) {
+      // Only which question it was: the answer may be a secret.
+      this.parts.log.warn(`the answer to question ${id} was not taken: ${String(error)}`);
+    }
+  }
+
+  private over(id: string): void {
+    this.notices.get(id)?.();
+    const at = this.waiting.findIndex((question) => question.id === id);
+    if (at !== -1) {
+      this.waiting.splice(at, 1);
+    }
+    if (this.shown?.question.id === id) {
+      const { shown } = this;
+      this.shown = undefined;
+      shown.close();
+    }
+  }
+
+  private allOver(): void {
+    const shown = this.shown === undefined ? [] : [this.shown.question];
+    for (const { id } of [...this.waiting, ...shown]) {
+      this.over(id);
+    }
+    for (const end of [...this.notices.values()]) {
+      end();
+    }
+  }
+
+  private notify(question: Question): void {
+    const title = `${questionTitle(question)}: ${questionLine(question)}`;
+    const over = new Promise<void>((resolve) => {
+      this.notices.set(question.id, () => {
+        this.notices.delete(question.id);
+        resolve();
+      });
+    });
+    const location = vscode.ProgressLocation.Notification;
+    void vscode.window.withProgress({ location, title }, () => over);
+  }
+}
+
+function box(question: Question): ShownQuestion {
+  const input = vscode.window.createInputBox();
+  input.title = questionTitle(question);
+  input.prompt = questionLine(question);
+  input.password = question.kind === "secret";
+  // A one-time code is looked up elsewhere.
+  input.ignoreFocusOut = true;
+  const answer = new Promise<string | undefined>((resolve) => {
+    input.onDidAccept(() => {
+      resolve(input.value);
+      input.hide();
+    });
+    input.onDidHide(() => {
+      resolve(undefined);
+      input.dispose();
+    });
+  });
+  input.show();
+  return {
+    question,
+    answer,
+    close: () => {
+      input.hide();
+    },
+  };
+}
+
+/** The editor has no way to take a dialog away: one whose question is over is answered to nobody. */
+function dialog(question: Question): ShownQuestion {
+  const yes = "Yes";
+  const detail = questionLines(question);
+  const clicked = vscode.window.showWarningMessage(
+    questionTitle(question),
+    { modal: true, detail },
+    yes,
+  );
+  const answer = Promise.resolve(clicked).then(
+    (title) => (title === yes ? "yes" : undefined),
+    () => undefined,
+  );
+  return { question, answer, close: () => undefined };
+}
+
+/** A prompt may hold a menu of ways to prove who one is. */
+const LONGEST = 1_000;
+const MOST_LINES = 30;
+
+/** The person's own name for the host comes first, since the prompt itself may say anything. */
+function questionTitle({ host }: Question): string {
+  return host === "" ? "ssh asks" : `ssh to ${plain(host)} asks`;
+}
+
+/** The prompt for a box, which has room for one paragraph. */
+function questionLine({ prompt }: Question): string {
+  return plainLines(prompt).join(" · ") || "An answer is wanted";
+}
+
+/** The prompt for a dialog, line by line. */
+function questionLines({ prompt }: Question): string {
+  return plainLines(prompt).join("\n");
+}
+
+function plainLines(prompt: string): string[] {
+  return prompt
+    .slice(0, LONGEST)
+    .split(/\r?\n/)
+    .map((line) => plain(line, LONGEST))
+    .filter((line) => line !== "")
+    .slice(0, MOST_LINES);
+}

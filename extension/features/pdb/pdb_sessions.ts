@@ -1,0 +1,82 @@
+/** Opens one of the waiting pdb sessions in a terminal; read at the first use. */
+
+import * as vscode from "vscode";
+
+import { noCluster } from "../../common/errors";
+import { dotted } from "../../common/row_texts";
+import { duration, plain } from "../../common/texts";
+import { longWork } from "../../dialogs";
+import type { Parts } from "../../parts";
+import type { Row } from "../../rows";
+import { clusterIdOf } from "../clusters/rows";
+import { LIST, TERMINAL, type PdbSession } from "./messages";
+
+export async function openSession(parts: Parts, rows: readonly Row[]): Promise<void> {
+  if (!vscode.workspace.isTrusted) {
+    void vscode.window.showInformationMessage("A terminal is opened only in a trusted workspace.");
+    return;
+  }
+  const session = await chosenSession(parts, await clustersOf(parts, rows));
+  if (session === undefined) {
+    return;
+  }
+  const { cluster, id } = session;
+  const { title, argv, env } = await parts.sidecar.request(TERMINAL, { cluster, id });
+  const [shellPath = "", ...shellArgs] = argv;
+  // Not brought back by the next window: the session waits for one visitor and is over when that one leaves.
+  const options = { name: plain(title), shellPath, shellArgs, env, isTransient: true };
+  vscode.window.createTerminal(options).show();
+}
+
+/** The cluster of the row, else all of them; a window that knows of none may not have looked for any yet. */
+async function clustersOf(parts: Parts, rows: readonly Row[]): Promise<readonly string[]> {
+  const named = rows.map(clusterIdOf).filter((id) => id !== undefined);
+  if (named.length > 0) {
+    return named;
+  }
+  if (parts.clusters.value.clusters.length === 0) {
+    await parts.refresh();
+  }
+  const { clusters } = parts.clusters.value;
+  if (clusters.length === 0) {
+    throw noCluster();
+  }
+  return clusters.map(({ id }) => id);
+}
+
+/** What waits in clusters that answer; one that does not has a row that says why. */
+async function chosenSession(
+  parts: Parts,
+  clusters: readonly string[],
+): Promise<PdbSession | undefined> {
+  const found = await longWork("Looking for waiting pdb sessions", (options) =>
+    Promise.allSettled(
+      clusters.map((cluster) => parts.sidecar.request(LIST, { cluster }, options)),
+    ),
+  );
+  const answers = found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = found.find((one) => one.status === "rejected");
+  const sessions = answers.flatMap((one) => one.sessions);
+  if (sessions.length === 0) {
+    if (failed !== undefined && answers.length === 0) {
+      throw failed.reason;
+    }
+    const note = answers.find((one) => one.note !== "")?.note ?? "No pdb session waits.";
+    void vscode.window.showInformationMessage(plain(note, 300));
+    return undefined;
+  }
+  const items = sessions.map((session) => ({
+    label: plain(`${session.file.slice(session.file.lastIndexOf("/") + 1)}:${session.line}`),
+    description: plain(
+      dotted(session.name, session.error, session.node, `pid ${session.pid}`, sinceOf(session)),
+    ),
+    detail: plain(session.file),
+    session,
+  }));
+  const title = "Open which waiting pdb?";
+  return (await vscode.window.showQuickPick(items, { title, matchOnDescription: true }))?.session;
+}
+
+function sinceOf({ since }: PdbSession): string {
+  return duration(Date.now() / 1000 - since);
+}

@@ -1,0 +1,78 @@
+/** The workers of profiled runs that rows are about. */
+
+import { dotted } from "../../common/row_texts";
+import { plain } from "../../common/texts";
+import type { Row } from "../../rows";
+import type { ProfiledRun, ProfiledRuns } from "./messages";
+
+/** Workers of a run; none of them means all. */
+export interface RecordingTarget {
+  readonly run: string;
+  readonly workers: readonly string[];
+}
+
+/** One target a run; a row that no nsys is with gives none. */
+export function targetsOf(rows: readonly Row[], { runs }: ProfiledRuns): RecordingTarget[] {
+  const found = new Map<string, Set<string> | "all">();
+  for (const { run, workers } of rows.flatMap((row) => named(row, runs))) {
+    const known = found.get(run) ?? new Set();
+    if (workers.length === 0 || known === "all") {
+      found.set(run, "all");
+    } else {
+      found.set(run, new Set([...known, ...workers]));
+    }
+  }
+  return [...found].map(([run, workers]) => ({
+    run,
+    workers: workers === "all" ? [] : [...workers],
+  }));
+}
+
+/** A report that is here, and whose it is. */
+export interface GatheredReport {
+  readonly path: string;
+  /** Its worker, and the node of that; "" where they are not known. */
+  readonly whose: string;
+}
+
+/** The reports that are here of what a target names, the newest names last. */
+export function reportsOf(
+  { run, workers }: RecordingTarget,
+  { runs }: ProfiledRuns,
+): GatheredReport[] {
+  const profiled = runs.find((one) => one.run === run)?.workers ?? [];
+  return profiled
+    .filter(({ worker_id }) => workers.length === 0 || workers.includes(worker_id))
+    .flatMap(({ reports, name, node }) =>
+      reports.map((path) => ({ path, whose: plain(dotted(name, node)) })),
+    );
+}
+
+function named(row: Row, runs: readonly ProfiledRun[]): RecordingTarget[] {
+  switch (row.row) {
+    case "run":
+      return runs.filter(({ run }) => run === row.run.id).map(({ run }) => ({ run, workers: [] }));
+    case "runWorker":
+      return withWorkers([row.worker.worker_id], runs);
+    case "worker":
+    case "anyWorker":
+      return withWorkers([row.worker.worker_id], runs);
+    case "group":
+    case "anyGroup":
+      return withWorkers(
+        row.workers.map(({ worker_id }) => worker_id),
+        runs,
+      );
+    default:
+      return [];
+  }
+}
+
+function withWorkers(ids: readonly string[], runs: readonly ProfiledRun[]): RecordingTarget[] {
+  return runs
+    .map(({ run, workers }) => ({
+      run,
+      workers: workers.map(({ worker_id }) => worker_id).filter((id) => ids.includes(id)),
+    }))
+    .filter(({ workers }) => workers.length > 0);
+}

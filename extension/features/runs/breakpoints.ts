@@ -1,0 +1,172 @@
+/** The breakpoints of the gutter: sent to live runs, with notes beside lines where no worker stops. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import type { Parts } from "../../parts";
+import { windowName } from "../../workspace";
+import { BREAKPOINTS, type Breakpoint, type Line, type Run } from "./messages";
+import { isLive, lineNotes } from "./rows";
+import { isOfThisWindow } from "./run_list";
+
+/** Dragging and "Remove All Breakpoints" change many at once: they are told together. */
+const TOGETHER_MS = 150;
+
+/** All breakpoints of the editor that workers can stop at. */
+export function gutterBreakpoints(): Breakpoint[] {
+  return breakpointsOf(
+    vscode.debug.breakpoints
+      .filter((one) => one instanceof vscode.SourceBreakpoint)
+      .filter(({ location }) => location.uri.scheme === "file")
+      .map(editorBreakpoint),
+  );
+}
+
+function editorBreakpoint(one: vscode.SourceBreakpoint): EditorBreakpoint {
+  return {
+    path: one.location.uri.fsPath,
+    line: one.location.range.start.line + 1,
+    enabled: one.enabled,
+    condition: one.condition ?? "",
+    hit: one.hitCondition ?? "",
+    log: one.logMessage ?? "",
+  };
+}
+
+/** Tells live runs of this window about changes; a window without them says nothing. */
+export class GutterBreakpoints implements Disposable {
+  private readonly subscriptions: readonly Disposable[];
+  private timer: NodeJS.Timeout | undefined;
+  /** Undefined: no live run of this window has been told anything. */
+  private sent: readonly Breakpoint[] | undefined;
+  private hasFailed = false;
+
+  constructor(private readonly parts: Parts) {
+    this.subscriptions = [
+      vscode.debug.onDidChangeBreakpoints(() => {
+        this.schedule();
+      }),
+      // A run that appears may have begun in another window, or before this one was loaded anew.
+      parts.runs.onChanged(({ runs }) => {
+        if (!runs.some(isOurs)) {
+          this.sent = undefined;
+        } else if (this.sent === undefined || this.hasFailed) {
+          this.schedule();
+        }
+      }),
+    ];
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    for (const one of this.subscriptions) {
+      one.dispose();
+    }
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.send(), TOGETHER_MS);
+  }
+
+  private async send(): Promise<void> {
+    const breakpoints = gutterBreakpoints();
+    const isKnown = this.sent !== undefined && sameBreakpoints(this.sent, breakpoints);
+    if ((isKnown && !this.hasFailed) || !this.parts.runs.value.runs.some(isOurs)) {
+      return;
+    }
+    this.sent = breakpoints;
+    try {
+      await this.parts.sidecar.request(BREAKPOINTS, { workspace: windowName(), breakpoints });
+      this.hasFailed = false;
+    } catch (error) {
+      // The row of each line says what has become of it; a click in the gutter asks for no dialog.
+      this.hasFailed = true;
+      this.parts.log.warn(`breakpoints were not told to the runs: ${String(error)}`);
+    }
+  }
+}
+
+function isOurs(run: Run): boolean {
+  return isLive(run) && isOfThisWindow(run);
+}
+
+/** One of the editor's breakpoints, as far as it lies in a file; `line` counts from 1. */
+interface EditorBreakpoint {
+  readonly path: string;
+  readonly line: number;
+  readonly enabled: boolean;
+  readonly condition: string;
+  readonly hit: string;
+  readonly log: string;
+}
+
+/** Those that workers can stop at, by file, in the order of files and lines; one that is disabled is none. */
+function breakpointsOf(set: readonly EditorBreakpoint[]): Breakpoint[] {
+  const files = new Map<string, Map<number, Line>>();
+  for (const { path, line, enabled, condition, hit, log } of set) {
+    if (enabled && isPython(path)) {
+      const lines = files.get(path) ?? new Map<number, Line>();
+      // Two in one line, at different columns, are one for a debugger of lines.
+      files.set(path, lines.set(line, { line, condition, hit, log }));
+    }
+  }
+  return [...files]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([path, lines]) => ({ path, lines: [...lines.values()].sort(byLine) }));
+}
+
+/** Whether both say the same. */
+function sameBreakpoints(one: readonly Breakpoint[], other: readonly Breakpoint[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isPython(path: string): boolean {
+  return /\.pyw?$/.test(path);
+}
+
+function byLine(one: Line, other: Line): number {
+  return one.line - other.line;
+}
+
+export class BreakpointNotes implements Disposable {
+  private readonly look = vscode.window.createTextEditorDecorationType({
+    after: {
+      margin: "0 0 0 3em",
+      fontStyle: "italic",
+      color: new vscode.ThemeColor("editorCodeLens.foreground"),
+    },
+  });
+  private readonly subscriptions: readonly Disposable[];
+
+  constructor(private readonly parts: Parts) {
+    this.subscriptions = [
+      parts.runs.onChanged(() => {
+        this.draw();
+      }),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        this.draw();
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const one of [this.look, ...this.subscriptions]) {
+      one.dispose();
+    }
+  }
+
+  private draw(): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const { document } = editor;
+      const path = document.uri.scheme === "file" ? document.uri.fsPath : "";
+      const notes = lineNotes(this.parts.runs.value, path)
+        .filter(({ line }) => line <= document.lineCount)
+        .map(({ line, text }) => ({
+          range: document.lineAt(line - 1).range,
+          renderOptions: { after: { contentText: text } },
+        }));
+      editor.setDecorations(this.look, notes);
+    }
+  }
+}

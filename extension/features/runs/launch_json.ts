@@ -1,0 +1,165 @@
+/** Reads the draft of a run from a configuration of launch.json. */
+
+import { EaglerayError } from "../../common/errors";
+import { PLAIN, type Draft, type RunKind } from "./draft";
+import type { Profile } from "./messages";
+import { NEW_PROFILE, nsysProblem, stepsOf, WHENS } from "./profile_options";
+
+/** The attributes of which exactly one says what is run. */
+const SUBJECTS: Readonly<Record<string, RunKind>> = {
+  program: "program",
+  module: "module",
+  script: "script",
+  sbatch: "sbatch",
+};
+
+/** Raises an error of the catalogue for a configuration that says nothing, too much, or another type of value. */
+export function draftOfLaunch(config: Config, folder: string): Draft {
+  const named = [...Object.keys(SUBJECTS), "command"].filter((name) => name in config);
+  const [subject] = named;
+  if (subject === undefined || named.length > 1) {
+    throw wrong(
+      `The configuration names ${named.length === 0 ? "nothing to run" : named.join(" and ")}.`,
+      "Give one of “program”, “module”, “script”, “sbatch” and “command”.",
+    );
+  }
+  const isCommand = subject === "command";
+  const rest = words(config, "args");
+  return {
+    ...PLAIN,
+    path: isCommand ? "" : text(config, subject),
+    args: isCommand ? [...words(config, subject), ...rest] : rest,
+    kind: SUBJECTS[subject] ?? "command",
+    cwd: text(config, "cwd") || folder,
+    cluster: text(config, "cluster"),
+    python: text(config, "python"),
+    env: environment(config),
+    workers: words(config, "workers"),
+    ranks: ranks(config),
+    breakOnFailure: truth(config, "breakOnFailure"),
+    children: truth(config, "children"),
+    preset: text(config, "preset") || PLAIN.preset,
+    stops: !truth(config, "noDebug"),
+    profile: profileOf(config),
+  };
+}
+
+/** null where nothing is said of it; raises an error of the catalogue for what cannot be meant. */
+function profileOf(config: Config): Profile | null {
+  const value = config["profile"] ?? null;
+  if (value === null) {
+    return null;
+  }
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw wrong("“profile” of the configuration is no object.", 'Write {"workers": ["*Policy*"]}.');
+  }
+  const said = value as Config;
+  const workers = words(said, "workers");
+  if (workers.length === 0) {
+    throw wrong("“profile” names no workers.", 'Write {"workers": ["*Policy*"]}.');
+  }
+  return {
+    ...NEW_PROFILE,
+    workers,
+    ranks: ranks(said),
+    when: whenOf(said),
+    steps: steps(said),
+    seconds: seconds(said),
+    trace: text(said, "trace") || NEW_PROFILE.trace,
+    nsys: nsysOf(said),
+    output: text(said, "output"),
+  };
+}
+
+/** What is named says it as well. */
+function whenOf(said: Config): Profile["when"] {
+  const when = text(said, "when");
+  if (when === "") {
+    return "steps" in said ? "steps" : "seconds" in said ? "seconds" : NEW_PROFILE.when;
+  }
+  if (!(when in WHENS)) {
+    throw wrong(
+      `“when” of “profile” is ${when}.`,
+      `Write one of ${Object.keys(WHENS).join(", ")}.`,
+    );
+  }
+  return when as Profile["when"];
+}
+
+function steps(said: Config): string {
+  const written = text(said, "steps");
+  const meant = written === "" ? "" : stepsOf(written);
+  if (meant === undefined) {
+    throw wrong("“steps” of “profile” names no steps.", 'Write "3:5".');
+  }
+  return meant;
+}
+
+function nsysOf(said: Config): string {
+  const named = text(said, "nsys");
+  const problem = nsysProblem(named);
+  if (problem !== "") {
+    throw wrong(`“nsys” of “profile” is ${named}.`, problem);
+  }
+  return named;
+}
+
+function seconds(said: Config): number {
+  const value = said["seconds"] ?? NEW_PROFILE.seconds;
+  if (typeof value !== "number" || !(value > 0)) {
+    throw wrong("“seconds” of “profile” is no number of seconds.", "Write 10.");
+  }
+  return value;
+}
+
+/** A configuration as it stands in launch.json: anything may stand there. */
+type Config = Readonly<Record<string, unknown>>;
+
+function text(config: Config, name: string): string {
+  const value = config[name] ?? "";
+  if (typeof value !== "string") {
+    throw wrong(`“${name}” of the configuration is no text.`, "Write it in quotes.");
+  }
+  return value.trim();
+}
+
+function truth(config: Config, name: string): boolean {
+  const value = config[name] ?? false;
+  if (typeof value !== "boolean") {
+    throw wrong(`“${name}” of the configuration is neither true nor false.`, "Write one of them.");
+  }
+  return value;
+}
+
+function words(config: Config, name: string): readonly string[] {
+  const value = config[name] ?? [];
+  if (!Array.isArray(value) || !value.every((word) => typeof word === "string")) {
+    throw wrong(`“${name}” of the configuration is no list of texts.`, 'Write ["one", "two"].');
+  }
+  return value;
+}
+
+function ranks(config: Config): readonly number[] | null {
+  const value = config["ranks"] ?? null;
+  if (value === null) {
+    return null;
+  }
+  if (!Array.isArray(value) || !value.every((rank) => Number.isInteger(rank) && rank >= 0)) {
+    throw wrong("“ranks” of the configuration is no list of ranks.", "Write [0, 1].");
+  }
+  return value as number[];
+}
+
+function environment(config: Config): Readonly<Record<string, string>> {
+  const value = config["env"] ?? {};
+  const isTexts =
+    typeof value === "object" && Object.values(value).every((one) => typeof one === "string");
+  if (!isTexts || Array.isArray(value)) {
+    throw wrong("“env” of the configuration is no list of variables.", 'Write {"NAME": "value"}.');
+  }
+  return value as Readonly<Record<string, string>>;
+}
+
+function wrong(message: string, nextStep: string): EaglerayError {
+  return new EaglerayError("wrong-launch", message, nextStep);
+}

@@ -1,0 +1,87 @@
+/** The list of runs: waits for the end of one, and finds those of this window. */
+
+import type { CancellationToken } from "vscode";
+
+import { Disposables } from "../../common/disposables";
+import { asEaglerayError, EaglerayError } from "../../common/errors";
+import { plain } from "../../common/texts";
+import type { Parts } from "../../parts";
+import { windowName } from "../../workspace";
+import type { Run, Runs } from "./messages";
+import { isLive } from "./rows";
+
+/** Resolves when the run is over; rejects when `cancel` is requested first. */
+export function untilOver(
+  parts: Parts,
+  id: string,
+  cancel: CancellationToken | undefined,
+): Promise<void> {
+  return until(parts, id, cancel, (run) => run === undefined || !isLive(run));
+}
+
+/** The same for a run that was just asked to stop; rejects as well when it keeps running. */
+export async function untilStopped(
+  parts: Parts,
+  id: string,
+  cancel: CancellationToken | undefined,
+): Promise<void> {
+  await parts.latestRuns();
+  let isStopping = false;
+  await until(parts, id, cancel, (run) => {
+    if (run === undefined || !isLive(run)) {
+      return true;
+    }
+    const keepsRunning = run.state === "unwatched" || (isStopping && run.state !== "stopping");
+    isStopping = run.state === "stopping";
+    if (keepsRunning) {
+      throw notStopped(run.name, run.note);
+    }
+    return false;
+  });
+}
+
+/** Resolves once `isDone` is true of the newest state of a run; rejects with what it throws. */
+function until(
+  { runs }: Parts,
+  id: string,
+  cancel: CancellationToken | undefined,
+  isDone: (run: Run | undefined) => boolean,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const owned = new Disposables();
+    const check = ({ runs }: Runs): void => {
+      try {
+        if (isDone(runs.find((run) => run.id === id))) {
+          owned.dispose();
+          resolve();
+        }
+      } catch (error) {
+        owned.dispose();
+        reject(asEaglerayError(error));
+      }
+    };
+    owned.add(runs.onChanged(check));
+    if (cancel !== undefined) {
+      owned.add(
+        cancel.onCancellationRequested(() => {
+          owned.dispose();
+          reject(new EaglerayError("cancelled", "It was cancelled."));
+        }),
+      );
+    }
+    check(runs.value);
+  });
+}
+
+function notStopped(name: string, why: string): EaglerayError {
+  return new EaglerayError(
+    "not-stopped",
+    `${plain(name)} could not be stopped, and was not started again.`,
+    plain(why, 500),
+  );
+}
+
+/** Whether a run was started in this window; one of a terminal belongs to none. */
+export function isOfThisWindow({ workspace }: Run): boolean {
+  return workspace === windowName();
+}

@@ -1,0 +1,162 @@
+/** Starts a run: prepares the draft, confirms where needed, starts it, and shows its output. */
+
+import * as vscode from "vscode";
+
+import { lines } from "../../common/row_texts";
+import { plain } from "../../common/texts";
+import { isConfirmed, longWork } from "../../dialogs";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import { windowName } from "../../workspace";
+import {
+  COMPOSE,
+  PREPARE,
+  type Composition,
+  type Prepare,
+  type Proposal,
+} from "../presets/messages";
+import { gutterBreakpoints } from "./breakpoints";
+import { prepareOf, type Draft } from "./draft";
+import { RESTART, START, STOP, type Run } from "./messages";
+import type { RunOutput } from "./output";
+import { planWith, programPython, withRay } from "./python_question";
+import { isLive } from "./rows";
+import { isOfThisWindow, untilStopped } from "./run_list";
+
+const SUBMIT = "Submit";
+
+export class RunStarter {
+  /** The ids of what is started are put into `started`. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly output: RunOutput,
+    private readonly started: Set<string>,
+  ) {}
+
+  /** What would be started now, with the breakpoints of the gutter. */
+  async prepare(draft: Draft): Promise<Proposal> {
+    const asked = await this.prepareRequest(draft);
+    return await longWork("Preparing the run", (options) =>
+      this.parts.sidecar.request(PREPARE, asked, options),
+    );
+  }
+
+  /** Composes the configuration of the run with the Python of the program, which runs its imports. */
+  async compose(draft: Draft): Promise<Composition> {
+    const asked = await this.prepareRequest(draft);
+    return await longWork("Checking the configuration", (options) =>
+      this.parts.sidecar.request(COMPOSE, asked, options),
+    );
+  }
+
+  /** Prepares and starts; the id of the run, or undefined when the person said no. */
+  async run(draft: Draft): Promise<string | undefined> {
+    return await this.start(await this.prepare(draft));
+  }
+
+  async start(proposal: Proposal): Promise<string | undefined> {
+    const { plan, confirm, title } = proposal;
+    const question = `Submit ${plan.name} to SLURM?`;
+    if (confirm !== "" && !(await isConfirmed(question, confirm, SUBMIT))) {
+      return undefined;
+    }
+    const started = await withRay(this.parts, (choice) =>
+      longWork(`Starting ${plain(title)}`, (options) => {
+        const { anyway } = choice;
+        const asked = { plan: planWith(plan, choice), confirmed: confirm !== "", anyway };
+        return this.parts.sidecar.request(START, asked, options);
+      }),
+    );
+    if (started !== undefined) {
+      this.warn(proposal);
+      await this.show(started.id);
+    }
+    return started?.id;
+  }
+
+  /** The same command once more; one that goes on is stopped first, one that may go on as the person says. */
+  async restart(run: Run): Promise<string | undefined> {
+    const before = await askBeforeRestart(run);
+    if (before === undefined) {
+      return undefined;
+    }
+    const submits = run.kind === "sbatch";
+    if (submits && !(await isConfirmed("Submit to SLURM once more?", run.command, SUBMIT))) {
+      return undefined;
+    }
+    if (before === "stop") {
+      await this.stopFirst(run);
+    }
+    await vscode.workspace.saveAll(false);
+    const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
+    const confirmed = submits || run.confirm_stop !== "";
+    const asked = { id: run.id, breakpoints, confirmed };
+    const started = await withRay(this.parts, (choice) =>
+      longWork(`Starting ${plain(run.name)}`, (options) =>
+        this.parts.sidecar.request(RESTART, { ...asked, ...choice }, options),
+      ),
+    );
+    if (started !== undefined) {
+      await this.show(started.id);
+    }
+    return started?.id;
+  }
+
+  /** Two of one program would fight for its GPUs, ports and folders. */
+  private async stopFirst(run: Run): Promise<void> {
+    const confirmed = run.confirm_stop !== "";
+    await longWork(`Stopping ${plain(run.name)}`, async (options) => {
+      await this.parts.sidecar.request(STOP, { id: run.id, confirmed }, options);
+      await untilStopped(this.parts, run.id, options.cancel);
+    });
+  }
+
+  private async show(id: string): Promise<void> {
+    this.started.add(id);
+    if (setting("runs.showOutput")) {
+      await this.output.show(id, true);
+    }
+  }
+
+  private async prepareRequest(draft: Draft): Promise<Prepare> {
+    // The sidecar reads the program and the lines of breakpoints from the saved files.
+    await vscode.workspace.saveAll(false);
+    const python = draft.python || (await programPython());
+    return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
+  }
+
+  /** Problems with breakpoints don't prevent a start. */
+  private warn({ problems }: Proposal): void {
+    for (const { code, message, next_step } of problems.filter((one) => one.code !== "no-ray")) {
+      this.parts.log.warn(`the run: ${code}: ${message} ${next_step}`);
+      void vscode.window.showWarningMessage(plain(`${message} ${next_step}`.trim(), 600));
+    }
+  }
+}
+
+const STOP_FIRST = "Stop It First";
+const START_BESIDE = "Start Beside It";
+
+/**
+ * 1. Nothing, once it is over.
+ * 2. One that nobody keeps any more may go on: the person says whether it is stopped or started beside.
+ * 3. One that goes on is stopped, after a yes where stopping asks for one.
+ *
+ * Undefined: it is not to be started after all.
+ */
+async function askBeforeRestart(run: Run): Promise<"stop" | "nothing" | undefined> {
+  if (!isLive(run)) {
+    return "nothing";
+  }
+  if (run.state === "unwatched") {
+    const options = { modal: true, detail: lines(run.note, run.confirm_stop) };
+    const question = `${plain(run.name)} may still go on. Stop it before it is started again?`;
+    const buttons = [STOP_FIRST, START_BESIDE] as const;
+    const said = await vscode.window.showWarningMessage(question, options, ...buttons);
+    return said && (said === STOP_FIRST ? "stop" : "nothing");
+  }
+  const isAsked = run.confirm_stop !== "";
+  return !isAsked || (await isConfirmed("Restart", run.confirm_stop, "Restart"))
+    ? "stop"
+    : undefined;
+}

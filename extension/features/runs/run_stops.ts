@@ -1,0 +1,164 @@
+/** Brings a worker that stops in a run of this window to the front, as a debugger does. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import { AutoAttach } from "../debugging/auto_attach";
+import { targetKey, type Target } from "../debugging/model";
+import type { StopTracker } from "../debugging/stop_tracker";
+import type { Run, Runs } from "./messages";
+import { isLive } from "./rows";
+import { isOfThisWindow } from "./run_list";
+
+/**
+ * One stop at a time: while a session is stopped, the other workers wait, held, in the list of paused workers.
+ * Workers that were stopped when the window opened are only offered by that list.
+ */
+export class RunStops implements Disposable {
+  private readonly autoAttach = new AutoAttach((target) => this.attach(target));
+  /** Keys of the workers that the user asked to pause. */
+  private readonly requested = new Set<string>();
+  private readonly subscriptions: readonly Disposable[];
+  private isFirst = true;
+
+  /** `started` holds the ids of the runs that this window has started, those of a terminal among them. */
+  constructor(
+    private readonly parts: Parts,
+    private readonly started: ReadonlySet<string>,
+    private readonly tracker: StopTracker,
+  ) {
+    this.subscriptions = [
+      parts.runs.onChanged((runs) => {
+        this.update(runs);
+      }),
+      tracker.onLeft((how) => {
+        if (how === "by hand") {
+          this.passOver();
+        } else {
+          this.update(parts.runs.value);
+        }
+      }),
+    ];
+  }
+
+  /** Runs `pause` for a worker, which then comes to the front whatever the user looks at, unless it fails. */
+  async bringOnPause(worker: Target, pause: () => Promise<unknown>): Promise<void> {
+    this.requested.add(targetKey(worker));
+    try {
+      await pause();
+    } catch (error) {
+      this.requested.delete(targetKey(worker));
+      throw error;
+    }
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  private update(runs: Runs): void {
+    const ours = setting("runs.showStops") ? runs.runs.filter((run) => this.isOurs(run)) : [];
+    const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
+    this.parts.broughtUp.set(new Set(ids));
+    const stopped = stoppedIn(runs);
+    const stoppedKeys = new Set(stopped.map(targetKey));
+    for (const key of this.autoAttach.tried) {
+      if (!stoppedKeys.has(key)) {
+        this.autoAttach.tried.delete(key);
+      }
+    }
+    if (this.isFirst) {
+      this.isFirst = false;
+      this.passOver();
+    }
+    void this.bring(stopped);
+  }
+
+  /** The workers that are stopped now are only offered by the list. */
+  private passOver(): void {
+    for (const worker of stoppedIn(this.parts.runs.value)) {
+      this.autoAttach.tried.add(targetKey(worker));
+    }
+  }
+
+  private async bring(stopped: readonly StoppedWorker[]): Promise<void> {
+    const next = nextStop(stopped, {
+      seen: this.autoAttach.tried,
+      wanted: this.requested,
+      attached: this.tracker.attached,
+      isStopped: this.tracker.isStopped,
+      isOurs: (run) => this.isOurs(run),
+      isAutomatic: setting("runs.showStops"),
+    });
+    if (await this.autoAttach.next(next)) {
+      // The user may have asked another worker to pause meanwhile.
+      this.update(this.parts.runs.value);
+    }
+  }
+
+  /** Whether a session began; a failure has been shown, and no other worker is tried because of it. */
+  private async attach(target: Target): Promise<boolean> {
+    this.requested.delete(targetKey(target));
+    const { cluster, worker } = target;
+    return (await vscode.commands.executeCommand(COMMANDS.attach, { cluster, worker })) === true;
+  }
+
+  private isOurs(run: Run): boolean {
+    return isOfThisWindow(run) || this.started.has(run.id);
+  }
+}
+
+/** A stopped worker, and its run. */
+interface StoppedWorker extends Target {
+  readonly run: Run;
+}
+
+/** What this window has done and shows; workers by their keys. */
+export interface NextStopInput {
+  /** Stops that came to the front before, or that the user left. */
+  readonly seen: ReadonlySet<string>;
+  /** Workers that the user asked to pause. */
+  readonly wanted: ReadonlySet<string>;
+  /** Those that have a session. */
+  readonly attached: ReadonlySet<string>;
+  /** Some session is stopped. */
+  readonly isStopped: boolean;
+  isOurs(run: Run): boolean;
+  /** Whether stops come to the front without a request. */
+  readonly isAutomatic: boolean;
+}
+
+/** The stopped workers, those of the newest run first. */
+export function stoppedIn({ runs }: Runs): StoppedWorker[] {
+  // The workers of a run that is being stopped are about to end.
+  const live = runs.filter((run) => isLive(run) && run.state !== "stopping");
+  return live.flatMap((run) =>
+    run.workers
+      .filter((worker) => worker.state === "stopped")
+      .map(({ cluster, worker_id: worker }) => ({ run, cluster, worker })),
+  );
+}
+
+/**
+ * The worker to attach to:
+ *
+ * 1. One that the user asked to pause, whatever they are looking at.
+ * 2. None while a session is stopped, or when stops don't come to the front automatically.
+ * 3. Else the first of a run of this window that has no session and was not in front before.
+ */
+export function nextStop(
+  stopped: readonly StoppedWorker[],
+  looking: NextStopInput,
+): StoppedWorker | undefined {
+  const free = stopped.filter((worker) => !looking.attached.has(targetKey(worker)));
+  const wanted = free.find((worker) => looking.wanted.has(targetKey(worker)));
+  if (wanted !== undefined || looking.isStopped || !looking.isAutomatic) {
+    return wanted;
+  }
+  return free.find((worker) => looking.isOurs(worker.run) && !looking.seen.has(targetKey(worker)));
+}

@@ -1,0 +1,145 @@
+/** The commands about logs: open, follow, stop following, search; read when the first of them is called. */
+
+import * as vscode from "vscode";
+
+import { noCluster, withEach } from "../../../common/errors";
+import { plain } from "../../../common/texts";
+import type { Parts } from "../../../parts";
+import type { Row } from "../../../rows";
+import { OPEN_LOG, SEARCH_LOGS } from "../messages";
+import { workersOf, type WorkerName } from "../rows";
+import { linksTo, type LogDocuments } from "./documents";
+import type { LogFollowers } from "./followers";
+import {
+  logDocument,
+  logTitle,
+  matchesText,
+  scopeOf,
+  searchEach,
+  searchOf,
+  type Stream,
+} from "./model";
+
+const LINES = 10_000;
+
+export class LogCommands {
+  constructor(
+    private readonly parts: Parts,
+    private readonly documents: LogDocuments,
+    private readonly followers: LogFollowers,
+  ) {}
+
+  async open(rows: readonly Row[], stream: Stream): Promise<void> {
+    const workers = await this.chosen(rows);
+    // A tab that is only looked into gives way to the next one.
+    const preview = workers.length === 1;
+    await withEach(workers, nameOf, async (worker) => {
+      const { cluster, worker_id } = worker;
+      const params = { cluster, worker_id, stream, lines: LINES };
+      const log = await this.parts.sidecar.request(OPEN_LOG, params);
+      const text = logDocument(log, LINES);
+      await this.documents.show(logTitle(worker, stream), text, { at: "end", preview });
+    });
+  }
+
+  async follow(rows: readonly Row[]): Promise<void> {
+    await withEach(await this.chosen(rows), nameOf, (worker) =>
+      this.followers.follow(worker, "out"),
+    );
+  }
+
+  async stopFollowing(rows: readonly Row[]): Promise<void> {
+    const ids = workersOf(rows).map((worker) => worker.worker_id);
+    const ofRows = this.followers.active.filter((one) => ids.includes(one.worker.worker_id));
+    const stopped = ofRows.length > 0 ? ofRows : await this.pickFollowers();
+    for (const follower of stopped) {
+      await this.followers.stop(follower);
+    }
+  }
+
+  private async pickFollowers(): Promise<LogFollowers["active"]> {
+    const { active } = this.followers;
+    if (active.length < 2) {
+      return active;
+    }
+    const items = active.map((follower) => ({ label: follower.title, follower }));
+    const options = { title: "Stop following which logs?", canPickMany: true } as const;
+    const picked = (await vscode.window.showQuickPick(items, options)) ?? [];
+    return picked.map((item) => item.follower);
+  }
+
+  async copyIds(rows: readonly Row[]): Promise<void> {
+    const ids = workersOf(rows).map((worker) => worker.worker_id);
+    await vscode.env.clipboard.writeText(ids.join("\n"));
+  }
+
+  async search(rows: readonly Row[]): Promise<void> {
+    const clusters = this.parts.clusters.value.clusters;
+    const scope = scopeOf(rows, clusters);
+    if (scope === undefined) {
+      throw noCluster();
+    }
+    const typed = await askPattern(scope.where);
+    if (typed === undefined || typed === "") {
+      return;
+    }
+    const search = searchOf(typed);
+    const nameOfCluster = (id: string): string =>
+      plain(clusters.find((one) => one.id === id)?.name ?? id);
+    const progress = {
+      location: vscode.ProgressLocation.Notification,
+      title: `Searching the logs of ${scope.where}`,
+      cancellable: true,
+    };
+    const found = await vscode.window.withProgress(progress, (report, cancel) =>
+      searchEach(scope, nameOfCluster, (logs) =>
+        this.parts.sidecar.request(
+          SEARCH_LOGS,
+          { ...logs, ...search },
+          {
+            cancel,
+            onProgress: ({ message }) => {
+              report.report(message === undefined ? {} : { message: plain(message) });
+            },
+          },
+        ),
+      ),
+    );
+    const title = `Search ${plain(search.pattern, 40).replaceAll("/", "∕")}`;
+    const { text, links } = matchesText(search, scope.where, found);
+    await this.documents.show(title, text, { links: linksTo(links) });
+  }
+
+  /** The workers of the rows; called with a group, or with nothing, the person picks one. */
+  private async chosen(rows: readonly Row[]): Promise<readonly WorkerName[]> {
+    const named = rows.filter(({ row }) => row === "worker" || row === "anyWorker");
+    if (named.length > 0) {
+      return workersOf(named);
+    }
+    const grouped = workersOf(rows);
+    const paused = this.parts.paused.value.groups.flatMap((group) => group.workers);
+    const items = (grouped.length > 0 ? grouped : paused).map((worker) => ({
+      label: plain(worker.name),
+      description: plain(worker.worker_id.slice(0, 8)),
+      worker,
+    }));
+    if (items.length === 0) {
+      void vscode.window.showInformationMessage("Choose a worker in the panel Eagleray first.");
+      return [];
+    }
+    const picked = await vscode.window.showQuickPick(items, { title: "The log of which worker?" });
+    return picked === undefined ? [] : [picked.worker];
+  }
+}
+
+function nameOf({ name }: WorkerName): string {
+  return name;
+}
+
+function askPattern(where: string): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: `Search the logs of ${where}`,
+    prompt: "Text to find; /…/ for a regular expression",
+    ignoreFocusOut: true,
+  });
+}

@@ -1,0 +1,32 @@
+/** The logs of workers: opened, followed and searched. */
+
+import { lazily, registerCommands } from "../../../commands";
+import type { Disposable } from "../../../common/disposables";
+import { COMMANDS } from "../../../contributions";
+import type { Parts } from "../../../parts";
+import { OPEN_LOG } from "../messages";
+import { LogDocuments } from "./documents";
+import { LogFollowers } from "./followers";
+
+export function register(parts: Parts): Disposable[] {
+  const documents = new LogDocuments(
+    async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text,
+  );
+  const followers = new LogFollowers(parts.sidecar);
+  const commands = lazily(async () => {
+    const { LogCommands } = await import("./commands.js");
+    return new LogCommands(parts, documents, followers);
+  });
+  return [
+    documents,
+    followers,
+    ...registerCommands(parts, commands, [
+      [COMMANDS.openLog, "opening a log", (to, rows) => to.open(rows, "out")],
+      [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
+      [COMMANDS.followLog, "following a log", (to, rows) => to.follow(rows)],
+      [COMMANDS.stopFollowing, "ending a follower", (to, rows) => to.stopFollowing(rows)],
+      [COMMANDS.copyWorkerId, "copying", (to, rows) => to.copyIds(rows)],
+      [COMMANDS.searchLogs, "searching logs", (to, rows) => to.search(rows)],
+    ]),
+  ];
+}

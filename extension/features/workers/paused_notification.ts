@@ -1,0 +1,100 @@
+/** The notification about the first paused workers of each Ray session. */
+
+import * as vscode from "vscode";
+
+import type { Disposable } from "../../common/disposables";
+import { count, plain } from "../../common/texts";
+import { COMMANDS } from "../../contributions";
+import type { Parts } from "../../parts";
+import { setting } from "../../settings";
+import type { Clusters } from "../clusters/messages";
+import type { Group, PausedWorker, Snapshot } from "./messages";
+import type { WorkerRow } from "./rows";
+
+/** The workers of a group reach their breakpoint() one after another: one notification speaks of them all. */
+const GATHER_MS = 1_000;
+
+export function notifications(parts: Parts): Disposable[] {
+  const announcer = new Announcer();
+  let timer: NodeJS.Timeout | undefined;
+  const announce = (): void => {
+    timer = undefined;
+    const snapshot = without(parts.paused.value, parts.broughtUp.value);
+    const announcement = announcer.next(snapshot, parts.clusters.value);
+    // Who attaches by itself needs no invitation.
+    if (announcement !== undefined && setting("autoAttach") === "off") {
+      void offer(announcement);
+    }
+  };
+  return [
+    parts.paused.onChanged(({ paused }) => {
+      if (paused > 0) {
+        timer ??= setTimeout(announce, GATHER_MS);
+      }
+    }),
+    {
+      dispose: () => {
+        clearTimeout(timer);
+      },
+    },
+  ];
+}
+
+/** The list without workers that come to the front anyway. */
+function without(snapshot: Snapshot, workers: ReadonlySet<string>): Snapshot {
+  const groups = snapshot.groups.map((group) => ({
+    ...group,
+    workers: group.workers.filter((worker) => !workers.has(worker.worker_id)),
+  }));
+  return { ...snapshot, groups };
+}
+
+async function offer({ sentence, worker, group }: Announcement): Promise<void> {
+  const attach = "Attach";
+  const show = "Show Panel";
+  const answer = await vscode.window.showInformationMessage(sentence, attach, show);
+  if (answer === attach) {
+    const row: WorkerRow = { row: "worker", worker, group: { row: "group", ...group } };
+    await vscode.commands.executeCommand(COMMANDS.attach, row);
+  } else if (answer === show) {
+    await vscode.commands.executeCommand(COMMANDS.showPanel);
+  }
+}
+
+interface Announcement {
+  readonly sentence: string;
+  /** Whom the button "Attach" is for. */
+  readonly worker: PausedWorker;
+  readonly group: Group;
+}
+
+/** Remembers which runs of which clusters were announced; one per window. */
+class Announcer {
+  private readonly announced = new Set<string>();
+
+  /** What is to be announced now, if anything.  Each answer is given once. */
+  next(snapshot: Snapshot, { clusters }: Clusters): Announcement | undefined {
+    for (const group of snapshot.groups) {
+      const worker = group.workers.find((one) => one.state === "paused");
+      const cluster = clusters.find((one) => one.id === group.cluster);
+      if (worker === undefined || cluster === undefined) {
+        continue;
+      }
+      const run = `${cluster.id} ${cluster.session}`;
+      if (!this.announced.has(run)) {
+        this.announced.add(run);
+        return { sentence: sentence(group), worker, group };
+      }
+    }
+    return undefined;
+  }
+}
+
+function sentence(group: Group): string {
+  const waiting = group.workers.filter((worker) => worker.state === "paused");
+  const verb = waiting.length === 1 ? "is" : "are";
+  const where = waiting.every((worker) => worker.kind === "post-mortem")
+    ? "after an error"
+    : "at a breakpoint()";
+  return `${count(waiting.length, "worker")} of ${plain(group.title)} ${verb} paused ${where}.`;
+}

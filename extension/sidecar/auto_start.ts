@@ -1,0 +1,102 @@
+/** Starts the sidecar automatically once there is a reason to. */
+
+import { readdir, readFile, stat } from "node:fs/promises";
+
+import type { Disposable } from "../common/disposables";
+import type { Parts } from "../parts";
+import { setting } from "../settings";
+
+const REMEMBERED = "eagleray.hadCluster";
+/** A look costs a few milliseconds; a cluster that was just started may be seen this much later. */
+const LOOK_AGAIN_MS = 15_000;
+
+export function startAutomatically(parts: Parts): Disposable[] {
+  const { workspaceState } = parts.context;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (): Promise<void> => {
+    const reason = await reasonToStart({
+      environ: process.env,
+      remembered: workspaceState.get<boolean>(REMEMBERED) ?? false,
+      discovery: setting("discovery"),
+      ownProcesses,
+    });
+    if (parts.sidecar.state.value !== "idle") {
+      return;
+    }
+    if (reason === undefined) {
+      timer = setTimeout(() => void look(), LOOK_AGAIN_MS);
+      return;
+    }
+    parts.log.info(`The sidecar is started: ${reason}`);
+    await parts.sidecar.start();
+  };
+  void look();
+  return [
+    {
+      dispose: () => {
+        clearTimeout(timer);
+      },
+    },
+    parts.clusters.onChanged(({ clusters, jobs, hosts }) => {
+      const remembered = clusters.length + jobs.length + hosts.length > 0;
+      if (workspaceState.get<boolean>(REMEMBERED) !== remembered) {
+        void workspaceState.update(REMEMBERED, remembered);
+      }
+    }),
+  ];
+}
+
+/** What the decision looks at. */
+export interface StartSigns {
+  readonly environ: Readonly<Record<string, string | undefined>>;
+  /** This workspace has shown a cluster before. */
+  readonly remembered: boolean;
+  readonly discovery: "own" | "off";
+  /** The names of the processes of one's own uid on this machine. */
+  ownProcesses(): Promise<readonly string[]>;
+}
+
+/** Ray's head node runs exactly one; the kernel gives at most 15 characters of a name. */
+const HEAD_PROCESS = "gcs_server";
+
+/**
+ * The reason to start it now, if there is one:
+ *
+ * 1. this workspace has a remembered cluster;
+ * 2. a variable names a dashboard: RAY_API_SERVER_ADDRESS, or RAY_ADDRESS with http;
+ * 3. (unless discovery is off) a Ray head of one's own runs on this machine.
+ */
+export async function reasonToStart(signs: StartSigns): Promise<string | undefined> {
+  if (signs.remembered) {
+    return "this workspace has a remembered cluster";
+  }
+  if ((signs.environ["RAY_API_SERVER_ADDRESS"] ?? "") !== "") {
+    return "RAY_API_SERVER_ADDRESS is set";
+  }
+  if (/^https?:/.test(signs.environ["RAY_ADDRESS"] ?? "")) {
+    return "RAY_ADDRESS names a dashboard";
+  }
+  if (signs.discovery === "off") {
+    return undefined;
+  }
+  const processes = await signs.ownProcesses();
+  return processes.includes(HEAD_PROCESS) ? "a Ray cluster of one’s own runs here" : undefined;
+}
+
+/** Reads Linux's /proc; elsewhere there are none, and the panel starts the sidecar when it is opened. */
+export async function ownProcesses(): Promise<readonly string[]> {
+  const uid = process.getuid?.();
+  const entries = await readdir("/proc").catch(() => []);
+  const names = entries
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(async (pid) => {
+      // A process may end between the two looks.
+      try {
+        const { uid: owner } = await stat(`/proc/${pid}`);
+        return owner === uid ? (await readFile(`/proc/${pid}/comm`, "utf8")).trim() : "";
+      } catch {
+        return "";
+      }
+    });
+  return (await Promise.all(names)).filter((name) => name !== "");
+}

@@ -1,0 +1,53 @@
+/** Finds a Python on this machine and starts the sidecar with it; read at the first use of the sidecar. */
+
+import * as vscode from "vscode";
+
+import { noPython } from "../common/errors";
+import { setting } from "../settings";
+import { openChannel } from "./channel";
+import type { Channel, ChannelListener } from "./connection";
+import { findPython, type FoundPython } from "./interpreter";
+import { sidecarEnvironment, sidecarLaunch } from "./launch";
+import { bundledLibraries, pythonSearchInput } from "./python_probe";
+
+/** `found` hears which Python was taken, before the process starts; `ending` gives up what has not come so far. */
+export async function openSidecar(
+  extensionFolder: string,
+  methods: readonly string[],
+  listener: ChannelListener,
+  log: (line: string) => void,
+  found: (python: FoundPython) => void,
+  ending: AbortSignal,
+): Promise<Channel> {
+  const libraries = await bundledLibraries(extensionFolder);
+  const lines: string[] = [];
+  const write = (text: string): void => {
+    lines.push(text);
+    log(text);
+  };
+  const around = await pythonSearchInput(extensionFolder, libraries, write, ending);
+  const python = await findPython(around);
+  ending.throwIfAborted();
+  if (python === undefined) {
+    throw noPython(lines.join("\n"));
+  }
+  found(python);
+  const launch = {
+    ...sidecarLaunch(extensionFolder, libraries, python.python, python.tag),
+    env: sidecarEnvironment(setting("profiling.nsys")),
+  };
+  return openChannel(launch, initializationOptions(), methods, listener, log, ending);
+}
+
+/** What the sidecar is told once; a change of these settings starts it anew. */
+function initializationOptions(): object {
+  return {
+    discovery: setting("discovery"),
+    slurm: setting("slurm"),
+    trusted: vscode.workspace.isTrusted,
+    ssh: {
+      path: setting("ssh.path"),
+      reuseControlMaster: setting("ssh.reuseControlMaster"),
+    },
+  };
+}
