@@ -16,6 +16,9 @@ from attrs import frozen
 from eagleray import __version__
 from eagleray.cli.main import main
 from eagleray.cli.printing import print_json, step_now
+from eagleray.common.errors import RETRYING, EaglerayError
+from eagleray.ray.errors import cluster_slow
+from eagleray.routes.ssh.errors import ssh_lost, ssh_unreachable
 
 from tests.asked import ask
 from tests.fakes.adapter import STOP, FakeAdapter, state
@@ -257,14 +260,15 @@ async def test_a_reader_that_has_enough(dashboard: FakeDashboard) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "now"),
+    ("error", "step"),
     [
-        ("Check the network; it is tried again by itself.", "Check the network."),
-        ("It is asked again by itself; a busy head answers late.", "A busy head answers late."),
-        ("It is tried again by itself.", "Try again later."),
-        ("Write it; then a.b: c.", "Write it; then a.b: c."),
-        ("", ""),
+        (ssh_unreachable("login"), "Check the network or the VPN."),
+        (cluster_slow("login", 3.0), "A head node under heavy load answers late."),
+        (ssh_lost("login"), "Try again later."),
+        (EaglerayError("code", "Message.", "Write it; then a.b: c."), "Write it; then a.b: c."),
+        (EaglerayError("code", "Message."), ""),
     ],
 )
-def test_a_command_that_ends_promises_nothing_that_only_a_window_does(said: str, now: str) -> None:
-    assert step_now(said) == now
+def test_command_that_ends_does_not_promise_to_retry(error: EaglerayError, step: str) -> None:
+    assert step_now(error) == step
+    assert error.shown_step.endswith(RETRYING) == error.retries

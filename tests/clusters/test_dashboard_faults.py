@@ -57,7 +57,7 @@ async def test_a_fault_becomes_an_error_of_the_catalogue(fault: str, code: str) 
         ]
         for error in errors:
             assert fake.address in error.message
-            assert error.next_step
+            assert error.shown_step
 
 
 async def test_nobody_listens() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import pytest
+from eagleray.common.errors import EaglerayError
+from eagleray.routes.ssh import errors
 from eagleray.routes.ssh.errors import StderrLines, forward_error
 
 # What ssh wrote, the code that it stands for, and whether trying again by itself is pointless.
@@ -117,7 +122,7 @@ def test_what_ssh_says_is_explained(text: str, code: str, final: bool) -> None:
     error, is_final = words(text).why("login")
     assert (error.code, is_final) == (code, final)
     assert "login" in error.message or code in ("ssh-path-too-long", "ssh-bad-configuration")
-    assert error.next_step
+    assert error.shown_step
 
 
 def test_the_reason_of_the_network_is_named() -> None:
@@ -183,3 +188,19 @@ def test_why_something_behind_the_host_is_not_reached(said: str, code: str) -> N
     error = forward_error("node-1:8265", "login", said)
     assert error.code == code
     assert "login" in error.message
+
+
+def test_codes_are_those_of_all_factories() -> None:
+    factories = [
+        value
+        for name, value in vars(errors).items()
+        if name.startswith(("ssh_", "far_")) and inspect.isfunction(value)
+    ]
+    made = [factory(*_arguments(factory)) for factory in factories]
+    assert all(isinstance(error, EaglerayError) for error in made)
+    assert {error.code for error in made} == errors.CODES
+
+
+def _arguments(factory: Callable[..., object]) -> list[str | float]:
+    kinds = inspect.signature(factory).parameters.values()
+    return [1.0 if kind.annotation == "float" else "x" for kind in kinds]

@@ -80,9 +80,7 @@ async def slurm(parts: App, asked: argparse.Namespace) -> int:
     failing = [one for host in hosts if (one := parts.jobs.host(host)) and one.error]
     for one in failing:
         assert one.error is not None
-        say(
-            f"{one.host or 'this machine'}: {one.error.message} {printing.step_now(one.error.next_step)}"
-        )
+        say(f"{one.host or 'this machine'}: {one.error.message} {printing.step_now(one.error)}")
     return 1 if failing else 0
 
 

@@ -66,7 +66,7 @@ def _run(asked: argparse.Namespace) -> int:
 def _step_now(error: EaglerayError) -> str:
     from eagleray.cli.printing import step_now
 
-    return step_now(error.next_step)
+    return step_now(error)
 
 
 def _drop_output() -> None:

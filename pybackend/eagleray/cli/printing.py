@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import asdict
 
-from eagleray.common.errors import printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.clusters.choices import sentence as job_sentence
 from eagleray.features.clusters.handlers import wire_cluster, wire_job
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.known import AllKnown, Known
+from eagleray.features.clusters.problems import Problem
 from eagleray.features.clusters.reaching import Reach
 from eagleray.features.clusters.seen_jobs import SeenJob
 from eagleray.features.workers.handlers import wire_paused
@@ -75,13 +75,9 @@ def duration(seconds: float) -> str:
     return f"{hours}{minutes % 60} min left"
 
 
-def step_now(next_step: str) -> str:
-    """The next step for whoever reads it when the command has ended: nothing is done again by itself then."""
-    if "by itself" not in next_step:
-        return next_step
-    parts = re.split(r"(?<=[.;])\s+", next_step)
-    kept = [part.rstrip(".;") for part in parts if "by itself" not in part]
-    return " ".join(f"{one[:1].upper()}{one[1:]}." for one in kept) or "Try again later."
+def step_now(error: EaglerayError | Problem) -> str:
+    """Returns the next step for a command that ends, which doesn't retry."""
+    return error.next_step or ("Try again later." if error.retries else "")
 
 
 def _left(reach: Reach) -> str:
@@ -105,9 +101,9 @@ def print_clusters(every: AllKnown) -> None:
         for problem in known.problems:
             # The first problem is often what the sentence says already.
             message = [problem.message] if problem.message != known.sentence else []
-            print("   ", *message, step_now(problem.next_step))
+            print("   ", *message, step_now(problem))
     for hint in every.hints:
-        print(f"{hint.message} {step_now(hint.next_step)}".rstrip(), file=sys.stderr)
+        print(f"{hint.message} {step_now(hint)}".rstrip(), file=sys.stderr)
 
 
 def _rows(workers: Sequence[Paused], indent: str) -> Iterable[list[str]]:

@@ -1,15 +1,17 @@
-"""The catalogue of errors: what happened in the words of the person, and what to do next.
+"""The catalogue of errors: what happened, what the user can do next, and whether Eagleray retries.
 
-Every error that can reach a person is an `EaglerayError` made by one of the factories below
-or in the `*_errors.py` beside this file, which hold those of one domain each.
-A foreign error (aiohttp, OSError, JSON) is mapped to one of them once, in `clients/`, `routes/`
-or `adapter/`.  Texts are plain text: never Markdown, never a value that came from a cluster
-without `printable`.
+Every error that can reach the user is an `EaglerayError` made by one of the factories below, in the
+`*_errors.py` beside this file, or in the `errors.py` of a package or feature.
+A foreign error (aiohttp, OSError, JSON) is mapped to one of them once, in `ray/`, `routes/`, `tools/` or
+`adapter/`.  Texts are plain text: never Markdown, never a value that came from a cluster without `printable`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+# What the user reads after the next step of an error with `retries`.
+RETRYING = "Eagleray retries automatically."
 
 
 # Not frozen: contextlib sets __traceback__ on exceptions that pass through it.
@@ -18,16 +20,29 @@ class EaglerayError(Exception):
     """An error of the catalogue.
 
     `code` is stable and meant for programs; `message` is one sentence that says what happened;
-    `next_step` says what the person can do; `detail` goes to the log only.
+    `next_step` says what the user can do; `detail` goes to the log only.  `retries`: a window, or another
+    process that keeps running, retries automatically.  Texts for them end with `RETRYING`; a command that
+    ends after the error leaves it out.
     """
 
     code: str
     message: str
     next_step: str = ""
     detail: str = ""
+    retries: bool = False
+
+    @property
+    def shown_step(self) -> str:
+        """The next step as a process that retries shows it."""
+        return with_retry(self.next_step, self.retries)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.next_step}".strip()
+        return f"{self.message} {self.shown_step}".strip()
+
+
+def with_retry(next_step: str, retries: bool) -> str:
+    """Returns `next_step`, followed by `RETRYING` if `retries`."""
+    return f"{next_step} {RETRYING}".strip() if retries else next_step
 
 
 def printable(text: str, limit: int = 200) -> str:

@@ -71,7 +71,8 @@ def reports_unlistable(place: str, why: str) -> EaglerayError:
     return EaglerayError(
         "gathering-failed",
         f"Ray can't list the reports on node {printable(place, 100)}: {printable(why, 200)}",
-        "Probably the name of a file in `logs/eagleray` of Ray's session there isn't UTF-8: rename it. Retrying…",
+        "Probably the name of a file in `logs/eagleray` of Ray's session there isn't UTF-8: rename it.",
+        retries=True,
     )
 
 
@@ -81,8 +82,9 @@ def gathering_failed(error: BaseException, place: str = "") -> EaglerayError:
     return EaglerayError(
         "gathering-failed",
         f"Eagleray couldn't gather the reports{where} because of an unexpected error ({why}).",
-        "`keeper.log` in the folder of the run has the details. Retrying…",
+        "`keeper.log` in the folder of the run has the details.",
         why,
+        retries=True,
     )
 
 

@@ -46,7 +46,7 @@ def link_lost(through: str, why: str = "") -> EaglerayError:
             "."
         )
         + ".",
-        "It is made again by itself.",
+        retries=True,
     )
 
 

@@ -18,7 +18,8 @@ def slurm_failed(command: str, said: str) -> EaglerayError:
     return EaglerayError(
         "slurm-failed",
         f"SLURM's `{printable(command, 40)}` failed: {printable(said.strip() or 'no reason given')}",
-        "Try that command yourself in a terminal there; it is asked again by itself.",
+        "Try that command yourself in a terminal there.",
+        retries=True,
     )
 
 
@@ -66,7 +67,7 @@ def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
     return EaglerayError(
         "job-waits",
         f"Job {printable(job, 40)} waits for its nodes{f' ({printable(why, 60)})' if why else ''}{expected}.",
-        "It is found by itself when it runs.",
+        retries=True,
     )
 
 

@@ -35,7 +35,8 @@ def cluster_slow(address: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "cluster-slow",
         f"The dashboard at {printable(address)} did not answer within {seconds:g} s.",
-        "It is asked again by itself; a head node under heavy load answers late.",
+        "A head node under heavy load answers late.",
+        retries=True,
     )
 
 
@@ -173,8 +174,9 @@ def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayErr
     return EaglerayError(
         "dashboard-failed",
         f"The Ray dashboard at {printable(address)} answered with error {status}.",
-        "It is asked again by itself; the log keeps what it said.",
+        "The log keeps what it said.",
         detail,
+        retries=True,
     )
 
 
@@ -192,7 +194,7 @@ def dashboard_busy(address: str) -> EaglerayError:
     return EaglerayError(
         "dashboard-busy",
         f"The Ray dashboard at {printable(address)} has too many requests in flight.",
-        "It is asked again by itself, less often.",
+        retries=True,
     )
 
 

@@ -114,7 +114,7 @@ class Sidecar(LanguageServer):
 
 
 def _data(error: EaglerayError) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "next_step": error.next_step}
+    return {"code": error.code, "message": error.message, "next_step": error.shown_step}
 
 
 def _no_report(message: str, percentage: int | None = None) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,5 +109,5 @@ class SharedAnswers:
 
 def _text(answer: Answer) -> str:
     error = answer.error
-    said = [error.code, error.message, error.next_step, error.detail] if error else None
-    return json.dumps({"at": answer.at, "value": answer.value, "error": said})
+    fields = [*astuple(error)] if error else None
+    return json.dumps({"at": answer.at, "value": answer.value, "error": fields})

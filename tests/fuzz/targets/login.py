@@ -87,7 +87,7 @@ def srun_messages(text: str) -> None:
 def shown(error: EaglerayError) -> None:
     """What a user gets to see is printable and bounded, whatever a program printed."""
     assert error.message.isprintable() and len(error.message) < 2000, error.message[:300]
-    assert error.next_step.isprintable()
+    assert error.shown_step.isprintable()
 
 
 def address(text: str) -> None:

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.ray.rows import NodeRow, RayVersion, WorkerRow
+from eagleray.routes.ssh import errors as ssh_errors
 
 State = Literal["connecting", "connected", "unreachable", "unauthorized", "not-ray", "failing"]
 
@@ -119,8 +120,7 @@ def of_nodes(seen: Seen, nodes: list[NodeRow]) -> Seen:
 
 def of_failure(seen: Seen, error: EaglerayError, silent_s: float) -> Seen:
     """`seen` after a question failed, `silent_s` after the last answer."""
-    # Whatever ssh says of itself or of what lies behind it.
-    by_ssh = error.code.startswith(("ssh-", "far-"))
+    by_ssh = error.code in ssh_errors.CODES
     state = STATES.get(error.code, "unreachable" if by_ssh else "failing")
     of_the_way = by_ssh or error.code in OF_THE_WAY
     gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S and not of_the_way

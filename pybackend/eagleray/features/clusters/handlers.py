@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from eagleray.common.errors import with_retry
 from eagleray.features.clusters import messages as wire
 from eagleray.features.clusters.choices import Choices, choices, sentence
 from eagleray.features.clusters.clusters import Clusters
@@ -204,4 +205,4 @@ def _question(asked: Question) -> wire.Question:
 
 
 def _problems(problems: Iterable[Problem]) -> list[wire.Problem]:
-    return [wire.Problem(one.code, one.message, one.next_step) for one in problems]
+    return [wire.Problem(p.code, p.message, with_retry(p.next_step, p.retries)) for p in problems]

@@ -14,7 +14,8 @@ class Problem:
     code: str
     message: str
     next_step: str
+    retries: bool = False
 
     @staticmethod
     def of(error: EaglerayError) -> Problem:
-        return Problem(error.code, error.message, error.next_step)
+        return Problem(error.code, error.message, error.next_step, error.retries)

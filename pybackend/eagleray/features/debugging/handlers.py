@@ -96,7 +96,7 @@ def attached(attachment: Attachment) -> messages.Attached:
 def outcome(result: Result) -> messages.Outcome:
     """A result with the sentences of the catalogue."""
     failures = [
-        messages.Failure(f.worker_id, f.name, f.error.code, f.error.message, f.error.next_step)
+        messages.Failure(f.worker_id, f.name, f.error.code, f.error.message, f.error.shown_step)
         for f in result.failed
     ]
     return messages.Outcome(result.done, failures)

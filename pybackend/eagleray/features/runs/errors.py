@@ -168,7 +168,7 @@ def output_not_read(file: str, ssh: str, why: str) -> EaglerayError:
     return EaglerayError(
         "output-not-read",
         f"Eagleray can't read {printable(file, 300)} on {printable(ssh) or 'this machine'}: {why}",
-        "Retrying…",
+        retries=True,
     )
 
 

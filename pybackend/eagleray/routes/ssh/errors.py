@@ -9,6 +9,36 @@ from dataclasses import dataclass
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.redact import redact_text
 
+# Every error of this module: ssh fails, or it does not reach a host behind its destination.
+CODES = frozenset(
+    {
+        "ssh-missing",
+        "ssh-host-unknown",
+        "ssh-unreachable",
+        "ssh-key-refused",
+        "ssh-answer-refused",
+        "ssh-asks",
+        "ssh-cancelled",
+        "ssh-host-key-not-accepted",
+        "ssh-host-key-changed",
+        "ssh-too-many-connections",
+        "ssh-too-many-sessions",
+        "ssh-forwarding-forbidden",
+        "ssh-path-too-long",
+        "ssh-control-socket-taken",
+        "ssh-bad-configuration",
+        "ssh-no-shell",
+        "ssh-failed",
+        "ssh-slow",
+        "ssh-lost",
+        "far-port-refused",
+        "far-host-unknown",
+        "far-host-unreachable",
+        "far-slow",
+        "far-refused",
+    }
+)
+
 
 def ssh_missing(program: str) -> EaglerayError:
     return EaglerayError(
@@ -31,8 +61,9 @@ def ssh_unreachable(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-unreachable",
         f"{printable(host)} cannot be reached by ssh: {printable(detail) or 'no answer'}.",
-        "Check the network or the VPN; it is tried again by itself.",
+        "Check the network or the VPN.",
         detail,
+        retries=True,
     )
 
 
@@ -92,8 +123,8 @@ def ssh_too_many_connections(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-too-many-connections",
         f"The ssh server of {printable(host)} closed the connection at once; it may have too many (MaxStartups).",
-        "It is tried again by itself.",
-        detail,
+        detail=detail,
+        retries=True,
     )
 
 
@@ -127,8 +158,8 @@ def ssh_control_socket_taken(host: str, detail: str = "") -> EaglerayError:
     return EaglerayError(
         "ssh-control-socket-taken",
         f"Another process took the control socket of the connection to {printable(host)}.",
-        "It is tried again by itself.",
-        detail,
+        detail=detail,
+        retries=True,
     )
 
 
@@ -163,7 +194,7 @@ def ssh_slow(host: str, seconds: float) -> EaglerayError:
     return EaglerayError(
         "ssh-slow",
         f"There is no connection to {printable(host)} within {seconds:g} s.",
-        "It is tried on by itself.",
+        retries=True,
     )
 
 
@@ -171,7 +202,7 @@ def ssh_lost(host: str) -> EaglerayError:
     return EaglerayError(
         "ssh-lost",
         f"The connection to {printable(host)} is lost.",
-        "A new one is made by itself.",
+        retries=True,
     )
 
 
