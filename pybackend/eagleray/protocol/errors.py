@@ -91,7 +91,8 @@ def gate_silent(host: str, port: int, seconds: float) -> EaglerayError:
     return EaglerayError(
         "gate-silent",
         f"The worker at {printable(host)}:{port} did not answer within {seconds:g} s.",
-        "Its node may be overloaded; it is tried again.",
+        "Its node may be overloaded.",
+        retries=True,
     )
 
 

@@ -1,7 +1,7 @@
 """JSON lines over asyncio streams: requests with their responses, errors, and events.
 
 A request is one line `{"id": 1, "op": "attach", "params": {…}}`.  Its response is one line
-`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail"}}`, and may overtake
+`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries"}}`, and may overtake
 others.  An event is one line `{"event": "workers", …}`.  The `limit` of a stream is that of a line.
 
 `injected/jsonlines.py` has the blocking side, which runs in the cluster.
@@ -79,7 +79,7 @@ def response(request_id: object, result: object) -> Json:
 
 
 def refusal(request_id: object, error: EaglerayError) -> Json:
-    fields = ("code", "message", "next_step", "detail")
+    fields = ("code", "message", "next_step", "detail", "retries")
     return {"id": request_id, "error": {name: getattr(error, name) for name in fields}}
 
 
@@ -158,5 +158,7 @@ class Requests:
 
 
 def _error(said: Json) -> EaglerayError:
-    fields = (str(said.get(key, "")) for key in ("code", "message", "next_step", "detail"))
-    return EaglerayError(*fields)
+    code, message, next_step, detail = (
+        str(said.get(key, "")) for key in ("code", "message", "next_step", "detail")
+    )
+    return EaglerayError(code, message, next_step, detail, said.get("retries") is True)
