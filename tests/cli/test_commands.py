@@ -15,7 +15,7 @@ import pytest
 from attrs import frozen
 from eagleray import __version__
 from eagleray.cli.main import main
-from eagleray.cli.printing import print_json, step_now
+from eagleray.cli.output import print_json, step_now
 from eagleray.common.errors import RETRYING, EaglerayError
 from eagleray.ray.errors import cluster_slow
 from eagleray.routes.ssh.errors import ssh_lost, ssh_unreachable

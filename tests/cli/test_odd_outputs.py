@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
 import io
 import os
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.cli import commands
+from eagleray.cli import main as command_line
 from eagleray.cli.main import main
-from eagleray.cli.printing import print_json
+from eagleray.cli.output import print_json
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 
@@ -27,11 +26,11 @@ START = Path(__file__).parents[2] / "pybackend" / "eagleray_start.py"
 def does(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], None]) -> None:
     """What `eagleray runs` does."""
 
-    def run(_: object) -> int:
+    async def run(*_: object) -> int:
         doing()
         return 0
 
-    monkeypatch.setattr(commands, "run", run)
+    monkeypatch.setattr(command_line, "_with_app", run)
 
 
 def test_a_full_disk_is_one_sentence(own_home: Path) -> None:
@@ -71,14 +70,10 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(monkeypatch: pytest.Monke
 
 
 def test_an_interrupt_while_modules_are_imported_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    imports = builtins.__import__
+    def interrupted(name: str) -> Any:
+        raise KeyboardInterrupt
 
-    def interrupted(name: str, *more: Any) -> Any:
-        if name == "eagleray.cli.commands":
-            raise KeyboardInterrupt
-        return imports(name, *more)
-
-    monkeypatch.setattr(builtins, "__import__", interrupted)
+    monkeypatch.setattr(command_line, "import_module", interrupted)
     assert main(["paused"]) == 130
 
 

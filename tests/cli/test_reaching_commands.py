@@ -20,7 +20,7 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
-from eagleray.cli import commands
+from eagleray.cli import tunnel as tunnel_command
 from eagleray.common.errors import RETRYING, EaglerayError
 from eagleray.common.paths import adapter_socket
 from eagleray.injected import tcp_peer
@@ -175,7 +175,7 @@ async def test_tunnel_warns_where_other_users_can_connect(
     )
     asked = Namespace(cluster_id="a", to=("head", 8265), port=0, shared=shared)
     with pytest.raises(EaglerayError, match="leads nowhere any more"):
-        await commands.tunnel(parts, asked)
+        await tunnel_command.run(parts, asked)
     assert ("Every user of this machine" in capsys.readouterr().err) is warns
 
 

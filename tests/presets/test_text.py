@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.cli.debug_run import print_proposal
+from eagleray.cli.proposal_text import print_proposal
 from eagleray.features.presets.model import Change, Proposal
 from eagleray.features.presets.text import lines_of, setting_of
 from eagleray.features.runs.model import RunPlan

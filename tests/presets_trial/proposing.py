@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from unittest import mock
 
-from eagleray.cli.debug_run import print_proposal
+from eagleray.cli.proposal_text import print_proposal
 from eagleray.common.errors import EaglerayError
 from eagleray.features.presets import analysis, placement, propose
 from eagleray.features.presets.analysis import Facts

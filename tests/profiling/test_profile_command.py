@@ -10,9 +10,9 @@ import pytest
 from attrs import evolve
 from eagleray.adapter.runs.process_info import who
 from eagleray.cli import main as cli
-from eagleray.cli.profile_command import plan_of, preview_lines
+from eagleray.cli.profile import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
-from eagleray.cli.run_commands import exit_code
+from eagleray.cli.run_following import exit_code
 from eagleray.common.errors import EaglerayError
 from eagleray.features.profiling.handlers import percentage, progress_text, wire_run
 from eagleray.features.profiling.preview import preview
@@ -36,7 +36,7 @@ SAID = "Nsight profiling enabled for worker 'p' (matched pattern '*p*')"
 
 
 def asked(*words: str) -> ProfilePlan:
-    parsed = cli.parser().parse_args(["profile", *words])
+    _, parsed = cli.parse(["profile", *words, "--", "true"])
     return plan_of(parsed)
 
 

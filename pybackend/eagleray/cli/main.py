@@ -1,40 +1,78 @@
 """The `eagleray` command: a thin face over the features, for terminals, scripts and CI.
 
-Results go to standard output, words about them and errors to standard error.  It ends with 0 when all
-was done, 1 with an error of the catalogue, 2 when the command line is wrong, 126 or 127 when a program cannot be started.
+Results go to standard output, messages and errors to standard error. The exit code is 0 on success, 1 after an error
+of the catalogue, 2 for a wrong command line, 126 or 127 if a program can't be started.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from attrs import frozen
 
 from eagleray import __version__
-from eagleray.cli import profile_arguments, report_arguments, run_arguments
-from eagleray.cli.cluster_help import CLUSTER_HELP
 from eagleray.common.errors import EaglerayError
 
 # The exit codes of a shell for a command that it cannot start.
 CODES = {"program-not-found": 127, "not-executable": 126}
-# What writing to a full or broken disk, or to a terminal that is gone, says.
+# Errors of writing to a full or broken disk, or to a terminal that is gone.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
+@frozen
+class Command:
+    """A command and the module that implements it, which is imported only for this command.
+
+    The module has `add_arguments(parser)`, the coroutine `function(app, arguments)` that returns the exit code, and
+    optionally `check(arguments)`, which returns what is wrong with them.
+    """
+
+    module: str
+    help: str
+    function: str = "run"
+
+
+COMMANDS = {
+    "clusters": Command("clusters", "the known clusters, and what is seen of them"),
+    "slurm": Command("slurm", "your SLURM jobs, and which of them hold a Ray"),
+    "tunnel": Command("tunnel", "a port of 127.0.0.1 that leads into a cluster until Ctrl-C"),
+    "paused": Command("paused", "workers that wait at a breakpoint() or that are held"),
+    "attach": Command("attach", "attach to a worker; prints a Unix socket for any DAP client"),
+    "continue": Command("resume", "let workers run on", "continue_"),
+    "release": Command("resume", "let held workers run on and give them up", "release"),
+    "logs": Command("logs", "the end of a worker's log"),
+    "run": Command(
+        "run", "start a program whose workers stop at breakpoints, without a change of its code"
+    ),
+    "profile": Command(
+        "profile", "start a program whose workers nsys records, without a change of its code"
+    ),
+    "runs": Command("runs", "the last runs: list, follow, stop, restart or forget them"),
+    "report": Command("report", "what nsys has recorded: GPUs, kernels, NVTX ranges, gaps"),
+    "pdb": Command(
+        "pdb", "workers that wait in Ray's own pdb (RAY_DEBUG=legacy), or a terminal to one"
+    ),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    top = parser()
-    ours, program = run_arguments.split(sys.argv[1:] if arguments is None else arguments)
-    asked = top.parse_args(ours)
-    asked.program = program
-    if wrong := _wrong(asked):
-        asked.refuse(wrong)
     try:
-        return _run(asked)
+        module, parsed = parse(sys.argv[1:] if arguments is None else arguments)
+        return _run(module, parsed)
     except EaglerayError as error:
-        print(f"eagleray: {error.message}", _step_now(error), sep="\n", file=sys.stderr)
+        from eagleray.cli.output import step_now
+
+        step = step_now(error)
+        print(f"eagleray: {error.message}", step, sep="\n", file=sys.stderr)
         return CODES.get(error.code, 1)
     except BrokenPipeError:
         # The reader of our output has enough of it.
@@ -50,183 +88,77 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(asked: argparse.Namespace) -> int:
-    # Imported late: `--help` and a wrong command line are answered at once.
-    from eagleray.cli.commands import run
-
-    _start_log(asked.verbose)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that can't show a name must not keep the command from its end.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    code = run(asked)
-    sys.stdout.flush()
-    return code
+def parse(arguments: Sequence[str]) -> tuple[Any, argparse.Namespace]:
+    """The module of the command and its checked arguments; exits with 2 if they are wrong."""
+    ours, program = split_program(arguments)
+    parsed = parser(ours).parse_args(ours)
+    parsed.program = program
+    module = import_module(f"eagleray.cli.{COMMANDS[parsed.command].module}")
+    if wrong := getattr(module, "check", _nothing_wrong)(parsed):
+        parsed.refuse(wrong)
+    return module, parsed
 
 
-def _step_now(error: EaglerayError) -> str:
-    from eagleray.cli.printing import step_now
+def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our arguments, and the user's command after the first `--` of `run` or `profile`."""
+    every = list(arguments)
+    starts = [every.index(name) for name in ("run", "profile") if name in every]
+    if starts and "--" in every[min(starts) :]:
+        at = every.index("--", min(starts))
+        return every[:at], every[at + 1 :]
+    return every, []
 
-    return step_now(error)
 
-
-def _drop_output() -> None:
-    """The interpreter would complain at its end of what it couldn't write."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
+def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line, with the arguments of those commands that `arguments` may mean."""
     top = argparse.ArgumentParser(
         prog="eagleray", description="Debug and profile distributed training on Ray."
     )
     top.add_argument("--version", action="version", version=f"eagleray {__version__}")
     top.add_argument("--verbose", action="store_true", help="say what is done, on standard error")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    _command(commands, "clusters", "the known clusters, and what is seen of them")
-    slurm = _command(
-        commands, "slurm", "your SLURM jobs, and which of them hold a Ray", cluster=False
-    )
-    tunnel = _command(
-        commands,
-        "tunnel",
-        "a port of 127.0.0.1 that leads into a cluster until Ctrl-C",
-        cluster=False,
-        json=False,
-    )
-    _command(commands, "paused", "workers that wait at a breakpoint() or that are held")
-    attach = _command(
-        commands, "attach", "attach to a worker; prints a Unix socket for any DAP client"
-    )
-    continue_ = _command(commands, "continue", "let workers run on")
-    release = _command(commands, "release", "let held workers run on and give them up")
-    logs = _command(commands, "logs", "the end of a worker's log")
-
-    run_arguments.add_run(
-        _command(commands, "run", run_arguments.RUN_HELP, cluster=False, json=False)
-    )
-    profile_arguments.add_profile(
-        _command(commands, "profile", profile_arguments.PROFILE_HELP, cluster=False, json=False)
-    )
-    run_arguments.add_runs(_command(commands, "runs", run_arguments.RUNS_HELP, cluster=False))
-    report = _command(
-        commands,
-        "report",
-        "what nsys has recorded: GPUs, kernels, NVTX ranges, gaps",
-        cluster=False,
-    )
-    pdb = _command(
-        commands,
-        "pdb",
-        "workers that wait in Ray's own pdb (RAY_DEBUG=legacy), or a terminal to one",
-    )
-
-    worker_help = "worker id, an unambiguous beginning of one, or the worker's name"
-    attach.add_argument("worker", metavar="WORKER", help=worker_help)
-    attach.add_argument(
-        "--folder",
-        action="append",
-        default=[],
-        help="where to look for the worker's files (default: the current folder)",
-    )
-    for several in (continue_, release):
-        several.add_argument("workers", metavar="WORKER", nargs="*", help=worker_help)
-        several.add_argument("--all", action="store_true", help="all of them")
-    logs.add_argument("worker", metavar="WORKER", help=worker_help)
-    logs.add_argument("--err", action="store_true", help="standard error instead of output")
-    logs.add_argument("--lines", type=_positive, default=1000, help="at most so many (1000)")
-    logs.add_argument("--follow", action="store_true", help="go on with what is appended")
-    pdb.add_argument(
-        "session", metavar="SESSION", nargs="?", help="the id, the beginning of it, or the name"
-    )
-    pdb.add_argument("--at", default="", help=argparse.SUPPRESS)
-    report_arguments.add_report(report)
-    slurm.add_argument(
-        "--host",
-        metavar="HOST",
-        action="append",
-        default=[],
-        help="a login node as in `ssh HOST` (default: this machine and the hosts that were added)",
-    )
-    tunnel.add_argument("cluster_id", metavar="CLUSTER", help=CLUSTER_HELP)
-    tunnel.add_argument(
-        "to",
-        metavar="HOST:PORT",
-        nargs="?",
-        type=_host_and_port,
-        help="where it leads, as the cluster knows it (default: the dashboard)",
-    )
-    tunnel.add_argument(
-        "--port", metavar="PORT", type=_port, default=0, help="the port here (default: a free one)"
-    )
-    tunnel.add_argument(
-        "--shared", action="store_true", help="let other users of this machine connect as well"
-    )
+    for name, command in COMMANDS.items():
+        made = commands.add_parser(name, help=command.help, description=command.help)
+        # Refuses with the usage of the command itself.
+        made.set_defaults(refuse=made.error)
+        if name in arguments:
+            import_module(f"eagleray.cli.{command.module}").add_arguments(made)
     return top
 
 
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    text: str,
-    *,
-    cluster: bool = True,
-    json: bool = True,
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=text, description=text)
-    # With the usage of the command itself.
-    command.set_defaults(refuse=command.error)
-    if cluster:
-        command.add_argument("--cluster", metavar="URL", help=CLUSTER_HELP)
-    if json:
-        command.add_argument("--json", action="store_true", help="print JSON")
-    return command
-
-
-def _wrong(asked: argparse.Namespace) -> str:
-    """What argparse cannot say about the arguments."""
-    if asked.command == "profile":
-        return profile_arguments.wrong(asked) or run_arguments.wrong(asked)
-    if asked.command in ("run", "runs"):
-        return run_arguments.wrong(asked)
-    if asked.command == "report":
-        return report_arguments.wrong(asked)
-    if "workers" in asked and bool(asked.workers) == asked.all:
-        return "name workers, or say --all"
-    if asked.command == "logs" and asked.follow and asked.json:
-        return "--follow cannot be had as JSON"
-    if asked.command == "pdb" and asked.json and (asked.session or asked.at):
-        return "only the list can be had as JSON"
+def _nothing_wrong(_: argparse.Namespace) -> str:
     return ""
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 2**16:
-        raise argparse.ArgumentTypeError("no port")
-    return number
-
-
-def _host_and_port(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise argparse.ArgumentTypeError("write HOST:PORT")
-    return host, int(port)
-
-
-def _start_log(verbose: bool) -> None:
-    import logging
-
+def _run(module: Any, arguments: argparse.Namespace) -> int:
     logging.basicConfig(
         stream=sys.stderr,
-        level=logging.INFO if verbose else logging.CRITICAL,
+        level=logging.INFO if arguments.verbose else logging.CRITICAL,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that can't show a name must not end the command.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    code = asyncio.run(_with_app(getattr(module, COMMANDS[arguments.command].function), arguments))
+    sys.stdout.flush()
+    return code
+
+
+async def _with_app(function: Any, arguments: argparse.Namespace) -> int:
+    from eagleray.app import Settings, build_app
+    from eagleray.cli.questions import TerminalQuestions
+
+    app = build_app(Settings.read({}, dict(os.environ)))
+    # Closed before the app: an open question has no use then.
+    questions = TerminalQuestions(app.adapters.routes)
+    app.reaching.follow_routes()
+    try:
+        return int(await function(app, arguments))
+    finally:
+        await questions.close()
+        await app.close()
+
+
+def _drop_output() -> None:
+    """Keeps the interpreter from failing at its end on output that it couldn't write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

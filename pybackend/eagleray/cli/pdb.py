@@ -1,4 +1,4 @@
-"""`eagleray pdb`: the workers that wait in Ray's own pdb, and a terminal that is connected to one."""
+"""`eagleray pdb`: workers that wait in Ray's own pdb, and a terminal connected to one."""
 
 from __future__ import annotations
 
@@ -6,57 +6,77 @@ import argparse
 import asyncio
 import contextlib
 import signal
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from eagleray.app import App
-from eagleray.cli import printing
+from eagleray.cli.arguments import add_cluster, add_json
+from eagleray.cli.json_shapes import pdb_session_json
+from eagleray.cli.output import print_json, print_table, say
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
+from eagleray.cli.targets import cluster_ids
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
-from eagleray.features.pdb.handlers import wire_session
 from eagleray.features.pdb.pdb import in_order, shown_node
 from eagleray.features.pdb.sessions import PdbSession, chosen
 from eagleray.features.pdb.target import Target
+from eagleray.features.pdb.target import read as read_target
 from eagleray.tools.self_command import self_command
 
 LEAVE = "c, or Ctrl-D, lets it run on; `remote` goes into the next task."
 
 
-async def run(parts: App, ids: Sequence[str], asked: argparse.Namespace) -> int:
-    """Lists the sessions of these clusters, or talks to the one that was named."""
-    if not asked.session:
-        return await _list(parts, ids, as_json=asked.json)
-    return await talk(parts, parts.pdb.target(await _named(parts, ids, asked.session)))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_cluster(parser)
+    add_json(parser)
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="the id, the beginning of it, or the name"
+    )
+    parser.add_argument("--at", default="", help=argparse.SUPPRESS)
 
 
-async def talk(parts: App, target: Target) -> int:
+def check(arguments: argparse.Namespace) -> str:
+    if arguments.json and (arguments.session or arguments.at):
+        return "only the list can be had as JSON"
+    return ""
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    """Lists the sessions, or connects a terminal to the named one."""
+    if arguments.at:
+        return await talk(app, read_target(arguments.at))
+    ids = await cluster_ids(app, arguments)
+    if not arguments.session:
+        return await _list(app, ids, as_json=arguments.json)
+    return await talk(app, app.pdb.target(await _named(app, ids, arguments.session)))
+
+
+async def talk(app: App, target: Target) -> int:
     """A terminal for each task into which `remote` leads, one after the other."""
     while True:
-        code = await _terminal(await parts.pdb.address(target), target)
+        code = await _terminal(await app.pdb.address(target), target)
         if code == REFUSED:
             raise pdb_refused(target.name)
         if code == SILENT:
             raise pdb_silent(target.name)
         if code != WENT_ON:
             return code
-        _say("Waiting for the next task to stop (Ctrl-C: no longer) …")
-        following = await parts.pdb.followed(target)
+        say("Waiting for the next task to stop (Ctrl-C: no longer) …")
+        following = await app.pdb.followed(target)
         if following is None:
-            _say("No other task was called.")
+            say("No other task was called.")
             return 0
-        target = parts.pdb.target(following)
+        target = app.pdb.target(following)
 
 
-async def _list(parts: App, ids: Sequence[str], *, as_json: bool) -> int:
-    waiting = in_order(await asyncio.gather(*(parts.pdb.waiting(cluster) for cluster in ids)))
+async def _list(app: App, ids: Sequence[str], *, as_json: bool) -> int:
+    waiting = in_order(await asyncio.gather(*(app.pdb.waiting(cluster) for cluster in ids)))
     if as_json:
-        printing.print_json([printing.plain(wire_session(one)) for one in waiting])
+        print_json([pdb_session_json(one) for one in waiting])
     elif waiting:
-        printing.print_table([_row(one) for one in waiting])
+        print_table([_row(one) for one in waiting])
     else:
-        _say(
+        say(
             "No worker waits in Ray's own pdb; `eagleray paused` lists those of the usual debugger."
         )
     return 0
@@ -66,11 +86,11 @@ def _row(session: PdbSession) -> list[str]:
     return [session.id, session.name, session.place, shown_node(session.node), session.error]
 
 
-async def _named(parts: App, ids: Sequence[str], text: str) -> PdbSession:
+async def _named(app: App, ids: Sequence[str], text: str) -> PdbSession:
     found: list[PdbSession] = []
     for cluster in ids:
         with contextlib.suppress(EaglerayError) if len(ids) > 1 else contextlib.nullcontext():
-            found.append(chosen(await parts.pdb.waiting(cluster), text))
+            found.append(chosen(await app.pdb.waiting(cluster), text))
     if len(found) > 1:
         raise ambiguous_pdb(text, len(found))
     if not found:
@@ -84,7 +104,7 @@ async def _terminal(address: str, target: Target) -> int:
         printable(target.place, 4200),
         printable(target.node),
     )
-    _say(f"{name} at {place} on {node}. {LEAVE}")
+    say(f"{name} at {place} on {node}. {LEAVE}")
     async with _signals_of_terminal():
         process = await asyncio.create_subprocess_exec(*self_command("pdb-terminal", address))
         return await process.wait()
@@ -102,7 +122,3 @@ async def _signals_of_terminal() -> AsyncIterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

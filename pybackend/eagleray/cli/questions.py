@@ -1,4 +1,4 @@
-"""What ssh asks, asked on the terminal of the command."""
+"""Asks the user on the terminal: the questions of ssh, and confirmations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from eagleray.protocol.control import Question
 TERMINAL = "/dev/tty"
 
 
-class Asking:
-    """Asks one question after the other until `close`; without a terminal it asks nothing, and ssh says why."""
+class TerminalQuestions:
+    """Asks the questions of ssh one after another until `close`; without a terminal ssh gets no answer and fails."""
 
     def __init__(self, routes: AdapterRoutes) -> None:
         self._routes = routes
@@ -104,3 +104,11 @@ def _echo_off(terminal: int) -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+
+
+async def confirmed(question: str) -> bool:
+    """Whether the user types yes; without a terminal the answer is no."""
+    if not has_terminal():
+        return False
+    typed = await read_line(f"{printable(question, 4000)}\nGo on? (yes/no) ", secret=False)
+    return (typed or "").strip().lower() in ("y", "yes")

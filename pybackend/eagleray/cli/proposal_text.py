@@ -1,4 +1,4 @@
-"""Texts of a debug run: where its workers stop, its changes in words, and the changed lines of command and script."""
+"""Prints the proposal of a debug run: where its workers stop, its changes, the difference, the composed configuration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from eagleray.common.errors import printable
+from eagleray.features.presets.composing import Composed, error_of, shown_values
 from eagleray.features.presets.model import Proposal
 from eagleray.features.presets.text import WIDEST, lines_of
 from eagleray.features.runs.model import RunPlan
@@ -81,3 +82,14 @@ def stop_lines(plan: RunPlan) -> list[str]:
     if plan.children:
         lines.append("child processes stop too (--children)")
     return [printable(text, 400) for text in lines]
+
+
+def print_composed(made: Composed) -> bool:
+    """Prints each key with its value, or the error; False after an error."""
+    if error := error_of(made):
+        print(error, file=sys.stderr)
+        return False
+    print("\nComposed configuration:")
+    for key, value in shown_values(made).items():
+        print(f"  {key}: {value}")
+    return True

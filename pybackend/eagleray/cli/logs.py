@@ -1,0 +1,52 @@
+"""`eagleray logs`: the end of a worker's log, or all that is appended to it."""
+
+from __future__ import annotations
+
+import argparse
+
+from eagleray.app import App
+from eagleray.cli.arguments import WORKER_HELP, add_cluster, add_json, positive
+from eagleray.cli.json_shapes import log_json
+from eagleray.cli.output import print_json
+from eagleray.cli.targets import cluster_ids, fitting
+from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
+from eagleray.features.workers.live_workers import ask_live_workers
+from eagleray.features.workers.logs import Logs, Stream
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_cluster(parser)
+    add_json(parser)
+    parser.add_argument("worker", metavar="WORKER", help=WORKER_HELP)
+    parser.add_argument("--err", action="store_true", help="standard error instead of output")
+    parser.add_argument("--lines", type=positive, default=1000, help="at most so many (1000)")
+    parser.add_argument("--follow", action="store_true", help="go on with what is appended")
+
+
+def check(arguments: argparse.Namespace) -> str:
+    if arguments.follow and arguments.json:
+        return "--follow cannot be had as JSON"
+    return ""
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    stream: Stream = "err" if arguments.err else "out"
+    reader = Logs(app.watch.dashboard)
+    for cluster in await cluster_ids(app, arguments):
+        live = await ask_live_workers(app.watch.dashboard(cluster))
+        named = fitting([(w.worker_id, w.name) for w in live], arguments.worker)
+        if len(named) > 1:
+            raise ambiguous_worker(arguments.worker, len(named))
+        if not named:
+            continue
+        if arguments.follow:
+            async for part in reader.follow(cluster, named[0], stream, arguments.lines):
+                print(part.text, end="", flush=True)
+            return 0
+        end = await reader.tail(cluster, named[0], stream, arguments.lines)
+        if arguments.json:
+            print_json(log_json(end))
+        else:
+            print(end.text, end="" if end.text.endswith("\n") else "\n")
+        return 0
+    raise no_such_worker(arguments.worker)

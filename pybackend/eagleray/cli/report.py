@@ -1,0 +1,122 @@
+"""`eagleray report`: the tables of an nsys report, as text, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_json
+from eagleray.cli.json_shapes import report_json
+from eagleray.cli.output import print_json
+from eagleray.common.errors import printable
+from eagleray.features.reports import texts
+from eagleray.features.reports.reports import Report
+from eagleray.features.reports.summary import Say
+from eagleray.features.reports.tables import SHAPES, Name, Table
+
+TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+    parser.add_argument(
+        "file", metavar="FILE", help="a .nsys-rep, or the .sqlite that nsys made of one"
+    )
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument(
+        "--csv",
+        metavar="TABLE",
+        choices=TABLES,
+        default="",
+        help=f"print one of {', '.join(TABLES)}",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        default="",
+        help="by this column: total, count, p50, max, kernel, range…",
+    )
+    parser.add_argument("--ascending", action="store_true", help="the smallest first")
+    parser.add_argument("--search", metavar="TEXT", default="", help="only rows with this text")
+    parser.add_argument(
+        "--top", metavar="N", type=_count, help="so many rows of each table (10; of CSV all)"
+    )
+
+
+def check(arguments: argparse.Namespace) -> str:
+    if sum(map(bool, (arguments.markdown, arguments.csv, arguments.json))) > 1:
+        return "choose one of --markdown, --csv and --json"
+    return _wrong_column(arguments.sort) if arguments.sort else ""
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    read = await app.reports.read(arguments.file, _progress())
+    if arguments.csv == "gpus":
+        print(
+            texts.comma_separated(texts.GPU_COLUMNS, texts.gpu_rows(read.summary.gpus)),
+            end="",
+        )
+        return 0
+    if arguments.csv:
+        table = _table(read, arguments.csv)
+        shown = _shown([table], arguments, len(table.rows))
+        rows = [row for one in shown for row in one.rows]
+        print(texts.comma_separated(table.shape.columns, rows), end="")
+        return 0
+    tables = _shown(read.summary.tables, arguments, 10)
+    if arguments.search and not tables:
+        print(f"No row has “{printable(arguments.search, 100)}”.", file=sys.stderr)
+    if arguments.json:
+        print_json(report_json(read, tables))
+    elif arguments.markdown:
+        print(texts.markdown(read, tables), end="")
+    else:
+        print(texts.plain(read, tables), end="")
+    return 0
+
+
+def _table(read: Report, name: Name) -> Table:
+    found = (one for one in read.summary.tables if one.name == name)
+    return next(found, Table(name, (), 0))
+
+
+def _shown(tables: Sequence[Table], arguments: argparse.Namespace, usual: int) -> list[Table]:
+    """Searched, in order and cut as asked; a table without the column stays in its usual order.
+
+    One in which a search finds nothing is left out.
+    """
+    top = usual if arguments.top is None else arguments.top
+    found = (one.searched(arguments.search) for one in tables)
+    return [
+        one.ordered(arguments.sort, not arguments.ascending).first(top)
+        for one in found
+        if one.total or not arguments.search
+    ]
+
+
+def _progress() -> Say:
+    """Prints each step once, on a terminal."""
+    said: list[str] = []
+
+    def tell(text: str, _: int) -> None:
+        if sys.stderr.isatty() and text not in said:
+            said.append(text)
+            print(f"{text}…", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _wrong_column(name: str) -> str:
+    known = sorted({column.id for shape in SHAPES.values() for column in shape.columns})
+    if name in known:
+        return ""
+    return f"no table has a column {name}; there are {', '.join(known)}"
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number

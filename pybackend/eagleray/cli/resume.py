@@ -1,0 +1,71 @@
+"""`eagleray continue` and `eagleray release`: workers keep running, held or detached."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_cluster, add_json, add_workers
+from eagleray.cli.json_shapes import outcome_json
+from eagleray.cli.output import print_json, say
+from eagleray.cli.targets import chosen, cluster_ids, fitting
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
+from eagleray.protocol.control import WorkerState
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_cluster(parser)
+    add_json(parser)
+    add_workers(parser)
+
+
+async def continue_(app: App, arguments: argparse.Namespace) -> int:
+    ids = await cluster_ids(app, arguments)
+    targets = await chosen(app, ids, arguments)
+    failures: list[tuple[str, EaglerayError]] = []
+    for cluster in ids:
+        of_cluster = [t.worker_id for t in targets if t.cluster == cluster]
+        result = await app.debugging.actions.continue_(cluster, of_cluster)
+        failures += [(failed.name, failed.error) for failed in result.failed]
+    return _outcome(arguments, "continued", len(targets), failures)
+
+
+async def release(app: App, arguments: argparse.Namespace) -> int:
+    """Asks the adapters alone, so that held workers can be released when no dashboard answers."""
+    held = [state for state in await app.adapters.sessions.workers() if state.state != "gone"]
+    if arguments.cluster:
+        cluster = await app.clusters.named(arguments.cluster, say)
+        held = [state for state in held if state.cluster == cluster]
+    selected = held if arguments.all else [_held(held, worker) for worker in arguments.workers]
+    failures = []
+    for state in selected:
+        try:
+            await app.adapters.sessions.release(state.session, state.worker_id)
+        except EaglerayError as error:
+            failures.append((state.name, error))
+    return _outcome(arguments, "released", len(selected), failures)
+
+
+def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
+    named = fitting([(state.worker_id, state.name) for state in held], worker)
+    if not named:
+        raise unknown_worker(worker)
+    if len(named) > 1:
+        raise ambiguous_worker(worker, len(named))
+    return next(state for state in held if state.worker_id == named[0])
+
+
+def _outcome(
+    arguments: argparse.Namespace, verb: str, count: int, failures: list[tuple[str, EaglerayError]]
+) -> int:
+    done = count - len(failures)
+    if arguments.json:
+        print_json(outcome_json(done, failures))
+    else:
+        print(f"{done} {verb}", file=sys.stderr)
+        for name, error in failures:
+            print(f"{name}: {error}", file=sys.stderr)
+    return 1 if failures else 0

@@ -1,0 +1,127 @@
+"""`eagleray run`: starts a program whose workers stop at breakpoints, and follows it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from eagleray.app import App
+from eagleray.cli.arguments import CLUSTER_HELP, add_start, check_start, ranks
+from eagleray.cli.output import say
+from eagleray.cli.proposal_text import print_composed, print_proposal, stop_lines
+from eagleray.cli.questions import confirmed
+from eagleray.cli.run_following import follow
+from eagleray.common.errors import printable
+from eagleray.features.presets.debug_runs import NONE
+from eagleray.features.presets.model import WITHOUT_EFFECT
+from eagleray.features.presets.training_variable import with_training_line
+from eagleray.features.runs.breakpoint_parsing import breakpoints
+from eagleray.features.runs.model import ProfilePlan, RunPlan
+from eagleray.features.runs.plan_text import command_text, confirm_text
+from eagleray.features.runs.preflight import check as check_program
+from eagleray.features.runs.preflight import check_files
+from eagleray.features.runs.preparing import Asked
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "eagleray run [options] -- COMMAND…"
+    parser.add_argument("--cluster", metavar="URL", help=f"run it there as a job; {CLUSTER_HELP}")
+    parser.add_argument(
+        "--break",
+        dest="breakpoints",
+        metavar="FILE:LINE",
+        action="append",
+        default=[],
+        help="stop there; FILE:LINE:CONDITION stops only where that is true",
+    )
+    parser.add_argument(
+        "--workers",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="only workers whose class, name or function fits (shell patterns, separated by commas)",
+    )
+    parser.add_argument("--ranks", metavar="0,2-4", type=ranks, help="only workers of these ranks")
+    parser.add_argument(
+        "--post-mortem", action="store_true", help="stop where an error is not caught"
+    )
+    parser.add_argument(
+        "--children", action="store_true", help="debug child processes of workers too"
+    )
+    add_start(parser)
+
+
+def check(arguments: argparse.Namespace) -> str:
+    return check_start(arguments) if arguments.program else "write the command behind `--`"
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    return await start(app, arguments)
+
+
+async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | None = None) -> int:
+    """Starts the program and follows it; the exit code is that of the program.
+
+    With a `profile` its workers stop nowhere.
+    """
+    planned = await _plan(app, arguments, profile)
+    if arguments.dry_run:
+        await asyncio.to_thread(check_files, planned, needs_program=False)
+    made = app.debug_runs.proposal(planned, arguments.preset or NONE, dict(arguments.answers))
+    plan = made.plan
+    if not arguments.dry_run:
+        # Before any question, and before anything is recorded.
+        await check_program(plan)
+    for problem in await app.preparing.problems(plan):
+        say(str(problem))
+    if arguments.dry_run:
+        # The proposal lists what the preset adds.
+        print(command_text(planned))
+        for line in stop_lines(planned):
+            print(line)
+        print_proposal(made, arguments.details)
+    if arguments.check and not print_composed(await app.debug_runs.composed(planned, plan)):
+        return 1
+    if arguments.dry_run:
+        return 0
+    for change in made.changes:
+        if change.outcome in WITHOUT_EFFECT:
+            say(printable(f"{change.asked}: {change.why or change.outcome}", 400))
+    question = confirm_text(plan)
+    is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
+    run_id = await app.runs.start(plan, confirmed=is_confirmed)
+    if arguments.detach:
+        print(run_id)
+        return 0
+    say(f"Run {run_id}: {printable(command_text(plan), 2000)}")
+    return await follow(app, app.runs.find(run_id))
+
+
+async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:
+    cwd = Path.cwd()
+    plan = await app.preparing.plan(
+        Asked(
+            path="",
+            args=arguments.program,
+            cwd=str(cwd),
+            cluster=arguments.cluster or "",
+            env=dict(arguments.env),
+            profile=profile,
+            **(_stops(arguments, cwd) if profile is None else {}),
+        )
+    )
+    return await asyncio.to_thread(with_training_line, plan, os.environ)
+
+
+def _stops(arguments: argparse.Namespace, cwd: Path) -> dict[str, Any]:
+    """What `run` has to say where workers stop."""
+    return {
+        "breakpoints": breakpoints(arguments.breakpoints, cwd),
+        "workers": tuple(arguments.workers),
+        "ranks": arguments.ranks,
+        "post_mortem": arguments.post_mortem,
+        "children": arguments.children,
+    }

@@ -1,0 +1,147 @@
+"""Follows a run on the terminal: prints its output and its stops until it ends; Ctrl-C stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+
+from eagleray.app import App
+from eagleray.cli.output import say
+from eagleray.cli.profile_progress import Progress, summary
+from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.redact import redact_text
+from eagleray.features.runs.errors import stop_failed
+from eagleray.features.runs.output import follow as follow_output
+from eagleray.features.runs.records import Listed, Record, read
+from eagleray.features.runs.run_status import is_elsewhere, seen
+from eagleray.features.runs.terminal_text import TerminalOutput
+from eagleray.supervisor.supervisor import KEEPS_RUNNING
+
+# The exit code of a shell for a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+
+async def follow(app: App, record: Record) -> int:
+    """Prints the output of a run until it ends; Ctrl-C stops it, a second one hurries."""
+    following = Follower(app, record)
+    write = _writer()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, following.interrupt)
+    try:
+        async for piece in follow_output(record.output, following.is_over):
+            write(piece)
+            if following.left:
+                return INTERRUPTED
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        await following.close()
+    return following.code()
+
+
+def _writer() -> Callable[[bytes], None]:
+    """Bytes go to files and pipes as they are; a terminal is sent no sequences that could do harm."""
+    out, cleaned = sys.stdout, TerminalOutput()
+    is_terminal = out.isatty()
+
+    def write(piece: bytes) -> None:
+        out.buffer.write(cleaned.feed(piece).encode("utf-8", "replace") if is_terminal else piece)
+        out.buffer.flush()
+
+    return write
+
+
+def exit_code(one: Listed) -> int:
+    """That of the program; a profile that a person has finished succeeded if all of its reports are here."""
+    state = one.state
+    if one.plan.profile is not None and state.phase == "stopped":
+        seen = state.profile
+        return 0 if seen is None or seen.gathered >= seen.expected else 1
+    if state.code is None:
+        return 1 if state.phase in ("failed", "unwatched") else 0
+    return state.code
+
+
+class Follower:
+    """A run as it is followed from one terminal."""
+
+    def __init__(self, app: App, record: Record) -> None:
+        self._app = app
+        self._record = record
+        self._signature = record.signature()
+        self._now = self._read = read(record)
+        self._stood = False
+        self._is_stopping = False
+        self._note = ""
+        self._progress = Progress()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.left = False
+
+    def interrupt(self) -> None:
+        if self._now is not None and self._now.plan.kind == "sbatch":
+            say(f"The job goes on; `eagleray runs stop {self._record.id}` cancels it.")
+            self.left = True
+            return
+        if self._now is not None and self._now.plan.profile and not self._is_stopping:
+            say("Finishing: what was recorded is gathered first; Ctrl-C once more skips that.")
+        else:
+            say("Stopping…")
+        self._is_stopping = True
+        task = tasks.owned(self._stop(), "stop", self._stop_failed)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def is_over(self) -> bool:
+        """Whether nothing more will be printed."""
+        if (signature := self._record.signature()) != self._signature:
+            self._signature, self._read = signature, read(self._record)
+        self._now = now = seen(self._read) if self._read else None
+        if now is None or self.left:
+            return True
+        self._print_stops(now)
+        for line in self._progress.lines(now.state.profile):
+            say(line)
+        if now.state.note != self._note:
+            self._note = now.state.note
+            self._print_note()
+        # Of one that goes on elsewhere nobody writes here what it prints.
+        return now.state.is_over or (now.state.phase == "unwatched" and is_elsewhere(now.state))
+
+    def code(self) -> int:
+        if self.left:
+            return INTERRUPTED
+        if self._now is None:
+            return 1
+        state = self._now.state
+        if self._now.plan.profile is not None:
+            say(summary(state.profile))
+        return exit_code(self._now)
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _print_note(self) -> None:
+        if self._note:
+            say(redact_text(self._note))
+        if self._note == KEEPS_RUNNING:
+            self._is_stopping = False
+
+    def _print_stops(self, now: Listed) -> None:
+        stands = [worker.name for worker in now.state.workers if worker.state == "stopped"]
+        if stands and not self._stood:
+            named = ", ".join(printable(name, 60) for name in stands[:3])
+            say(f"{len(stands)} stopped at a breakpoint ({named}); `eagleray paused` lists them.")
+        self._stood = bool(stands)
+
+    async def _stop(self) -> None:
+        try:
+            await self._app.runs.stop(self._record.id, confirmed=False)
+        except EaglerayError as error:
+            self._stop_failed(error)
+
+    def _stop_failed(self, error: BaseException) -> None:
+        """The program keeps running; after Ctrl-C the user wants to leave all the same."""
+        say(str(error) if isinstance(error, EaglerayError) else str(stop_failed(error)))
+        self.left = True

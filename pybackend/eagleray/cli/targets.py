@@ -1,0 +1,59 @@
+"""Resolves the clusters and workers that a command names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from eagleray.app import App
+from eagleray.cli.output import say
+from eagleray.common.errors import EaglerayError
+from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
+from eagleray.features.workers.rows import Paused, everyone
+from eagleray.ray.errors import no_clusters
+
+
+async def cluster_ids(app: App, arguments: argparse.Namespace) -> list[str]:
+    """The cluster that was named, or all that are known and answer; raises if there is none."""
+    if arguments.cluster:
+        return [await app.clusters.named(arguments.cluster, say)]
+    await app.clusters.discover()
+    await app.watch.refresh()
+    seen = app.watch.all_seen()
+    answering = [one.cluster for one in seen if one.error is None]
+    # A worker of a run is held whether its cluster is known here or not.
+    held = [one.cluster for one in await app.adapters.sessions.workers() if one.state != "gone"]
+    if found := list(dict.fromkeys([*answering, *held])):
+        return found
+    raise next((one.error for one in seen if one.error is not None), no_clusters())
+
+
+async def find(app: App, ids: Sequence[str], worker: str) -> Paused:
+    await app.workers.refresh(ids)
+    found = []
+    for cluster in ids:
+        try:
+            found.append(await app.workers.find(cluster, worker))
+        except EaglerayError as error:
+            if error.code != "unknown-worker":
+                raise
+    if not found:
+        raise unknown_worker(worker)
+    if len(found) > 1:
+        raise ambiguous_worker(worker, len(found))
+    return found[0]
+
+
+async def chosen(app: App, ids: Sequence[str], arguments: argparse.Namespace) -> list[Paused]:
+    if arguments.all:
+        waiting = everyone(await app.workers.refresh(ids))
+        return [worker for worker in waiting if worker.state not in ("running", "gone")]
+    return [await find(app, ids, worker) for worker in arguments.workers]
+
+
+def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
+    """The ids that `text` means: as an id, else as a name, else as the beginning of an id."""
+    exact = [worker_id for worker_id, _ in workers if worker_id == text]
+    named = [worker_id for worker_id, name in workers if name == text]
+    begun = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
+    return exact or named or begun

@@ -1,0 +1,77 @@
+"""`eagleray tunnel`: a port of 127.0.0.1 that leads into a cluster until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from eagleray.app import App
+from eagleray.cli.arguments import CLUSTER_HELP
+from eagleray.cli.output import say
+from eagleray.common.errors import printable
+from eagleray.features.clusters.ways import via
+from eagleray.injected import tcp_peer
+from eagleray.protocol.control import RouteState
+from eagleray.protocol.errors import tunnel_ended
+from eagleray.protocol.route_spec import RouteSpec
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cluster_id", metavar="CLUSTER", help=CLUSTER_HELP)
+    parser.add_argument(
+        "to",
+        metavar="HOST:PORT",
+        nargs="?",
+        type=_host_and_port,
+        help="where it leads, as the cluster knows it (default: the dashboard)",
+    )
+    parser.add_argument(
+        "--port", metavar="PORT", type=_port, default=0, help="the port here (default: a free one)"
+    )
+    parser.add_argument(
+        "--shared", action="store_true", help="let other users of this machine connect as well"
+    )
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    cluster = await app.clusters.named(arguments.cluster_id, say)
+    host, port = arguments.to or app.ways.dashboard_at(cluster)
+    opened = await app.ways.open(cluster, host, port, arguments.port, shared=arguments.shared)
+    say(f"{opened.socket} leads to {printable(host)}:{port} until Ctrl-C.")
+    if arguments.shared or not tcp_peer.is_supported():
+        say("Every user of this machine can connect to it while it is open.")
+    print(opened.socket, flush=True)
+    end = app.adapters.routes.listen_routes(_print_changes())
+    try:
+        await app.adapters.routes.sockets_lost()
+    finally:
+        end()
+    raise tunnel_ended(opened.socket)
+
+
+def _print_changes() -> Callable[[list[RouteState]], None]:
+    """Prints each change of a route."""
+    said: dict[RouteSpec, str] = {}
+
+    def tell(states: list[RouteState]) -> None:
+        for one in states:
+            if said.setdefault(one.route, "ready") != one.state:
+                said[one.route] = one.state
+                say(f"{via(one.route) or 'direct'}: {one.state}. {one.reason}".rstrip())
+
+    return tell
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise argparse.ArgumentTypeError("no port")
+    return number
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise argparse.ArgumentTypeError("write HOST:PORT")
+    return host, int(port)

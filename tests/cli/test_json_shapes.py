@@ -1,0 +1,78 @@
+"""The shapes of `--json`: the documented fields, and that the records behind them have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+from eagleray.cli.json_shapes import (
+    ATTACHMENT,
+    CLUSTER,
+    JOB,
+    LOG,
+    PAUSED,
+    PDB_SESSION,
+    REPORT,
+    RUN,
+    SHAPES,
+    Shape,
+)
+from eagleray.features.clusters import handlers as clusters
+from eagleray.features.debugging import handlers as debugging
+from eagleray.features.pdb import handlers as pdb
+from eagleray.features.reports import handlers as reports
+from eagleray.features.runs import handlers as runs
+from eagleray.features.workers import handlers as workers
+from eagleray.features.workers.logs import LogEnd
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden" / "json_shapes.json"
+# Added to what the record has.
+COMPUTED = {"held"}
+
+
+def documented(commands: str) -> str:
+    """The table of one shape, as docs/command-line.md has it."""
+    kind, shape = SHAPES[commands]
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in shape.items()]
+    head = f"### {commands}: {kind} {'object' if kind == 'one' else 'objects'}"
+    return "\n".join([head, "", "| field | meaning |", "| --- | --- |", *rows])
+
+
+def test_no_field_of_a_shape_is_lost() -> None:
+    """Scripts rely on them. To change a shape on purpose, change the golden file and tell it in CHANGELOG."""
+    fields = {commands: list(shape) for commands, (_, shape) in SHAPES.items()}
+    assert fields == json.loads(GOLDEN.read_text())
+
+
+@pytest.mark.parametrize("commands", SHAPES)
+def test_every_shape_is_documented(commands: str) -> None:
+    text = "\n".join(
+        "| " + " | ".join(cell.strip() for cell in line.strip("|").split("|")) + " |"
+        if line.startswith("|") and "---" not in line
+        else "| --- | --- |"
+        if line.startswith("| -")
+        else line
+        for line in (ROOT / "docs" / "command-line.md").read_text().splitlines()
+    )
+    assert documented(commands) in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "record"),
+    [
+        (CLUSTER, get_type_hints(clusters.wire_cluster)["return"]),
+        (JOB, get_type_hints(clusters.wire_job)["return"]),
+        (PAUSED, get_type_hints(workers.wire_paused)["return"]),
+        (ATTACHMENT, get_type_hints(debugging.attached)["return"]),
+        (LOG, LogEnd),
+        (PDB_SESSION, get_type_hints(pdb.wire_session)["return"]),
+        (RUN, get_type_hints(runs.wire_run)["return"]),
+        (REPORT, get_type_hints(reports.wire_report)["return"]),
+    ],
+    ids=["cluster", "job", "paused", "attachment", "log", "pdb", "run", "report"],
+)
+def test_every_field_of_a_shape_is_a_field_of_its_record(shape: Shape, record: type) -> None:
+    assert set(shape) - COMPUTED - set(get_type_hints(record)) == set()
