@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, add_workers
+from eagleray.cli.arguments import add_cluster, add_json, add_workers, check_workers
 from eagleray.cli.json_shapes import outcome_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.targets import chosen, cluster_ids, fitting
@@ -20,6 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_json(parser)
     add_workers(parser)
+
+
+def check(arguments: argparse.Namespace) -> str:
+    return check_workers(arguments)
 
 
 async def continue_(app: App, arguments: argparse.Namespace) -> int:
