@@ -13,7 +13,7 @@ from eagleray.injected.debug_proxy.dap_conversation import (
     DapMessages,
     with_header,
 )
-from eagleray.injected.debug_proxy.debugging import DebugpyConnection
+from eagleray.injected.debug_proxy.debugpy_connection import DebugpyConnection
 from eagleray.injected.debug_proxy.frames import IncomingStream, OutgoingStream
 from eagleray.injected.debug_proxy.loop import Loop, Peer
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from eagleray.injected.debug_proxy import handle
 from eagleray.injected.debug_proxy import listener as proxy_calling
-from eagleray.injected.debug_proxy.debugging import DebugpyConnection
+from eagleray.injected.debug_proxy.debugpy_connection import DebugpyConnection
 from eagleray.injected.debug_proxy.listener import LONGEST, CallerAuthentication
 from eagleray.injected.debug_proxy.loop import Loop, Peer
 from eagleray.tools.processes import born

@@ -105,7 +105,7 @@ def test_another_ray_is_left_as_it_is(
 
     module.FunctionActorManager.load_actor_class = load_actor_class
     before = dict(vars(module.FunctionActorManager))
-    monkeypatch.setattr(guard, "_said", set())
+    monkeypatch.setattr(guard, "_reported", set())
     process, _ = process_of()
     for _ in range(2):
         guard.never_raise(LoadingHook(process).extend)(module)
@@ -159,6 +159,6 @@ def test_lines_that_are_told_while_a_module_waits_on_its_way_in(
         told.append(dict(process.files))
 
     monkeypatch.setattr(process, "wait_for_debugger", wait)
-    monkeypatch.setattr(sys, "meta_path", [process._arrivals, *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [process._import_hook, *sys.meta_path])
     importlib.import_module("on_its_way")
     assert told == [{path: path}]

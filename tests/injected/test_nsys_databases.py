@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from eagleray.injected.nsys import databases
-from eagleray.injected.nsys.calls import NsysError
 from eagleray.injected.nsys.databases import is_needed, pack
+from eagleray.injected.nsys.program import NsysError
 
-from tests.injected.watched import Watched, watched
+from tests.injected.nsys_watcher import Watched, watched
 
 
 @pytest.mark.parametrize(

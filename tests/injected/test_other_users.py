@@ -1,123 +1,138 @@
-"""Another user of a worker's node gets nothing from debugpy of a run, before, while and after it is used."""
+"""Another user of a worker's node at the proxy's port and at the socket of an nsys watcher."""
 
 from __future__ import annotations
 
+import json
 import os
+import queue
+import shutil
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
-import debugpy
 import pytest
+from eagleray.injected.debug_proxy import handle, request
+from eagleray.injected.ed25519 import SecretKey
+from eagleray.injected.nsys import private_folders, watcher_clients
 
-from tests.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
-from tests.injected.sockets_of_run import answers, listeners, processes
-from tests.ray_cluster import wait_for
+from tests.adapter.other_user import NOBODY, as_nobody
+from tests.adapter.proxied import PUBLIC, RUN, ProxyCaller
 
-LOOPING = Path(__file__).parent / "programs" / "looping.py"
-HOLD_S = 0.5
-
-
-class Intruder:
-    """Tries every listener of the run as another user, whenever it is called."""
-
-    def __init__(self, run: Run, pid: int) -> None:
-        self._run = run
-        self._pid = pid
-        # Everybody may write there.
-        self._made = run.folder / "open" / "made"
-        self._made.parent.mkdir()
-        self._made.parent.chmod(0o777)
-
-    def __call__(self, phase: str) -> None:
-        heard = answers(self._run, self._made, self._pid)
-        answered = [text for text in heard if "Content-Length" in text or text.endswith("…")]
-        assert not answered, f"{phase}: {answered}"
-        assert not self._made.exists(), phase
-
-
-@contextmanager
-def looping(run: Run, **env: str) -> Iterator[subprocess.Popen[str]]:
-    """A program of the run, which stops at its line again and again."""
-    with subprocess.Popen(
-        [sys.executable, str(LOOPING), str(run.folder / "end")],
-        env={**os.environ, **run.env(**env)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as program:
-        try:
-            yield program
-        finally:
-            program.kill()
+PYBACKEND = Path(handle.__file__).parents[3]
+# Says a line and prints all that is heard until the end, as another user who knows our code and all environments.
+STRANGER = """\
+import json, os, socket, sys
+sys.path.insert(0, sys.argv[1])
+from eagleray.injected.debug_proxy import request as gate_request
+from eagleray.injected.ed25519 import SecretKey
+uid, port, run, lines = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], json.loads(sys.argv[5])
+# No library can be read from now on, as this Python may lie in the home of root.
+"".encode("idna"), SecretKey(bytes(32))
+os.setgroups([]); os.setgid(uid); os.setuid(uid)
+heard = []
+for line in lines:
+    sock = socket.create_connection(("127.0.0.1", port), 60)
+    greeting = sock.makefile("rb").readline()
+    nonce = bytes.fromhex(greeting.split()[-1].decode())
+    if line == "forged":
+        key = SecretKey(os.urandom(32))
+        said = gate_request.signed(key, run, ("127.0.0.1", port), nonce, {"want": "control"})
+    else:
+        said = line.encode() + b"\\n"
+    sock.sendall(said)
+    answer = b""
+    while data := sock.recv(65536):
+        answer += data
+    heard.append([greeting.decode(), answer.decode()])
+print(json.dumps(heard))
+"""
 
 
-@pytest.mark.parametrize("children", [False, True])
-def test_another_user_gets_no_answer_from_debugpy_in_any_phase(
-    tmp_path: Path, children: bool
+@pytest.fixture
+def made() -> Iterator[handle.ProxyHandle]:
+    made = handle.start_proxy(RUN, PUBLIC, 60, "127.0.0.1", {"class": "Policy", "nsys": ""})
+    yield made
+    made.close()
+
+
+def test_stranger_hears_a_greeting_and_a_refusal(made: handle.ProxyHandle) -> None:
+    with ProxyCaller(made.port) as owner:
+        recorded = owner.signed(owner.nonce(), want="control").decode().rstrip()
+        owner.sock.sendall(recorded.encode() + b"\n")
+        assert "hello" in (owner.hear() or {})
+        lines = ["{}", json.dumps({"want": "control", "secret": PUBLIC}), recorded, "forged"]
+        words = [str(PYBACKEND), str(NOBODY), str(made.port), RUN, json.dumps(lines)]
+        done = subprocess.run(
+            [sys.executable, "-c", STRANGER, *words], capture_output=True, text=True, check=True
+        )
+        heard: list[list[str]] = json.loads(done.stdout)
+        assert [answer for _, answer in heard] == ['{"error": "refused"}\n'] * len(lines)
+        greetings = {greeting.rpartition(" ")[0] for greeting, _ in heard}
+        assert greetings == {request.greeting(RUN)}
+        # Nobody has taken the owner's place.
+        owner.say(op="nothing")
+        made.send("who", still="here")
+        assert (owner.hear() or {})["event"] == "who"
+
+
+def test_own_user_without_the_key_is_refused(made: handle.ProxyHandle) -> None:
+    """Others may use the owner's account on another machine, or a connection through the owner's ssh."""
+    with ProxyCaller(made.port) as owner:
+        owner.request(SecretKey(bytes(32)), want="control")
+        assert owner.hear() == {"error": "refused"}
+
+
+Watcher = tuple[Path, queue.Queue[Any]]
+
+
+@pytest.fixture
+def watcher() -> Iterator[Watcher]:
+    """The socket of an nsys watcher in its folder below /tmp, and what its callers say."""
+    folder = Path(private_folders.private_folder())
+    address = folder / "socket"
+    todo: queue.Queue[Any] = queue.Queue()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(address))
+        listener.listen(4)
+        watcher_clients.serve(listener, todo)
+        yield address, todo
+        listener.shutdown(socket.SHUT_RDWR)
+    shutil.rmtree(folder)
+
+
+def test_folder_of_a_watcher_is_closed_to_others(watcher: Watcher) -> None:
+    address, todo = watcher
+    assert stat.S_IMODE(address.parent.stat().st_mode) == 0o700
+    assert as_nobody(str(address)) == "PermissionError"
+    assert todo.empty()
+
+
+def test_watcher_drops_others_also_where_its_folder_is_open(
+    watcher: Watcher,
 ) -> None:
-    points = breakpoints(LOOPING, "loop")
-    run = Run(tmp_path, breakpoints=points, children=children, hold_s=HOLD_S)
-    with looping(run) as program:
-        file = run.wait_proxy_file()
-        intrude = Intruder(run, program.pid)
-        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
-            intrude("nobody has asked for the debugger")
-            proxy.say(op="debug")
-            proxy.wait("listening")
-            intrude("debugpy has started")
-            debugging = RunDebugging(proxy, run)
-            place = debugging.stop()
-            assert place == ("<module>", line_of(LOOPING, "loop"))
-            intrude("a debugger is attached")
-            assert debugging.client.evaluate("6 * 7") == "42"
-            debugging.client.close()
-            proxy.wait("left")
-            intrude("the worker was released")
-            debugging = RunDebugging(proxy, run)
-            assert debugging.stop() == place
-            proxy.cut()
-            proxy.wait("lost")
-            intrude("the debugger was lost")
-            proxy.wait("left", 2)
-            intrude("the lost debugger was given up")
-            ports = len(listeners(run))
-        intrude("the run has ended")
-        (tmp_path / "end").touch()
-        assert program.communicate(timeout=60)[0] == "counted\n"
-    # The proxy listens for those who prove themselves; debugpy only for processes that the worker starts.
-    assert ports == 1 + children
-    wait_for("the end of all processes of the run", lambda: not processes(run))
+    address, todo = watcher
+    address.parent.chmod(0o755)
+    address.chmod(0o777)
+    assert as_nobody(str(address)) == "dropped"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own:
+        own.connect(str(address))
+        own.sendall(b'{"op": "who"}\n')
+        assert todo.get(timeout=60)[1] == {"op": "who"}
+    assert todo.get(timeout=60)[1] == {"op": "left"}
+    assert todo.empty()
 
 
-def test_the_intruder_is_answered_where_it_is_the_same_user(tmp_path: Path) -> None:
-    """Otherwise the test above would prove nothing."""
-    run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), children=True)
-    with looping(run) as program:
-        file = run.wait_proxy_file()
-        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
-            RunDebugging(proxy, run).stop()
-            heard = answers(run, tmp_path / "made", program.pid, os.getuid())
-            assert any("pydevdAuthorize" in text for text in heard)
-
-
-def test_debugpy_whose_adapter_fails_opens_no_port_and_the_program_runs_on(tmp_path: Path) -> None:
-    broken = tmp_path / "debugpy"
-    broken.mkdir()
-    for part in Path(debugpy.__file__).parent.iterdir():
-        if part.name != "adapter":
-            (broken / part.name).symlink_to(part)
-    run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"))
-    path = f"{run.env()['PYTHONPATH']}:{tmp_path}"
-    with looping(run, PYTHONPATH=path) as program:
-        file = run.wait_proxy_file()
-        with closing(ProxyTestClient(file["host"], file["port"])) as proxy:
-            proxy.say(op="debug")
-            problem = proxy.wait("problem")
-            assert problem["code"] == "debugpy-failed"
-            assert "no folder of debugpy's adapter" in problem["text"]
-            assert len(listeners(run)) == 1
-        (tmp_path / "end").touch()
-        assert program.communicate(timeout=60) == ("counted\n", "")
+def test_folder_of_another_user_is_never_removed() -> None:
+    folder = Path(private_folders.private_folder())
+    try:
+        with private_folders.held(str(folder)):
+            pass
+        os.chown(folder, NOBODY, NOBODY)
+        private_folders.remove_left(str(folder.parent))
+        assert folder.is_dir()
+    finally:
+        shutil.rmtree(folder)

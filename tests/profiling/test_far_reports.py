@@ -217,7 +217,7 @@ async def test_a_report_that_a_killed_watcher_has_left_is_not_removed(tmp_path: 
     there, login = tmp_path / RUN, Login()
     put(there, "p.nsys-rep", b"one")
     (there / "p.2.nsys-rep").write_bytes(b"nobody has said that it is whole")
-    (there / STATUS).write_bytes(status("lost", reports=["p.nsys-rep"]))
+    (there / STATUS).write_bytes(status("ended", reports=["p.nsys-rep"]))
     await rest(reports(login, there, tmp_path / "here"))
     assert (tmp_path / "here" / "p.nsys-rep").exists() and (there / "p.2.nsys-rep").exists()
 

@@ -13,7 +13,7 @@ from eagleray.features.profiling.scanner import Looking, classes_of
 from eagleray.features.profiling.sources import Folder
 from eagleray.features.runs.model import Profiled
 from eagleray.injected.nsys.profile_settings import ProfileSettings
-from eagleray.injected.patterns import matchable_names
+from eagleray.injected.worker_patterns import matchable_names
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
 from eagleray.tools.commands import Commands

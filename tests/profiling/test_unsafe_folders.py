@@ -16,7 +16,7 @@ from eagleray.features.runs.remote_files import FarFiles
 from eagleray.injected.nsys import node_reports
 from eagleray.tools.commands import Commands
 
-from tests.injected.watched import watched
+from tests.injected.nsys_watcher import watched
 from tests.profiling.gathered import gathered
 from tests.profiling.reports import RUN, put
 from tests.profiling.test_far_reports import Login

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import eagleray
 import pytest
 from eagleray.features.runs.model import RunPlan
-from eagleray.injected import main_program as in_process
 from eagleray.supervisor.launchers.main_program import main_program
 
 HELPERS = "python -c 'import flash_attn' || echo none\npython check.py\npython -m pip list\n"
@@ -74,9 +74,12 @@ def test_script_on_another_host_is_not_looked_for_here(tmp_path: Path) -> None:
     assert main_program(there, is_remote=True) == ""
 
 
-PROGRAM = f"import sys\nsys.path.insert(0, {str(Path(in_process.__file__).parent)!r})\n" + (
-    "import main_program\nprint([main_program.is_main_program(named) for named in sys.argv[1:]])\n"
-)
+PROGRAM = f"""\
+import sys
+sys.path.insert(0, {str(Path(eagleray.__file__).parents[1])!r})
+from eagleray.injected.hooks.driver import is_main_program
+print([is_main_program(named) for named in sys.argv[1:]])
+"""
 NAMED = ["app/train.py", "train.py", "rain.py", "-m app.train", "-m app", ""]
 
 

@@ -1,4 +1,4 @@
-"""Where a file with breakpoints lies in this process: at its own path, or as a copy of it."""
+"""Finds the files with breakpoints among those of this process: the file itself, or a copy of it."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Ray unpacks a working_dir and py_modules below such a folder.
+# Ray unpacks a working_dir and py_modules below this folder.
 UPLOADED = re.compile(r"/runtime_resources/(?:working_dir|py_modules)_files/[^/]+/(.+)$")
 
 
 class BreakpointFiles:
-    """The files with breakpoints, in an order of looking: a name, the same file, a copy by the end of its path."""
+    """The files with breakpoints; compares names first, then files, then the ends of their paths and their texts."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._by_name: dict[str, list[str]] = {}
         for path in paths:
             self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
-        # What an import names: the file without its ending, or the folder of a package.
+        # The last parts of module names: a file without its ending, or the folder of a package.
         self.stems = {stem_of(path) for paths in self._by_name.values() for path in paths}
 
     def path_of(self, file: str, module: str = "") -> str:
-        """The path, as the breakpoints say it, of the file that `module` was loaded from; "" if it has none."""
-        known = self._by_name.get(file.rpartition("/")[2])
-        if not known:
+        """The path in the breakpoints of `file`, from which `module` was loaded; "" if it has none."""
+        candidates = self._by_name.get(file.rpartition("/")[2])
+        if not candidates:
             return ""
-        if file in known:
+        if file in candidates:
             return file
         real = os.path.realpath(file)
-        for path in known:
+        for path in candidates:
             if os.path.realpath(path) == real:
                 return path
         end = "/" + relative(file, module)
         if end == "/":
             return ""
-        copies = [path for path in known if path.endswith(end) and same_text(path, file)]
+        copies = [path for path in candidates if path.endswith(end) and same_text(path, file)]
         return copies[0] if copies else ""
 
     def matching(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Those of `files` (path, name of the module) that have breakpoints: {path of the breakpoints: path here}."""
-        found: dict[str, str] = {}
+        """Those of `files` (path, name of the module) that have breakpoints: {path in the breakpoints: path here}."""
+        matches: dict[str, str] = {}
         for file, module in files:
             path = self.path_of(file, module)
-            # The file itself goes before a copy of it.
-            if path and (path not in found or file == path):
-                found[path] = file
-        return found
+            # The file itself is preferred to a copy of it.
+            if path and (path not in matches or file == path):
+                matches[path] = file
+        return matches
 
 
 def stem_of(path: str) -> str:
@@ -58,10 +58,10 @@ def stem_of(path: str) -> str:
 
 
 def relative(file: str, module: str) -> str:
-    """The end of the path that a copy of the file elsewhere has too; "" if nothing reliable is known.
+    """The end of the path that a copy of the file elsewhere has, too; "" if no end is reliable.
 
-    In an uploaded folder that is all below it.  Of an installed file it is as long as the module's name, and the
-    name has to have two parts, since a `utils.py` proves nothing.
+    In an uploaded folder this is the path below it.  For an installed file it is as long as the module's name, which
+    must have two parts, since a `utils.py` proves nothing.
     """
     uploaded = UPLOADED.search(file)
     if uploaded:
@@ -76,12 +76,12 @@ def relative(file: str, module: str) -> str:
 
 
 def same_text(path: str, file: str) -> bool:
-    """Whether `file` can be a copy of `path`: where both are here, they must say the same."""
+    """Whether `file` can be a copy of `path`: if both are on this machine, they must have the same content."""
     try:
         if os.path.getsize(path) != os.path.getsize(file):
             return False
-        with open(path, "rb") as one, open(file, "rb") as other:
-            return one.read() == other.read()
+        with open(path, "rb") as original, open(file, "rb") as copy:
+            return original.read() == copy.read()
     except OSError:
         return True
 
@@ -95,16 +95,16 @@ def loaded_files() -> Iterator[tuple[str, str]]:
 
 
 def vars_of(module: object) -> dict[str, object]:
-    """What a module has, past its own ways of being asked: a lazy one must not load by it."""
+    """The attributes of a module, without its `__getattr__`: a lazy module must not load because of this."""
     try:
-        found = object.__getattribute__(module, "__dict__")
+        attributes = object.__getattribute__(module, "__dict__")
     except AttributeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return attributes if isinstance(attributes, dict) else {}
 
 
 def code_files(thing: object) -> Iterator[tuple[str, str]]:
-    """The files in which a class or function was written, also if it came without its module."""
+    """The files that define a class or function, also if it came without its module."""
     for function in functions_of(thing):
         code = getattr(function, "__code__", None)
         if code is not None:
@@ -123,7 +123,7 @@ def functions_of(thing: object) -> Iterator[object]:
 
 
 def wrapped(function: object) -> Iterator[object]:
-    """A function and those that it decorates."""
+    """A function and those that it decorates, at most 20."""
     for _ in range(20):
         yield function
         function = getattr(function, "__wrapped__", None)

@@ -1,4 +1,4 @@
-"""What goes wrong with our own code in the person's process: one line on stderr, and the process goes on."""
+"""Keeps failures of our own code out of the user's program: one line on stderr, and the program continues."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     Parameters = ParamSpec("Parameters")
     Result = TypeVar("Result")
 
-_said: set[str] = set()
+_reported: set[str] = set()
 _purpose = ["breakpoints"]
 
 
 def set_purpose(purpose: str) -> None:
-    """What this process belongs to its run for, and what may not work when our code fails."""
+    """Sets what the run is for, which messages name as what may not work."""
     _purpose[0] = purpose
 
 
 def report_once(where: str, error: BaseException) -> None:
-    """Says it once for each place, since a place may be passed a million times."""
-    if where in _said:
+    """Prints one line for each place, since a place may be passed a million times."""
+    if where in _reported:
         return
-    _said.add(where)
-    # There may be no stderr, or nobody who reads it.
+    _reported.add(where)
+    # There may be no stderr, or one that is closed.
     with contextlib.suppress(Exception):
         sys.stderr.write(f"eagleray: {_purpose[0]} may not work here ({where}): {error!r}\n")
 
 
 def never_raise(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:
-    """A function of ours that returns None instead of raising."""
+    """A version of `function` that reports an error and returns None instead of raising it."""
 
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result | None:
         try:
             return function(*args, **kwargs)
-        # Whatever it is, the program is not to hear of it.
+        # The program must not see an error of ours, whatever it is.
         except Exception as error:
             report_once(getattr(function, "__qualname__", "?"), error)
             return None

@@ -1,4 +1,4 @@
-"""This process as a part of the run: whether it is meant, which files with breakpoints it has, and its debug proxy."""
+"""A process of the run that can be debugged: whether the run selects it, its files with breakpoints, its debug proxy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from . import ray_worker
+from . import run_folder
 from .debugpy.debugger import DebugpyInUse, DebugpyMissing, DebugpyNotStarted, DebugpyServer, hide
 from .file_copies import BreakpointFiles, code_files, loaded_files
 from .guard import never_raise, report_once
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from .debug_proxy import handle as proxies
+    from .debug_proxy import handle
     from .hooks.import_hook import ImportHook
     from .settings import RunSettings
 
@@ -26,13 +26,14 @@ GO_S = 2.0
 
 
 class DebuggableProcess:
-    """One for the whole process; threads of the program call it, and one of the proxy's.
+    """One for the whole process; threads of the program call it, and the thread that reads from the debug proxy.
 
-    `matches` is None until it is known whether the process is meant: what is found before waits for that.
-    `describe` tells the debug proxy who this is, `host` where it may listen, `is_findable` whether anybody can see it.
+    `matches` is None until it is known whether the run selects the process; files that are found before wait for that.
+    `describe` returns what the debug proxy announces about the process, `host` the address at which it listens, and
+    `is_findable` whether a client can find it.
     """
 
-    def __init__(self, settings: RunSettings, kind: str, arrivals: ImportHook) -> None:
+    def __init__(self, settings: RunSettings, kind: str, import_hook: ImportHook) -> None:
         self.settings = settings
         self.kind = kind
         self.matches: bool | None = None
@@ -40,11 +41,11 @@ class DebuggableProcess:
         self.debugger = DebugpyServer(settings.debugpy, settings.children)
         self.describe: Callable[[], dict[str, Any]] = dict
         self.host: Callable[[], str] = lambda: "127.0.0.1"
-        self.announce: Callable[[proxies.ProxyHandle], object] = lambda proxy: None
+        self.announce: Callable[[handle.ProxyHandle], object] = lambda proxy: None
         self.file: Callable[[], str] = str
         self.is_findable: Callable[[], bool] = lambda: True
-        self._arrivals = arrivals
-        self._proxy: proxies.ProxyHandle | None = None
+        self._import_hook = import_hook
+        self._proxy: handle.ProxyHandle | None = None
         self._opening = threading.Lock()
         self._turn = threading.Lock()
         self._state = threading.Lock()
@@ -56,15 +57,15 @@ class DebuggableProcess:
         self._go = threading.Event()
         self._inside = threading.local()
         self._code: set[tuple[str, str]] = set()
-        self._places = BreakpointFiles(settings.paths)
-        arrivals.stems = self._places.stems
-        arrivals.on_import = self._arrived
+        self._breakpoint_files = BreakpointFiles(settings.paths)
+        import_hook.stems = self._breakpoint_files.stems
+        import_hook.on_import = self._on_import
         os.register_at_fork(after_in_child=lambda: self._forked())
 
     # --- called by the program's threads ---------------------------------------------------------
 
     def decide(self, matches: bool | None) -> None:
-        """It is known now whether this process is meant; a process that is waits here for its debugger."""
+        """Sets whether the run selects this process; if so, a process with breakpoints waits here for its debugger."""
         self.matches = matches
         if not matches:
             return
@@ -74,18 +75,18 @@ class DebuggableProcess:
             self.open_soon()
 
     def add_definition(self, thing: object) -> None:
-        """A class or function was loaded, with all that it imports."""
-        # What came without its module stands in no list of modules, so it is kept for later lines.
+        """Adds a class or function that was loaded, with all that it imports."""
+        # Code that came without its module is in no list of modules, so it is kept for later breakpoints.
         self._code.update(code_files(thing))
-        self._found(self._places.matching([*self._code, *loaded_files()]))
+        self._add_files(self._breakpoint_files.matching([*self._code, *loaded_files()]))
 
     def add_main_file(self, file: str) -> None:
-        """The main file is about to run."""
+        """Adds the main file, which is about to run."""
         self._code.add((file, ""))
-        self._found(self._places.matching(self._code))
+        self._add_files(self._breakpoint_files.matching(self._code))
 
     def wait_for_debugger(self, why: str, seconds: float | None = -1) -> bool:
-        """Until a debugger is there and has set the lines; False: nobody came, the program runs on."""
+        """Waits until a debugger is attached and has set the breakpoints; False if none came, so the program continues."""
         if getattr(self._inside, "waits", False):
             return False
         limit = self.settings.wait_s if seconds == -1 else seconds
@@ -95,7 +96,7 @@ class DebuggableProcess:
         self._inside.waits = True
         try:
             return self._wait(why, limit)
-        # The program would see it as its own, in the line that loads a class or imports a module.
+        # The program would take it for its own error, in the line that loads a class or imports a module.
         except Exception as error:
             report_once("waiting", error)
             return False
@@ -108,7 +109,7 @@ class DebuggableProcess:
         return self._proxy is not None
 
     def open_soon(self) -> None:
-        """Opens the debug proxy beside the program, which waits for nothing."""
+        """Opens the debug proxy in a thread, so that the program doesn't wait."""
         if self._proxy is None:
             # Not in the thread: a process that is forked meanwhile would have half of a module, and its lock.
             from .debug_proxy import handle  # noqa: F401
@@ -117,15 +118,15 @@ class DebuggableProcess:
             hide(thread)
             thread.start()
 
-    def open(self) -> proxies.ProxyHandle:
-        """The debug proxy, opened if it is not; raises OSError."""
-        # Most processes open none, and need nothing of what it needs.
-        from .debug_proxy import handle as proxies
+    def open(self) -> handle.ProxyHandle:
+        """The debug proxy, which is started if necessary; raises OSError."""
+        # Most processes open none and don't need these modules.
+        from .debug_proxy import handle
 
         with self._opening:
             if self._proxy is None:
                 run = self.settings
-                proxy = proxies.start_proxy(
+                proxy = handle.start_proxy(
                     run.run, run.verifier, run.hold_s, self.host(), self._who(), self.file()
                 )
                 proxy.serve(never_raise(self._on_line))
@@ -134,7 +135,7 @@ class DebuggableProcess:
             return self._proxy
 
     def send_info(self) -> None:
-        """Who this process is has changed."""
+        """Tells the debug proxy that the description of this process has changed."""
         if self._proxy is not None:
             self._proxy.send("who", **self._who())
 
@@ -142,7 +143,7 @@ class DebuggableProcess:
         if self._proxy is not None:
             self._proxy.send("problem", code=code, text=text)
 
-    # --- inside ----------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _who(self) -> dict[str, Any]:
         return {
@@ -155,15 +156,15 @@ class DebuggableProcess:
             **self.describe(),
         }
 
-    def _arrived(self, file: str, name: str) -> None:
-        path = self._places.path_of(file, name)
+    def _on_import(self, file: str, name: str) -> None:
+        path = self._breakpoint_files.path_of(file, name)
         if path:
-            # While it waits here it is in no list of modules, and lines may be told anew meanwhile.
+            # While it waits here it is in no list of modules, and breakpoints may change meanwhile.
             self._code.add((file, name))
-            self._found({path: file})
+            self._add_files({path: file})
 
-    def _found(self, found: dict[str, str]) -> None:
-        new = {path: file for path, file in found.items() if path not in self.files}
+    def _add_files(self, files: dict[str, str]) -> None:
+        new = {path: file for path, file in files.items() if path not in self.files}
         if not new:
             return
         self.files = {**self.files, **new}
@@ -202,7 +203,7 @@ class DebuggableProcess:
             with self._state:
                 self._waiting -= 1
                 self._wanted.clear()
-        # Where nobody came once, the next file or failure does not wait as long again.
+        # If no debugger came once, the next file or failure doesn't wait again.
         self._is_alone = True
         proxy.send("free")
         return False
@@ -211,7 +212,7 @@ class DebuggableProcess:
         try:
             self.debugger.listen()
             if self.debugger.children:
-                # From now on debugpy itself takes the processes that this one starts.
+                # From now on debugpy itself attaches to the processes that this one starts.
                 os.environ[INSIDE] = "debugged"
             return True
         except DebugpyMissing as error:
@@ -220,13 +221,13 @@ class DebuggableProcess:
             self.report_problem("debugpy-in-use", str(error))
         except DebugpyNotStarted as error:
             self.report_problem("debugpy-failed", str(error))
-        # debugpy raises what it likes, and the program goes on without it.
+        # debugpy may raise anything; the program continues without it.
         except Exception as error:
             self.report_problem("debugpy-failed", repr(error))
         return False
 
-    def _say_listening(self, proxy: proxies.ProxyHandle) -> None:
-        """The first time, the channel of debugpy's clients goes to the debug proxy, which then has the only copy."""
+    def _say_listening(self, proxy: handle.ProxyHandle) -> None:
+        """Passes the channel of debugpy's clients to the debug proxy the first time, which then has the only copy."""
         channel = self.debugger.take_channel()
         try:
             passing = [channel.fileno()] if channel is not None else []
@@ -239,18 +240,18 @@ class DebuggableProcess:
         op = line.get("op")
         self._is_alone = False
         if op == "gone":
-            # Nobody can come any more, so nobody is waited for.
+            # No debugger can come any more, so nothing waits for one.
             self._is_shut = True
             self._wanted.set()
             self._go.set()
         elif op == "go":
-            # The one for an earlier question, or for having attached, says nothing of the newest files.
+            # An answer to an earlier question, or to the attach, doesn't cover the newest files.
             if line.get("asked", self._asked) == self._asked:
                 self._go.set()
         elif op == "breakpoints":
-            self._places = BreakpointFiles(breakpoint_paths(line.get("breakpoints")))
-            self._arrivals.stems = self._places.stems
-            self.files = self._places.matching([*self._code, *loaded_files()])
+            self._breakpoint_files = BreakpointFiles(breakpoint_paths(line.get("breakpoints")))
+            self._import_hook.stems = self._breakpoint_files.stems
+            self.files = self._breakpoint_files.matching([*self._code, *loaded_files()])
             if self._proxy is not None:
                 self._proxy.send("files", files=self.files)
         elif op == "debug":
@@ -263,7 +264,7 @@ class DebuggableProcess:
 
     @never_raise
     def _forked(self) -> None:
-        """A child has neither the threads nor the debug proxy of its parent; asked for, it gets a debug proxy of its own."""
+        """A child has neither the threads nor the debug proxy of its parent; with `children` it gets a proxy of its own."""
         is_free = self.matches and not self.debugger.is_listening and not is_about_to_exec()
         is_wanted = self.settings.children and is_free
         self._proxy = None
@@ -275,9 +276,9 @@ class DebuggableProcess:
         self._inside = threading.local()
         if is_wanted:
             self.kind = "child"
-            # The table of workers knows the parent only.
+            # Ray's table of workers has the parent only.
             self.announce = lambda proxy: None
-            self.file = lambda: ray_worker.proxy_file(self.settings)
+            self.file = lambda: run_folder.proxy_path(self.settings)
             self.is_findable = lambda: bool(self.file())
             if self.files:
                 self.wait_for_debugger("files")
@@ -287,8 +288,8 @@ class DebuggableProcess:
             if not self.debugger.children:
                 self.debugger.forget()
             self.matches = False
-            self._arrivals.stems = set()
-            self._arrivals.on_import = lambda file, name: None
+            self._import_hook.stems = set()
+            self._import_hook.on_import = lambda file, name: None
 
 
 def is_about_to_exec() -> bool:

@@ -1,15 +1,15 @@
-"""What Ray knows of this process, asked only once ray is imported; "" or None for what it does not know."""
+"""Ray's view of this process: its worker, actor, node and cluster.  Never imports ray itself."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from . import process_file
 from .guard import never_raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .debug_proxy import handle
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def global_worker() -> Any:
-    """Ray's own idea of this process, None unless it is connected to a cluster."""
+    """Ray's `global_worker`, None unless it is connected to a cluster."""
     module = sys.modules.get("ray._private.worker")
     worker = getattr(module, "global_worker", None)
     return worker if worker is not None and getattr(worker, "connected", False) else None
@@ -28,19 +28,19 @@ def ray_node() -> Any:
 
 
 def started_cluster() -> bool:
-    """Whether this driver started the cluster itself, whose workers inherit its environment."""
+    """Whether this driver started the cluster itself, so that its workers inherit its environment."""
     node = ray_node()
     return node is not None and bool(node.is_head())
 
 
 def session_dir() -> str:
-    """The folder of its cluster's session on this node; "" while it is in none."""
+    """The session folder of the cluster on this node; "" before this process has connected."""
     node = getattr(global_worker(), "node", None)
     return str(node.get_session_dir_path()) if node is not None else ""
 
 
 def facts() -> dict[str, Any]:
-    """Who this is for Ray."""
+    """The ids of this process in Ray, without those that are empty."""
     worker = global_worker()
     if worker is None:
         return {}
@@ -61,17 +61,17 @@ def _facts(worker: Any) -> list[tuple[str, Any]]:
 
 
 def profiling() -> dict[str, Any]:
-    """What the debug proxy has to know of nsys at this worker; nothing where nobody asked for it."""
+    """What the debug proxy has to know about nsys at this worker; empty if it isn't profiled."""
     module = sys.modules.get(f"{__package__}.nsys.launch")
-    known = dict(getattr(module, "for_gate", {}))
+    status = dict(getattr(module, "for_proxy", {}))
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return {**known, "gpus": gpus.split(",") if gpus else []} if known else {}
+    return {**status, "gpus": gpus.split(",") if gpus else []} if status else {}
 
 
 def becomes_actor() -> bool:
-    """Whether this worker is about to be an actor that it is not yet: then the class being loaded is its own.
+    """Whether this worker is about to become an actor: then the class being loaded is its own.
 
-    A worker that is handed another actor's handle loads that actor's class, too.
+    A worker that gets another actor's handle loads that actor's class, too.
     """
     worker = global_worker()
     if worker is None:
@@ -90,14 +90,14 @@ def actor_name() -> str:
 
 @never_raise
 def register_proxy(proxy: handle.ProxyHandle) -> None:
-    """Puts the debug proxy into Ray's own table of workers, where everybody can find it."""
+    """Puts the debug proxy into Ray's own table of workers, which every client can read."""
     worker = global_worker()
     if worker is not None:
         worker.set_debugger_port(proxy.port)
 
 
 def address(settings: RunSettings) -> str:
-    """Where the debug proxy of this process has to listen to be reached by whoever started the run."""
+    """The address at which the debug proxy has to listen so that the machine that started the run reaches it."""
     import socket
 
     worker = global_worker()
@@ -108,15 +108,20 @@ def address(settings: RunSettings) -> str:
     head = os.environ.get("RAY_ADDRESS", "").rpartition("://")[2].rpartition(":")[0]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Nothing is sent: connecting chooses the address that this machine would speak from.
+            # Nothing is sent: connecting chooses the address that this machine would send from.
             probe.connect((head or "192.0.2.1", 9))
             return str(probe.getsockname()[0])
         except OSError:
             return "127.0.0.1"
 
 
-def proxy_file(settings: RunSettings) -> str:
-    """The file that tells of the debug proxy of a process which is in no table of workers; "" where nobody would see it."""
-    if settings.folder and os.path.isdir(settings.folder):
-        return os.path.join(settings.folder, process_file.name("proxy"))
-    return ""
+def after_connecting(module: Any, then: Callable[[], object]) -> None:
+    """Calls `then` whenever this process has connected to a cluster; `module` is Ray's `_private.worker`."""
+    before = module.connect
+
+    def connect(*args: Any, **kwargs: Any) -> Any:
+        result = before(*args, **kwargs)
+        never_raise(then)()
+        return result
+
+    module.connect = connect

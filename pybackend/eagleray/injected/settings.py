@@ -1,4 +1,4 @@
-"""What a run wants of its processes: the environment variable EAGLERAY_RUN, with nothing secret in it."""
+"""The settings of a run, which its processes read from the environment variable EAGLERAY_RUN.  Nothing in it is secret."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from .nsys.profile_settings import ProfileSettings
 
 VARIABLE = "EAGLERAY_RUN"
-# What a process of the run tells those that it starts: that they are within a "worker", or are "debugged" already.
+# Set for the processes that a process of the run starts: they are inside a "worker", or are "debugged" already.
 INSIDE = "EAGLERAY_RUN_INSIDE"
 
 
 class RunSettings:
-    """One reading of the variable; what is missing in it has the value that changes nothing."""
+    """The parsed variable; a value that is missing in it gets a default that changes nothing."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = dict(values)
@@ -41,12 +41,12 @@ class RunSettings:
         self.paths = breakpoint_paths(values.get("breakpoints"))
         self.profile = profile_settings(values.get("profile"))
         if self.profile is not None and not self._stops:
-            # Nobody is debugged, so that only those who are recorded have a debug proxy.
+            # Nothing is debugged, so only the workers that are recorded get a debug proxy.
             self.workers, self.ranks = self.profile.workers, None
 
     @property
     def purpose(self) -> str:
-        """What processes belong to this run for."""
+        """What the run is for, as messages name it."""
         if self.profile is None:
             return "breakpoints"
         return "breakpoints and profiling" if self._stops else "profiling"
@@ -57,7 +57,7 @@ class RunSettings:
 
     @property
     def filters(self) -> bool:
-        """Whether only some workers are meant."""
+        """Whether the run selects only some workers."""
         return bool(self.workers) or self.ranks is not None
 
     @property
@@ -67,26 +67,26 @@ class RunSettings:
 
 
 def read(environ: Mapping[str, str]) -> RunSettings | None:
-    """The settings of this process, None if it belongs to no run."""
+    """The settings of this process; None if it doesn't belong to a run."""
     text = environ.get(VARIABLE)
     return RunSettings(json.loads(text)) if text else None
 
 
 def text(values: Mapping[str, Any]) -> str:
-    """What to set the variable to.  Ray expands `$NAME` in the variables of a runtime_env, so there is no `$`."""
+    """The value of the variable.  It contains no `$`, because Ray expands `$NAME` in the variables of a runtime_env."""
     return json.dumps(dict(values), separators=(",", ":")).replace("$", "\\u0024")
 
 
 def breakpoint_paths(breakpoints: Any) -> list[str]:
     """The files that have breakpoints."""
-    return [str(one["path"]) for one in breakpoints or [] if one.get("lines")]
+    return [str(file["path"]) for file in breakpoints or [] if file.get("lines")]
 
 
 def profile_settings(values: Any) -> ProfileSettings | None:
-    """What nsys is to record, None for nothing."""
+    """What nsys records in this run; None for nothing."""
     if not values:
         return None
-    # Most runs record nothing, and need nothing of what it needs.
+    # Most runs record nothing and don't need these modules.
     from .nsys.profile_settings import ProfileSettings
 
     return ProfileSettings(values)

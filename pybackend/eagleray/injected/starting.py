@@ -1,7 +1,11 @@
-"""What a Python process of the run is, a worker, a driver, a child or none of them, and what it gets for it."""
+"""The start of our code in a Python process of the run: classifies the process and installs what its kind needs.
+
+A process is a worker of Ray, a driver, a child of one of them, or a service, which gets nothing.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from .hooks.import_hook import ImportHook
     from .settings import RunSettings
 
-# Processes of Ray and of debugpy themselves, and helpers of multiprocessing: nothing of the person runs there.
+# Processes of Ray and of debugpy, and helpers of multiprocessing: no code of the user runs in them.
 SERVICES = (
     "/ray/_private/",
     "/ray/dashboard/",
@@ -25,7 +29,7 @@ SERVICES = (
     "multiprocessing.resource_tracker",
     "multiprocessing.semaphore_tracker",
 )
-# What tells a worker that nsys is to record it, and that it does.
+# Set for a worker that nsys is to record, and once nsys records it.
 PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 WORKER = "/ray/_private/workers/default_worker.py"
 # Ray's modules of the actor that starts the driver of a submitted job; the second one is that of older versions.
@@ -37,16 +41,14 @@ JOB_SUPERVISORS = (
 
 def start(site: str) -> None:
     """Called once, before the program's first line."""
-    words = list(getattr(sys, "orig_argv", sys.argv))
-    kind = kind_of(words, os.environ)
+    kind = kind_of(list(getattr(sys, "orig_argv", sys.argv)), os.environ)
     tidy_path(site)
     if kind == "service":
         return
-    from .compiling import keep_compiled
     from .hooks.import_hook import ImportHook
     from .settings import INSIDE, read
 
-    keep_compiled()
+    save_compiled()
     settings = read(os.environ)
     if settings is None:
         return
@@ -55,42 +57,44 @@ def start(site: str) -> None:
         from .nsys.launch import begin
 
         begin(settings)
-    arrivals = ImportHook()
-    arrivals.install()
-    create(settings, arrivals)
+    import_hook = ImportHook()
+    import_hook.install()
+    extend_creations(settings, import_hook)
     if kind == "worker":
-        start_worker(settings, arrivals)
+        start_worker(settings, import_hook)
     elif kind == "driver":
-        start_driver(settings, arrivals)
+        start_driver(settings, import_hook)
     elif settings.children and os.environ.get(INSIDE) != "debugged":
-        start_driver(settings, arrivals, "child")
+        start_driver(settings, import_hook, "child")
 
 
-def kind_of(words: list[str], environ: Mapping[str, str]) -> str:
+def kind_of(argv: list[str], environ: Mapping[str, str]) -> str:
     """Decided by the command line, in this order: a worker that runs tasks, a service, a child, else a driver."""
-    script = next((place for place, word in enumerate(words) if word.endswith(".py")), 4)
-    command = words[: script + 1]
-    if any(word.endswith(WORKER) for word in command):
-        return "worker" if "--worker-type=WORKER" in words or not _has_type(words) else "service"
-    if any(service in word for word in command for service in SERVICES):
+    script = next((index for index, argument in enumerate(argv) if argument.endswith(".py")), 4)
+    command = argv[: script + 1]
+    if any(argument.endswith(WORKER) for argument in command):
+        return "worker" if "--worker-type=WORKER" in argv or not _has_type(argv) else "service"
+    if any(service in argument for argument in command for service in SERVICES):
         return "service"
-    if environ.get("EAGLERAY_RUN_INSIDE") or "--multiprocessing-fork" in words:
+    if environ.get("EAGLERAY_RUN_INSIDE") or "--multiprocessing-fork" in argv:
         return "child"
     return "driver"
 
 
-def _has_type(words: list[str]) -> bool:
-    return any(word.startswith("--worker-type=") for word in words)
+def _has_type(argv: list[str]) -> bool:
+    return any(argument.startswith("--worker-type=") for argument in argv)
 
 
-def create(settings: RunSettings, arrivals: ImportHook) -> None:
-    """What every process gets that may create actors, tasks and jobs."""
-    arrivals.after(
+def extend_creations(settings: RunSettings, import_hook: ImportHook) -> None:
+    """Installs what every process gets, since every one may create actors, tasks and jobs."""
+    import_hook.after(
         "ray.remote_function", lambda module: _creations(settings).extend_functions(module)
     )
-    arrivals.after("ray.actor", lambda module: _creations(settings).extend_actors(module))
-    arrivals.after("ray.job_config", lambda module: _job_config(module, settings))
-    arrivals.after("ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings))
+    import_hook.after("ray.actor", lambda module: _creations(settings).extend_actors(module))
+    import_hook.after("ray.job_config", lambda module: _job_config(module, settings))
+    import_hook.after(
+        "ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings)
+    )
 
 
 def _creations(settings: RunSettings) -> CreationHook:
@@ -100,61 +104,93 @@ def _creations(settings: RunSettings) -> CreationHook:
 
 
 def _job_config(module: ModuleType, settings: RunSettings) -> None:
-    from .hooks.job_config import extend_job_config
+    from .hooks.runtime_env import extend_job_config
 
     extend_job_config(module, settings)
 
 
 def _submissions(module: ModuleType, settings: RunSettings) -> None:
-    from .hooks.submissions import extend_submissions
+    from .hooks.runtime_env import extend_submissions
 
     extend_submissions(module, settings)
 
 
-def start_worker(settings: RunSettings, arrivals: ImportHook) -> None:
-    """A worker of Ray: it is meant or not once it knows what it is to run."""
+def start_worker(settings: RunSettings, import_hook: ImportHook) -> None:
+    """Prepares a worker of Ray; whether the run selects it is known once it knows what it is to run."""
     from . import ray_worker
     from .hooks.loading import LoadingHook
-    from .hooks.stopping import extend_debugpy_of_ray
+    from .hooks.program_stops import extend_debugpy_of_ray
     from .process import DebuggableProcess
     from .settings import INSIDE
 
     os.environ[INSIDE] = "worker"
     for supervisor in JOB_SUPERVISORS:
         # The process that it starts is a driver of the run, not a child of a worker.
-        arrivals.after(supervisor, lambda module: os.environ.pop(INSIDE, None))
+        import_hook.after(supervisor, lambda module: os.environ.pop(INSIDE, None))
     if settings.post_mortem and os.environ.get("RAY_DEBUG") != "legacy":
         # The second one is what Ray before 2.39 reads.
         os.environ["RAY_DEBUG_POST_MORTEM"] = os.environ["RAY_DEBUG"] = "1"
-    process = DebuggableProcess(settings, "worker", arrivals)
+    process = DebuggableProcess(settings, "worker", import_hook)
     process.host = lambda: ray_worker.address(settings)
     process.announce = ray_worker.register_proxy
     loading = LoadingHook(process)
-    arrivals.after("ray._private.function_manager", loading.extend)
-    arrivals.after("ray.util.debugpy", lambda module: extend_debugpy_of_ray(module, process))
+    import_hook.after("ray._private.function_manager", loading.extend)
+    import_hook.after("ray.util.debugpy", lambda module: extend_debugpy_of_ray(module, process))
 
 
-def start_driver(settings: RunSettings, arrivals: ImportHook, kind: str = "driver") -> None:
-    """A program that the person started; its main file may have lines to stop at before it runs at all."""
+def start_driver(settings: RunSettings, import_hook: ImportHook, kind: str = "driver") -> None:
+    """Prepares a program that the user started; its main file may have breakpoints."""
     from .hooks.driver import Driver
-    from .hooks.joining import after_joining, tell_cluster
-    from .matching import is_driver_selected
+    from .ray_worker import after_connecting
+    from .run_folder import write_driver_file
+    from .worker_patterns import is_driver_selected
 
     if is_driver_selected(settings):
-        Driver(settings, kind, arrivals).start()
+        Driver(settings, kind, import_hook).start()
     else:
-        arrivals.after(
+        import_hook.after(
             "ray._private.worker",
-            lambda module: after_joining(module, lambda: tell_cluster(settings)),
+            lambda module: after_connecting(module, lambda: write_driver_file(settings)),
         )
 
 
 @never_raise
 def tidy_path(site: str) -> None:
-    """Takes our folder out of `sys.path`, and with it an empty entry that stands for a PYTHONPATH which is not set."""
+    """Removes our folder from `sys.path`, and the empty entry after it that comes from a PYTHONPATH which was not set."""
     entries = os.environ.get("PYTHONPATH", "").split(":")
     if entries[-2:] == [site, ""]:
         os.environ["PYTHONPATH"] = ":".join(entries[:-1])
-        place = sys.path.index(site) + 1 if site in sys.path else 0
-        if place and sys.path[place : place + 1] == [os.getcwd()]:
-            del sys.path[place]
+        index = sys.path.index(site) + 1 if site in sys.path else 0
+        if index and sys.path[index : index + 1] == [os.getcwd()]:
+            del sys.path[index]
+
+
+@never_raise
+def save_compiled() -> None:
+    """Saves the compiled files of this package in its own folder, also where Python is told to write none.
+
+    Otherwise each of thousands of processes would compile the package again.  The folder belongs to us alone.
+    """
+    if not sys.dont_write_bytecode or sys.pycache_prefix:
+        return
+    cached = getattr(__spec__, "cached", None)
+    own = os.path.abspath(__file__)
+    folder = os.path.dirname(own)
+    if not cached or os.path.exists(cached) or not os.access(folder, os.W_OK):
+        return
+    import py_compile
+
+    # This file comes last: if its compiled file exists, so do all others.
+    for path in (*(path for path in _sources(folder) if path != own), own):
+        # The disk may be full, and this Python may be unable to compile a file that it never needs.
+        with contextlib.suppress(OSError):
+            py_compile.compile(path, quiet=2)
+
+
+def _sources(folder: str) -> list[str]:
+    return [
+        os.path.join(parent, name)
+        for parent, _, names in os.walk(folder)
+        for name in sorted(names)
+        if name.endswith(".py")
+    ]

@@ -1,4 +1,4 @@
-"""The user at the other end of a TCP connection within this machine, from Linux's table of sockets."""
+"""The user at the other end of a TCP connection within this machine, by Linux's table of sockets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_supported() -> bool:
 
 
 def is_own(sock: socket.socket) -> bool:
-    """Whether a process of this user is connected to `sock`; False if that can't be found out."""
+    """Whether a process of this user is connected to `sock`; False if that is unknown."""
     try:
         return peer_uid(sock) == os.geteuid()
     except OSError:
@@ -64,7 +64,7 @@ def _packed(address: str) -> bytes:
 
 
 def _shown(address: tuple[Any, ...], family: int) -> str:
-    """As the table of this family shows it: words of 32 bits in the order of this machine, and the port."""
+    """The address as the table of this family shows it: 32-bit words in this machine's byte order, and the port."""
     packed = _packed(address[0])
     whole = _MAPPED + packed if family == socket.AF_INET6 and len(packed) == 4 else packed
     words = struct.unpack(f"={len(whole) // 4}I", whole)

@@ -17,8 +17,8 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.injected.nsys import finding
-from eagleray.injected.nsys.versions import version_in
+from eagleray.injected.nsys import installations
+from eagleray.injected.nsys.installations import parse_version
 from eagleray.routes.commands import end
 from eagleray.tools.nsys_errors import export_failed, export_slow
 
@@ -44,7 +44,7 @@ class Nsys:
             _, said = await _run([self.program, "--version"], VERSION_LIMIT_S)
         except (OSError, asyncio.TimeoutError):
             return ""
-        return version_in(said)
+        return parse_version(said)
 
     async def export(
         self,
@@ -86,7 +86,7 @@ def _taken(made: Path, database: Path) -> bool:
 
 def find(environ: Mapping[str, str] = os.environ, root: str = "") -> Nsys | None:
     """The nsys to use: the one that EAGLERAY_NSYS names, else as on a node."""
-    program = finding.find_nsys(named(environ), environ, root)
+    program = installations.find_nsys(named(environ), environ, root)
     return Nsys(program) if program else None
 
 

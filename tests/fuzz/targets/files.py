@@ -25,7 +25,7 @@ from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
 from eagleray.features.source_mapping.kept import KeptMappings
 from eagleray.injected import settings
-from eagleray.injected.patterns import matchable_names, split_patterns
+from eagleray.injected.worker_patterns import matchable_names, split_patterns
 from eagleray.supervisor import nsight_refusal
 from eagleray.wire.structure import Wire
 

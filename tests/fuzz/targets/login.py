@@ -13,7 +13,7 @@ from eagleray.features.clusters.stored_access import kept_access
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import fits, table
 from eagleray.features.workers.stands import stand_of
-from eagleray.injected.nsys.versions import is_newer, version_in
+from eagleray.injected.nsys.installations import is_newer, parse_version
 from eagleray.protocol.control import Mapping, Mounts
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.srun import stderr
@@ -139,7 +139,7 @@ def pyspy_json(text: str) -> None:
 
 def nsys_messages(text: str) -> None:
     assert _reason(text, 1).isprintable()
-    version = version_in(text)
+    version = parse_version(text)
     is_newer(version, "2024.1.1")
     is_newer("2024.1.1", version)
 

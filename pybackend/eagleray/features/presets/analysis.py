@@ -20,7 +20,7 @@ from eagleray.features.presets.recognition import (
     identify,
     metadata_version,
     modules_in,
-    version_in,
+    parse_version,
 )
 from eagleray.features.presets.table import Table
 from eagleray.features.presets.table_file import tables
@@ -221,7 +221,7 @@ def _version(found: Sequence[Table], package: str, roots: Sequence[Path], python
             if not (root / package).is_dir():
                 continue
             for path, pattern in table.version_files:
-                if version := version_in(text_of(root / path), pattern):
+                if version := parse_version(text_of(root / path), pattern):
                     return Version(_release(found, package, root, version), str(root / path))
         for metadata in _metadata(table.distribution, python):
             if version := metadata_version(text_of(metadata)):

@@ -146,7 +146,7 @@ def _lists(table: Table, module: str) -> bool:
     return any(f".{module}".endswith(f".{name}") for name in exact)
 
 
-def version_in(text: str, pattern: str) -> str:
+def parse_version(text: str, pattern: str) -> str:
     """The version that `pattern` finds in the text of a file; its groups are joined by dots."""
     found = re.search(pattern, text, re.MULTILINE)
     return ".".join(found.groups()) if found else ""
@@ -154,4 +154,4 @@ def version_in(text: str, pattern: str) -> str:
 
 def metadata_version(text: str) -> str:
     """The version in the METADATA of an installed package."""
-    return version_in(text.split("\n\n", 1)[0], r"^Version:\s*(\S+)")
+    return parse_version(text.split("\n\n", 1)[0], r"^Version:\s*(\S+)")

@@ -12,7 +12,7 @@ from eagleray.features.presets import analysis
 from eagleray.features.presets.errors import unmatched_workers
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.runs.model import RunPlan
-from eagleray.injected.patterns import first_match, matchable_names
+from eagleray.injected.worker_patterns import first_match, matchable_names
 
 _DEFINITION = re.compile(r"^(?:\s*class|(?:async )?def)\s+(?P<name>\w+)", re.MULTILINE)
 # Frameworks have several hundred files; a folder with more is not only theirs.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.injected.patterns import first_match, matchable_names, split_patterns
+from eagleray.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.ray.rows import ActorRow
 
 

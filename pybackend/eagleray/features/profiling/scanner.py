@@ -34,8 +34,6 @@ _PHASES: dict[str, ProfiledWorkerPhase] = {
     "recording": "recording",
     "writing": "writing",
     "ended": "ended",
-    # Its last report is lost, and no other will come.
-    "lost": "ended",
     "missing": "missing",
 }
 

@@ -16,7 +16,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.reports.database import opened
 from eagleray.features.reports.limits import Limits
 from eagleray.features.reports.summary import Say
-from eagleray.injected.nsys.versions import is_newer
+from eagleray.injected.nsys.installations import is_newer
 from eagleray.tools import nsys
 from eagleray.tools.nsys_errors import (
     damaged_report,

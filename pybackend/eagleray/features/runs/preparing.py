@@ -22,7 +22,7 @@ from eagleray.features.runs.exports import narrowing
 from eagleray.features.runs.model import Breakpoint, Kind, ProfilePlan, RunPlan
 from eagleray.features.runs.program_python import RayCheck
 from eagleray.features.runs.scripts.script_edits import with_own_place
-from eagleray.injected.patterns import split_patterns
+from eagleray.injected.worker_patterns import split_patterns
 
 # Of a script that is larger nothing is copied.
 _SCRIPT = 2**20

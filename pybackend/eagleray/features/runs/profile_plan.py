@@ -9,7 +9,7 @@ from attrs import evolve
 
 from eagleray.common.profile_errors import bad_profile
 from eagleray.features.runs.model import ProfilePlan
-from eagleray.injected.patterns import split_patterns
+from eagleray.injected.worker_patterns import split_patterns
 
 _STEP = re.compile(r"\d{1,9}")
 _STEPS = re.compile(r"\d{1,9}:\d{1,9}")

@@ -1,4 +1,4 @@
-"""The worker's side of its debug proxy: the process is started, told things and listened to."""
+"""The worker's side of its debug proxy: starts the process, sends it messages and reads its answers."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import contextlib
 import os
 import socket
 import struct
-import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from .. import jsonlines
 from ..debugpy.debugger import hide
-from ..python_argv import python_argv
+from ..helper_process import spawn
 
-_SAY_S = 5.0
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_SEND_S = 5.0
 # The kernel makes it shorter where it allows less.
 _BACKLOG = 1024
 _LONGEST_LINE = 2**20
-# What an interpreter of an unusual installation needs to start; it is told nothing else.
+# Variables that the interpreter of an unusual installation needs to start; the proxy gets no others.
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class ProxyHandle:
-    """The handle of one debug proxy, for the process that started it; in a forked child it is dead."""
+    """The handle of one debug proxy, for the process that started it; a forked child can't use it."""
 
     def __init__(self, port: int, channel: socket.socket) -> None:
         self.port = port
@@ -48,7 +50,7 @@ class ProxyHandle:
         return True
 
     def serve(self, on_line: Callable[[dict[str, Any]], None]) -> None:
-        """Begins the thread that calls `on_line` for all that the debug proxy says; {"op": "gone"} is the last."""
+        """Starts the thread that calls `on_line` for each message of the debug proxy; {"op": "gone"} is the last one."""
         thread = threading.Thread(target=self._read, args=(on_line,), name="Eagleray")
         hide(thread)
         thread.start()
@@ -62,7 +64,7 @@ class ProxyHandle:
 
     def _check_owner(self) -> None:
         if self._owner != os.getpid():
-            raise OSError("the debug proxy is that of the parent")
+            raise OSError("the debug proxy belongs to the parent")
 
     def _read(self, on_line: Callable[[dict[str, Any]], None]) -> None:
         with contextlib.suppress(OSError, ValueError), self._channel.makefile("rb") as stream:
@@ -76,8 +78,8 @@ def start_proxy(
 ) -> ProxyHandle:
     """Starts the debug proxy of this process, listening at `host`; doesn't wait for it, and raises OSError.
 
-    `verifier` is the public key of the run, `who` describes this process to the run's owner.  With `file` the debug proxy
-    keeps an announcement there.  The port is bound here, so that it is known at once.
+    `verifier` is the public key of the run, and `who` describes this process to the run's owner.  The debug proxy keeps
+    its address in `file`, if that isn't "".  The port is bound here, so that it is known at once.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
@@ -85,22 +87,22 @@ def start_proxy(
         listener.listen(_BACKLOG)
         bound, port = listener.getsockname()[:2]
         first = {"run": run, "verifier": verifier, "hold_s": hold_s, "file": file, "who": who}
-        # The announcement names the first one, Ray's table the other: callers sign the one that they use.
+        # The file names the first address, Ray's table the second: callers sign the one that they use.
         return start_proxy_at(listener, {**first, "addresses": [[bound, port], [host, port]]})
 
 
 def start_proxy_at(listener: socket.socket, first: dict[str, Any]) -> ProxyHandle:
-    """Starts the debug proxy process with its listener; `first` is what it gets to know at its start."""
+    """Starts the debug proxy with this listener; `first` is the message with which it begins."""
     ours, theirs = socket.socketpair()
     try:
         with theirs:
             numbers = [theirs.fileno(), listener.fileno()]
-            known = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-            words = [str(number) for number in (os.getpid(), *numbers)]
-            spawn("debug_proxy.process", words, numbers, known)
+            environ = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            arguments = [str(number) for number in (os.getpid(), *numbers)]
+            spawn("debug_proxy.process", arguments, numbers, environ)
         ours.settimeout(None)
-        # A debug proxy that takes nothing must not stop the worker.
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SAY_S))
+        # A debug proxy that doesn't read must not stop the worker.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_SEND_S))
         jsonlines.send(ours, {**first, "pid": os.getpid()})
     except BaseException:
         ours.close()
@@ -108,30 +110,6 @@ def start_proxy_at(listener: socket.socket, first: dict[str, Any]) -> ProxyHandl
     proxy = ProxyHandle(int(listener.getsockname()[1]), ours)
     os.register_at_fork(after_in_child=proxy.close)
     return proxy
-
-
-def spawn(
-    module: str,
-    words: list[str],
-    passed: list[int],
-    environ: Mapping[str, str],
-    flags: Sequence[str] = (),
-) -> None:
-    """A shell starts it and ends at once: a program that waits for all its children must not wait for ours.
-
-    `flags` are those of Python itself.
-    """
-    subprocess.run(
-        ["/bin/sh", "-c", '"$@" &', "sh", *python_argv(module, *flags), *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=passed,
-        env=environ,
-        cwd="/",
-        start_new_session=True,
-        check=False,
-    )
 
 
 def _timeval(seconds: float) -> bytes:

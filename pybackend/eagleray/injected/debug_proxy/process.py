@@ -15,16 +15,16 @@ import sys
 
 from .. import jsonlines
 from ..debugpy.channel import received
-from .announcement import ProxyFile
+from ..run_folder import ProxyFile
 from .listener import CallerAuthentication
 from .loop import FilePeer, Loop, Peer
-from .profiling import OPS, WatcherConnection
+from .watcher_connection import OPS, WatcherConnection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .debugging import DebugpyConnection
+    from .debugpy_connection import DebugpyConnection
 
 LONGEST_LINE = 2**20
 _START_S = 5.0
@@ -69,7 +69,7 @@ class ProxyProcess:
         self._calling = CallerAuthentication(
             self._loop, listener, start["run"], start["verifier"], addresses, self._called
         )
-        self._announcement = ProxyFile(start.get("file", ""), addresses[0])
+        self._proxy_file = ProxyFile(start.get("file", ""), addresses[0])
 
     def run(self, early: bytes) -> None:
         """Until the worker has ended."""
@@ -77,11 +77,11 @@ class ProxyProcess:
         self._profile(self._who)
         if early:
             self._on_worker(early)
-        self._announcement.write(self._who)
+        self._proxy_file.write(self._who)
         try:
             self._loop.run()
         finally:
-            self._announcement.remove()
+            self._proxy_file.remove()
 
     def _follow_worker(self) -> None:
         open_process: Any = getattr(os, "pidfd_open", None)
@@ -125,7 +125,7 @@ class ProxyProcess:
                 debugging.matches = self._who.get("matches", True) is not False
             self._profile(self._who)
             line = {**self._who, "event": "who"} if "nsys" in line else line
-            self._announcement.write(self._who)
+            self._proxy_file.write(self._who)
         if "files" in line:
             self._who["files"] = line["files"]
             self._who["wait"] = line.get("wait", self._who.get("wait", 0))
@@ -150,7 +150,7 @@ class ProxyProcess:
 
     def _profiled(self, profile: dict[str, Any]) -> None:
         self._who["profile"] = profile
-        self._announcement.write(self._who)
+        self._proxy_file.write(self._who)
         self._say({"event": "who", "profile": profile})
 
     def _tell_worker(self, line: dict[str, Any]) -> None:
@@ -172,7 +172,7 @@ class ProxyProcess:
     def _way_to(self, child: int) -> DebugpyConnection:
         """The way to debugpy of the worker itself, or of a process of it that its debugpy told of."""
         if child not in self._debugging:
-            from .debugging import DebugpyConnection
+            from .debugpy_connection import DebugpyConnection
 
             made = DebugpyConnection(
                 self._loop, float(self._start["hold_s"]), lambda what: self._debugged(child, what)

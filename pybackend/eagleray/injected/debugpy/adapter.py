@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from .. import jsonlines
-from ..debug_proxy.handle import spawn
+from ..helper_process import spawn
 from ..tcp_peer import is_own
 from .channel import accepted
 from .debugger import DebugpyNotStarted

@@ -1,4 +1,4 @@
-"""Actors and tasks as they are created: those that are meant get our runtime_env, the others stay as they are."""
+"""Hooks into the creation of actors and tasks: those that the run selects get our runtime_env, the others stay as they are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from .. import ray_worker
 from ..file_copies import functions_of
 from ..guard import never_raise
 from ..nsys.created_classes import CreatedClasses
-from ..nsys.profile_creating import ProfileRequests, with_profile_request
-from ..patterns import matchable_names, matches_any
+from ..nsys.profile_settings import ProfileRequests, with_profile_request
 from ..settings import VARIABLE
+from ..worker_patterns import matchable_names, matches_any
 from .runtime_env import extended, needs_extending
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ class CreationHook:
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
-        self._wishes = ProfileRequests(settings)
-        self._seen = CreatedClasses(settings)
+        self._profile_requests = ProfileRequests(settings)
+        self._created_classes = CreatedClasses(settings)
         self._plain: tuple[Any, str] | None = None
         self._wanted: dict[Any, bool] = {}
 
@@ -55,29 +55,29 @@ class CreationHook:
 
     @never_raise
     def _note(self, made: Any) -> None:
-        known = made.__ray_metadata__
-        self._seen.note(known.modified_class.__module__, known.class_name)
+        metadata = made.__ray_metadata__
+        self._created_classes.note(metadata.modified_class.__module__, metadata.class_name)
 
     @never_raise
     def _of_class(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
-        known = made.__ray_metadata__
+        metadata = made.__ray_metadata__
         actor = str(options.get("name") or "")
-        own, name = known.modified_class, known.class_name
+        own, name = metadata.modified_class, metadata.class_name
         chosen = self._chosen(own, name, actor, options)
         given = chosen[0] if chosen else options.get("runtime_env")
-        said = self._wishes.for_actor(own.__module__, name, actor, given)
-        if said is not None:
-            return {**options, "runtime_env": parsed(with_profile_request(given, said))}
+        request = self._profile_requests.for_actor(own.__module__, name, actor, given)
+        if request is not None:
+            return {**options, "runtime_env": parsed(with_profile_request(given, request))}
         return chosen and {**options, "runtime_env": chosen[0]}
 
     @never_raise
     def _of_function(self, made: Any, options: dict[str, Any]) -> dict[str, Any] | None:
         own = made._function
         chosen = self._chosen(own, own.__qualname__, "", options)
-        said = self._wishes.for_task()
-        if said is not None:
+        request = self._profile_requests.for_task()
+        if request is not None:
             given = chosen[0] if chosen else options.get("runtime_env")
-            chosen = serialized(parsed(with_profile_request(given, said)))
+            chosen = serialized(parsed(with_profile_request(given, request)))
         if chosen is None:
             return None
         extended_options = {**options, "runtime_env": chosen[0]}
@@ -89,14 +89,16 @@ class CreationHook:
     def _chosen(
         self, own: Any, name: str, actor: str, options: dict[str, Any]
     ) -> tuple[Any, str] | None:
-        """The runtime_env for it and Ray's text of that, None if it stays as it is."""
+        """The extended runtime_env and Ray's text of it; None to leave it as it is."""
         given = options.get("runtime_env") or {}
         if VARIABLE in (given.get("env_vars") or {}):
             return None
         if ray_worker.started_cluster() or self._is_inherited():
             wanted = bool(given) and needs_extending(given, self._settings)
         else:
-            wanted = self._is_wanted(own, name, actor) or self._wishes.adopts(given)
+            wanted = self._is_wanted(own, name, actor) or self._profile_requests.is_by_framework(
+                given
+            )
         if not wanted:
             return None
         if given:
@@ -111,11 +113,13 @@ class CreationHook:
         if key not in self._wanted:
             names = matchable_names(own.__module__, name, actor)
             everybody = self._settings.everywhere or matches_any(self._settings.workers, names)
-            self._wanted[key] = everybody or self._wishes.matches(names) or may_create(own)
+            self._wanted[key] = (
+                everybody or self._profile_requests.matches(names) or may_create(own)
+            )
         return self._wanted[key]
 
     def _is_inherited(self) -> bool:
-        """Whether what is created here gets the runtime_env of this job or worker, and so ours, anyway."""
+        """Whether what is created here inherits our runtime_env from this job or worker anyway."""
         worker = ray_worker.global_worker()
         if worker is None:
             return False
@@ -139,18 +143,19 @@ def serialized(runtime_env: Any) -> tuple[Any, str]:
 
 
 def may_create(made: object) -> bool:
-    """Whether a class or function may create others itself, as far as its own code says."""
+    """Whether a class or function may create others itself, judged by its own code."""
     codes = [getattr(function, "__code__", None) for function in functions_of(made)]
     return any(mentions(code) for code in codes if code is not None and is_of_program(code))
 
 
 def is_of_program(code: CodeType) -> bool:
-    """Ray adds methods of its own to an actor's class."""
+    """False for the methods that Ray adds to an actor's class."""
     return "/ray/" not in code.co_filename
 
 
 def mentions(code: CodeType) -> bool:
+    """Whether the code, or a function inside it, uses one of Ray's names for creating actors and tasks."""
     if CREATES.intersection(code.co_names):
         return True
-    inner = [one for one in code.co_consts if hasattr(one, "co_names")]
-    return any(mentions(one) for one in inner)
+    inner = [constant for constant in code.co_consts if hasattr(constant, "co_names")]
+    return any(mentions(code) for code in inner)

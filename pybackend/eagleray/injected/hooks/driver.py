@@ -1,16 +1,14 @@
-"""A driver of a run: breakpoints in its main file, its entry in Ray's table, and its uncaught errors."""
+"""A driver of a run: breakpoints in its main file, its entry in Ray's worker table, and its uncaught errors."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from .. import ray_worker
+from .. import ray_worker, run_folder
 from ..guard import never_raise
-from ..main_program import is_main_program
 from ..process import DebuggableProcess
-from .joining import after_joining
-from .stopping import extend_debugpy_of_ray, stop_at_failure
+from .program_stops import extend_debugpy_of_ray, stop_at_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,33 +18,35 @@ if TYPE_CHECKING:
     from ..settings import RunSettings
     from .import_hook import ImportHook
 
+_MODULE = "-m "
+
 
 class Driver:
-    """A driver opens a debug proxy when it has a file with breakpoints, has connected to Ray, or fails.
+    """Opens a debug proxy when the driver has a file with breakpoints, has connected to Ray, or fails.
 
-    Break on Failure stops it only if its failure is that of the run: it is the run's main program, or has connected.
-    Each helper of the program, a probe like `python -c "import x" || …`, is a driver too until it shows what it is.
+    Break on Failure stops only a driver that is the run's main program or has connected to Ray.  Each helper of the
+    program, such as a probe `python -c "import x" || …`, counts as a driver until then.
     """
 
-    def __init__(self, settings: RunSettings, kind: str, arrivals: ImportHook) -> None:
+    def __init__(self, settings: RunSettings, kind: str, import_hook: ImportHook) -> None:
         self._settings = settings
-        self._arrivals = arrivals
+        self._import_hook = import_hook
         self._main = ""
         self._has_connected = False
-        process = self._process = DebuggableProcess(settings, kind, arrivals)
+        process = self._process = DebuggableProcess(settings, kind, import_hook)
         process.matches = True
         process.describe = self._describe
         process.host = lambda: ray_worker.address(settings)
-        process.file = lambda: ray_worker.proxy_file(settings)
+        process.file = lambda: run_folder.proxy_path(settings)
         process.announce = ray_worker.register_proxy
-        # One that is elsewhere is seen once it has joined a cluster, and is not held up before.
+        # A driver on another machine can be found once it has joined a cluster, and doesn't wait before.
         process.is_findable = lambda: bool(process.file()) or ray_worker.global_worker() is not None
 
     def start(self) -> None:
-        self._arrivals.after("ray.util.debugpy", self._stopping)
-        self._arrivals.after("ray._private.worker", self._connecting)
+        self._import_hook.after("ray.util.debugpy", self._stopping)
+        self._import_hook.after("ray._private.worker", self._connecting)
         if self._process.kind == "child":
-            self._arrivals.after("multiprocessing.spawn", self._spawning)
+            self._import_hook.after("multiprocessing.spawn", self._spawning)
         if self._settings.post_mortem:
             self._catch_failures()
         self._main = main_file()
@@ -60,20 +60,20 @@ class Driver:
         extend_debugpy_of_ray(module, self._process)
 
     def _connecting(self, module: ModuleType) -> None:
-        after_joining(module, self._connected)
+        ray_worker.after_connecting(module, self._connected)
 
     def _connected(self) -> None:
-        """The driver is in Ray's table now, where it can be found and paused."""
+        """The driver is in Ray's worker table now, where it can be found and paused."""
         self._has_connected = True
         if not self._process.has_proxy:
-            # With lines in a file that it has, it could not be found until now.
+            # If one of its files has breakpoints, it could not be found until now.
             self._process.decide(True)
             return
         self._process.send_info()
         self._process.announce(self._process.open())
 
     def _spawning(self, module: Any) -> None:
-        """A child of multiprocessing runs its parent's main file by itself, and no finder sees that."""
+        """Handles a child of multiprocessing, which runs its parent's main file without an import."""
         before = module._fixup_main_from_path
 
         def _fixup_main_from_path(main_path: str) -> None:
@@ -86,7 +86,7 @@ class Driver:
         before = sys.excepthook
 
         def excepthook(kind: Any, error: Any, traceback: Any) -> None:
-            # The user reads first what failed, as without us.
+            # The error is printed first, as without us.
             before(kind, error, traceback)
             if isinstance(error, Exception) and self._fails_the_run():
                 never_raise(stop_at_failure)(self._process, (kind, error, traceback))
@@ -95,6 +95,23 @@ class Driver:
 
     def _fails_the_run(self) -> bool:
         return self._has_connected or is_main_program(self._settings.main)
+
+
+def is_main_program(main: str) -> bool:
+    """Whether this process runs the run's main program: `-m MODULE`, or the end of a file's path.
+
+    A process that runs `-c` or standard input never does.
+    """
+    module = sys.modules.get("__main__")
+    spec = getattr(module, "__spec__", None)
+    if main.startswith(_MODULE):
+        name = str(getattr(spec, "name", ""))
+        return main[len(_MODULE) :] in (name, name.rpartition(".__main__")[0])
+    file = str(getattr(module, "__file__", None) or "")
+    if not main or not file or spec is not None:
+        return False
+    path = os.path.abspath(file)
+    return path.endswith(f"/{main}") or os.path.realpath(path).endswith(f"/{main}")
 
 
 def main_file() -> str:

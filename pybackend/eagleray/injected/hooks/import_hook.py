@@ -1,4 +1,4 @@
-"""Modules on their way in: those with breakpoints are seen before they run, those that we extend after."""
+"""The import hook: reports modules with breakpoints before they run, and extends modules of Ray after."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class ImportHook:
     """A finder in front of all others that finds nothing itself.
 
-    `stems`: what the last part of a module's name must be for its file to be looked at, which calls `seen`
-    with file and name just before it runs.  Both may change at any time.
+    A module whose name ends with one of `stems` is reported to `on_import`, with its file and name, just before it
+    runs.  Both attributes may change at any time.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ImportHook:
             return None
         self._busy.is_asking = True
         try:
-            spec = self._of_the_others(name, path, target)
+            spec = self._find_elsewhere(name, path, target)
         finally:
             self._busy.is_asking = False
         if spec is None:
@@ -74,7 +74,7 @@ class ImportHook:
         if extend is not None:
             extend(module)
 
-    def _of_the_others(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
+    def _find_elsewhere(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
                 continue
@@ -85,7 +85,7 @@ class ImportHook:
 
 
 class PreExecLoader:
-    """A loader that calls `before` ahead of the one that it stands for; then nothing is left of it.
+    """A loader that calls `before` ahead of the real loader, and then removes itself.
 
     `before` may wait for a debugger.  A finder must not, since no other thread can import anything meanwhile.
     """
@@ -101,14 +101,14 @@ class PreExecLoader:
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         self._begin()
         # The module runs without a frame of ours, which a traceback would show.
-        found: Any = spec.loader
-        if found is self and type(self) is PreExecLoader:
+        current: Any = spec.loader
+        if current is self and type(self) is PreExecLoader:
             spec.loader = self._loader
         create = getattr(self._loader, "create_module", None)
         return create(spec) if create else None
 
     def get_code(self, name: str) -> Any:
-        """So `python -m` runs a module, which is not executed by its loader."""
+        """Called by `python -m`, which doesn't let the loader execute the module."""
         self._begin()
         return self._loader.get_code(name)
 
@@ -126,7 +126,7 @@ class PreExecLoader:
 
 
 class PostExecLoader(PreExecLoader):
-    """Calls `extend` after the module has run."""
+    """A loader that also calls `extend` after the module has run."""
 
     def __init__(
         self, loader: Any, before: Callable[[], object], extend: Callable[[ModuleType], object]

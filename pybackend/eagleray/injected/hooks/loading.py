@@ -1,4 +1,4 @@
-"""A Ray worker gets its classes and functions: each is looked at before it runs, and again at each call."""
+"""Hooks into how a Ray worker loads classes and functions: decides at each whether the run selects it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 
 from .. import ray_worker
 from ..guard import never_raise
-from ..matching import is_selected, rank_of
-from ..patterns import matchable_names
+from ..worker_patterns import is_selected, matchable_names, rank_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ KNOWN = {
 
 
 class LoadingHook:
-    """What is loaded into one worker.  An actor is of one class; a worker of tasks runs one function after another."""
+    """Follows what one worker loads.  An actor has one class; a worker of tasks runs one function after another."""
 
     def __init__(self, process: DebuggableProcess) -> None:
         self._process = process
@@ -33,11 +32,11 @@ class LoadingHook:
         self._is_actor = False
         process.describe = self._describe
         if not process.settings.filters:
-            # Everybody is meant: also the modules that come before the first class stop.
+            # Every worker is selected: modules that are imported before the first class stop, too.
             process.matches = True
 
     def extend(self, module: ModuleType) -> None:
-        """Extends Ray's `function_manager`; raises LookupError for a Ray whose functions are not these."""
+        """Extends Ray's `function_manager`; raises LookupError for a Ray with other functions."""
         manager = module.FunctionActorManager
         for name, arguments in KNOWN.items():
             code = getattr(manager, name).__code__
@@ -69,11 +68,11 @@ class LoadingHook:
 
         return get_execution_info
 
-    # --- who this is -----------------------------------------------------------------------------
+    # --- the worker -----------------------------------------------------------------------------
 
     @never_raise
     def _class_named(self, descriptor: Any) -> bool:
-        """Before a class is loaded: its modules may have lines to stop at.  Whether it is this worker's own."""
+        """Called before a class is loaded, since its modules may have breakpoints.  Returns whether it is this worker's own."""
         if self._is_actor or not ray_worker.becomes_actor():
             return False
         self._is_actor = True
@@ -103,7 +102,7 @@ class LoadingHook:
         self._process.send_info()
         self._process.decide(matches)
         if ray_worker.profiling():
-            # It is recorded when somebody says so, whether it is debugged or not.
+            # Recordings are requested through the proxy, also if the worker isn't debugged.
             self._process.open_soon()
 
     def _verdict(self, who: dict[str, Any]) -> bool | None:
@@ -128,7 +127,7 @@ class LoadingHook:
 
     @never_raise
     def _before_call(self, who: dict[str, Any]) -> None:
-        """In the thread that is about to run a method or function."""
+        """Called in the thread that is about to run a method or function."""
         process = self._process
         if who is not self._who:
             # A worker of tasks now runs another function than the last one.
@@ -136,7 +135,7 @@ class LoadingHook:
             process.matches = self._verdict(who)
             process.send_info()
         elif process.matches is None:
-            # The rank of an actor may be known only after it has run for a while.
+            # The rank of an actor may become known only after it has run for a while.
             self._decide()
         process.debugger.trace_this_thread(process.matches is True)
 
@@ -144,12 +143,12 @@ class LoadingHook:
 def watched_kind(kind: Any) -> Any:
     """Ray's tuple of a function and its name; Ray reads `function` once for each call.
 
-    A wrapper round the function itself would stand in the tracebacks of the program.
+    A wrapper around the function itself would appear in the tracebacks of the program.
     """
-    found = kind.function
+    original = kind.function
 
     def function(self: Any) -> Any:
         self.before()
-        return found.__get__(self, kind)
+        return original.__get__(self, kind)
 
     return type("Watched", (kind,), {"function": property(function)})

@@ -16,15 +16,15 @@ import threading
 import time
 
 from . import node_reports
-from .calls import NsysError
-from .versions import is_newer
+from .installations import is_newer
+from .program import NsysError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, BinaryIO
 
-    from .calls import NsysProgram
+    from .program import NsysProgram
 
 # No `.gz`, for which the web server of a node would say that it is the encoding, and clients unpack it.
 PACKED = ".sqlite-gz"

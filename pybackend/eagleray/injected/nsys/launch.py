@@ -17,10 +17,10 @@ import sys
 import time
 
 from .. import jsonlines
-from ..matching import rank_of
-from . import arguments, finding, lost, node_reports
-from . import around as nsys_around
-from .folders import held, private_folder
+from ..worker_patterns import rank_of
+from . import arguments, installations, node_reports
+from . import framework_nsys as nsys_around
+from .private_folders import held, private_folder
 from .profile_settings import BY_FRAMEWORK, read_profile_request
 
 TYPE_CHECKING = False
@@ -57,12 +57,12 @@ def begin(settings: RunSettings) -> None:
     if wish is None or settings.profile is None:
         return
     known = known_of(settings, wish, worker_words())
-    if not settings.profile.means_rank(int(known["rank"]) if known["rank"] else None):
+    if not settings.profile.selects_rank(int(known["rank"]) if known["rank"] else None):
         return
     around = nsys_around.framework_nsys(os.environ) if nsys_around.INSIDE in os.environ else None
     try:
         if around is not None:
-            _adopt(settings, settings.profile, known, around)
+            _watch_framework(settings, settings.profile, known, around)
         elif wish["pattern"] != BY_FRAMEWORK:
             _begin_meant(settings, settings.profile, known)
     except OSError as error:
@@ -96,7 +96,7 @@ def known_of(settings: RunSettings, wish: dict[str, str], words: list[str]) -> d
 
 def _begin_meant(settings: RunSettings, profile: ProfileSettings, known: dict[str, Any]) -> None:
     name = known["name"] or known["class"]
-    nsys = finding.find_nsys(profile.nsys, os.environ)
+    nsys = installations.find_nsys(profile.nsys, os.environ)
     where = f" at {profile.nsys}" if profile.nsys else ""
     if not nsys:
         _go_on(settings, known, f"there is no nsys{where}")
@@ -132,13 +132,16 @@ def _launched(
     return _run_under([known["nsys"], *words], _start_watcher(private, told), told)
 
 
-def _adopt(
-    settings: RunSettings, profile: ProfileSettings, known: dict[str, Any], adopted: dict[str, Any]
+def _watch_framework(
+    settings: RunSettings,
+    profile: ProfileSettings,
+    known: dict[str, Any],
+    framework: dict[str, Any],
 ) -> None:
     """Its framework has started nsys round it: that is watched, and stays as it is."""
     name = known["name"] or known["class"]
     said = f"Nsight profiling of worker '{name}' is that of its framework"
-    nsys = adopted["program"]
+    nsys = framework["program"]
     private = private_folder()
     told = {
         "known": {**known, "nsys": nsys, "options": []},
@@ -147,9 +150,9 @@ def _adopt(
         ),
         "profile": settings.values["profile"],
         "nsys": nsys,
-        "session": adopted["session"],
+        "session": framework["session"],
         "said": said,
-        "adopted": adopted,
+        "framework": framework,
     }
     for_proxy["nsys"] = _start_watcher(private, told)
     sys.stderr.write(f"{said}\n")
@@ -188,7 +191,6 @@ def _run_under(nsys: list[str], address: str, told: dict[str, Any]) -> tuple[str
             # Who ends this process means the worker.
             signal.signal(signal.SIGTERM, lambda *_: _pass_on(worker, signal.SIGTERM))
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            lost.watch(watcher, front, status_of({**told["known"], "pid": worker}, told["reports"]))
             code = front.wait()
             os._exit(code if code >= 0 else 128 - code)
     # Without this connection the watcher lets no worker begin under nsys, so that there is one only.
@@ -224,7 +226,7 @@ def _started(watcher: socket.socket, front: subprocess.Popen[bytes]) -> int:
 
 def _start_watcher(folder: str, told: dict[str, Any]) -> str:
     """Starts it as a debug proxy is started; returns the address of its socket, which is there already."""
-    from ..debug_proxy.handle import spawn
+    from ..helper_process import spawn
 
     with open(os.path.join(folder, "begin.json"), "w", encoding="utf-8") as stream:
         json.dump(told, stream)
@@ -235,7 +237,7 @@ def _start_watcher(folder: str, told: dict[str, Any]) -> str:
         passed = [listener.fileno(), lock]
         # An nsys of the framework's would record it, too, and show it among the worker's own calls.
         environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        spawn("nsys.watcher_process", [folder, str(listener.fileno())], passed, environ)
+        spawn("nsys.watcher", [folder, str(listener.fileno())], passed, environ)
     return address
 
 

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from . import arguments, node_processes, node_reports
-from .calls import START_S, STOP_S, generated_reports
+from .program import START_S, STOP_S, generated_reports
 
 # Each look at a report is a run of nsys on a node that has other work.
 FIRST_PAUSE_S = 0.25
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .calls import NsysProgram
     from .profile_settings import ProfileSettings
+    from .program import NsysProgram
 
 
 class NsysRecording:

@@ -6,21 +6,26 @@ It outlives the worker until nsys has written the last report, and waits for tha
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
+import shutil
+import signal
+import socket
+import sys
 import time
 
 from . import node_processes, node_reports
-from .calls import NsysError, NsysProgram
-from .conversation import WatcherClient, serve
 from .databases import DatabaseExports
 from .node_processes import NodeProcess
+from .private_folders import remove_left
 from .profile_settings import ProfileSettings
+from .program import NsysError, NsysProgram
 from .session import GrowingReports, NsysSession, entry, placed
+from .watcher_clients import WatcherClient, serve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from typing import Any
 
     from .session import NsysRecording
@@ -31,6 +36,32 @@ BEGIN_S = 120.0
 END_S = 1800.0
 # What a worker knows of itself only when Ray has told it.
 WHO = ("actor_id", "worker_id", "name", "rank", "gpus")
+
+
+def main() -> None:
+    """Runs with the watcher's private folder and the number of its listening socket as the last arguments.
+
+    The folder contains `begin.json`, which `launch` has written.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
+    remove_left(os.path.dirname(folder))
+    try:
+        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
+            begin = json.load(stream)
+        watcher_for(begin, folder, listener).run()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> Watcher:
+    """The watcher for this worker; few workers are under an nsys of their framework, and only those need that module."""
+    if "framework" not in begin:
+        return Watcher(begin, folder, listener)
+    from .framework_watcher import FrameworkWatcher
+
+    return FrameworkWatcher(begin, folder, listener)
 
 
 class Watcher:

@@ -1,18 +1,18 @@
-"""The first of our code in a process of a run: Python imports it by this name, and it hands on to the person's own."""
+"""The entry of our code into a process of a run: Python imports it by this name; then it imports the user's own."""
 
 import os
 import sys
 
 
 def begin() -> None:
-    """Starts the package of the run; whatever goes wrong with it is one line, and the program goes on."""
+    """Starts the package of the run.  If that fails, it prints one line and the program continues."""
     try:
         site = os.path.dirname(os.path.abspath(__file__))
-        # In a folder of ours this file lies within the package; in an uploaded one it lies beside it.
+        # In our own folder this file lies within the package; in an uploaded one it lies beside it.
         package = os.path.dirname(site)
         if not os.path.exists(os.path.join(package, "starting.py")):
-            package = os.path.join(site, named())
-        # For this moment only: nothing of the program may be found there.
+            package = os.path.join(site, package_name())
+        # Only for this import: the program must not find modules there.
         sys.path.insert(0, os.path.dirname(package))
         try:
             starting = __import__(f"{os.path.basename(package)}.starting", fromlist=["start"])
@@ -20,22 +20,21 @@ def begin() -> None:
             sys.path.remove(os.path.dirname(package))
         starting.start(site)
     except Exception as error:
-        # Without a stderr there is nobody to tell it to.
         if sys.stderr is not None:
             sys.stderr.write(
                 f"eagleray: what this run is for (breakpoints, profiling) does not work here: {error!r}\n"
             )
 
 
-def named() -> str:
-    """The package of the run, as its settings say; a cluster can have had several."""
+def package_name() -> str:
+    """The package of this run by its settings; a node may have those of several runs."""
     import json
 
     return str(json.loads(os.environ["EAGLERAY_RUN"])["package"])
 
 
 def chain() -> None:
-    """Imports the sitecustomize that Python would have found without ours, with all that it raises."""
+    """Imports the sitecustomize that Python would have found without ours; raises what that raises."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if entry != here]
     ours = sys.modules.pop("sitecustomize", None)
@@ -50,7 +49,7 @@ def chain() -> None:
             sys.modules.setdefault("sitecustomize", ours)
 
 
-# A tool of the system that a program starts may be of an older Python, for which our code is none.
+# A system tool that the program starts may run in a Python that is too old for our code.
 if os.environ.get("EAGLERAY_RUN") and sys.version_info >= (3, 9):
     begin()
 chain()

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 
-from .versions import version_in
+from .installations import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class NsysProgram:
             said = self.call(["--version"], START_S)
         except NsysError:
             return ""
-        return version_in(said)
+        return parse_version(said)
 
     def call(self, words: Sequence[str], limit_s: float) -> str:
         """What it prints; raises Refused."""

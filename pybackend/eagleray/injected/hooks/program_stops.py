@@ -1,4 +1,4 @@
-"""Stops that the program asks for itself, `breakpoint()` and post-mortem, go through the debug proxy as well."""
+"""Stops that the program causes itself, `breakpoint()` and post-mortem, with a debugger that comes through the debug proxy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from ..process import DebuggableProcess
 
-# Frames of these are never where the program stands.
+# The program is never stopped in a frame of these modules.
 OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])
 
 
 def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
-    """Ray's own way announces debugpy to everybody; a process that is not meant, or not found, keeps it."""
+    """Replaces `set_trace`, with which Ray announces debugpy to everybody; a process that the run doesn't select keeps it."""
     before = module.set_trace
     post_mortem = module.POST_MORTEM_ERROR_UUID
 
@@ -37,7 +37,7 @@ def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
 
 
 def stop_at_failure(process: DebuggableProcess, error: Any) -> None:
-    """Post-mortem of the run: waits a while for a debugger and goes on as if nothing had been."""
+    """Post-mortem of the run: waits a while for a debugger, then the failure takes its course."""
     if error[1] is None or not process.matches or is_echo(process, error[1]):
         return
     if process.wait_for_debugger("exception"):
@@ -51,14 +51,14 @@ def stop_at(frame: FrameType | None) -> None:
 
 
 def stop_in(error: Any) -> None:
-    """Stands in the frame that raised, whatever exceptions the debugger wants to see."""
+    """Stops in the frame that raised, whatever exceptions the debugger has asked for."""
     import debugpy
 
     trigger = getattr(debugpy, "trigger_exception_handler", None)
     if trigger is not None:
         trigger(error, as_uncaught=False)
         return
-    # An older debugpy has no words for it.
+    # An older debugpy has no function for this.
     import pydevd
 
     debugger = pydevd.get_global_debugger()
@@ -72,7 +72,7 @@ def stop_in(error: Any) -> None:
 
 
 def is_echo(process: DebuggableProcess, error: BaseException) -> bool:
-    """Whether the failure is that of another worker, which was looked at there already."""
+    """Whether the failure is that of another worker, where it stopped already."""
     kind = getattr(sys.modules.get("ray.exceptions"), "RayTaskError", None)
     return kind is not None and isinstance(error, kind) and not process.settings.filters
 

@@ -12,9 +12,14 @@ from pathlib import Path
 
 import pytest
 from eagleray.injected.nsys import launch, node_processes, node_reports, session
-from eagleray.injected.nsys.calls import NsysError, NsysProgram, error_line, generated_reports
+from eagleray.injected.nsys.program import (
+    NsysError,
+    NsysProgram,
+    error_line,
+    generated_reports,
+)
 
-from tests.injected.watched import watched
+from tests.injected.nsys_watcher import watched
 from tests.ray_cluster import wait_for
 
 
@@ -109,7 +114,7 @@ def test_a_recording_without_seconds_takes_back_those_of_the_one_that_goes_on(
 def test_seconds_do_not_end_what_a_framework_records_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with watched(tmp_path, monkeypatch, is_adopted=True) as one:
+    with watched(tmp_path, monkeypatch, is_by_framework=True) as one:
         one.begun.say(op="worker", pid=one.worker.pid)
         assert one.begun.hear() == {"event": "go"}
         one.proxy.say(op="proxy")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.nsys.watcher_process import watcher_for
+from eagleray.injected.nsys.watcher import watcher_for
 
 from tests.ray_cluster import PATIENCE_S
 
@@ -55,7 +55,9 @@ class Talk:
 class Watched:
     """A watcher in a thread, with a process that stands for the worker; `debug proxy` hears what a debug proxy hears."""
 
-    def __init__(self, folder: Path, profile: dict[str, Any], is_adopted: bool = False) -> None:
+    def __init__(
+        self, folder: Path, profile: dict[str, Any], is_by_framework: bool = False
+    ) -> None:
         self.reports = folder / "reports"
         self.private = folder / "private"
         for one in (self.reports, self.private):
@@ -73,9 +75,9 @@ class Watched:
             "session": "eagleray-test",
             "said": SAID,
         }
-        if is_adopted:
+        if is_by_framework:
             output = str(folder / "theirs")
-            begin["adopted"] = {"front": self.front.pid, "output": output, "words": ["profile"]}
+            begin["framework"] = {"front": self.front.pid, "output": output, "words": ["profile"]}
         address = self.private / "socket"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(address))
@@ -119,13 +121,13 @@ def watched(
     monkeypatch: pytest.MonkeyPatch,
     way: str = "whole",
     when: str = "on-demand",
-    is_adopted: bool = False,
+    is_by_framework: bool = False,
     **profile: Any,
 ) -> Iterator[Watched]:
     """`way` is what the nsys of this watcher does, see `programs/fake_nsys.py`."""
     monkeypatch.setenv("FAKE_NSYS", way)
     monkeypatch.setenv("TMPDIR", str(folder))
-    one = Watched(folder, {"when": when, **profile}, is_adopted)
+    one = Watched(folder, {"when": when, **profile}, is_by_framework)
     try:
         yield one
     finally:

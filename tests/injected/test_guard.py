@@ -23,7 +23,7 @@ def test_a_failure_of_ours_says_what_may_not_work(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(guard, "_said", set())
+    monkeypatch.setattr(guard, "_reported", set())
     monkeypatch.setattr(guard, "_purpose", ["?"])
     guard.set_purpose(RunSettings(values).purpose)
     guard.report_once("here", ValueError("x"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import around, node_processes, node_reports
+from . import framework_nsys, node_processes, node_reports
 from .session import NsysRecording
 from .watcher import Watcher
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class AdoptedWatcher(Watcher):
+class FrameworkWatcher(Watcher):
     """Takes each report that the framework's own nsys writes, and records what somebody asks for beside them."""
 
     def __init__(self, begin: dict[str, Any], folder: str, listener: socket.socket) -> None:
         super().__init__(begin, folder, listener)
-        adopted = begin["adopted"]
-        self._front = node_processes.NodeProcess(adopted["front"])
-        self._output: str = adopted["output"]
-        self._words: list[str] = adopted["words"]
+        framework = begin["framework"]
+        self._front = node_processes.NodeProcess(framework["front"])
+        self._output: str = framework["output"]
+        self._words: list[str] = framework["words"]
         self._taken: set[str] = set()
         # What lies there from an earlier worker of the same number is not this one's.
         self._taken.update(path for path, size in self._theirs() if size)
@@ -65,7 +65,7 @@ class AdoptedWatcher(Watcher):
             super()._keep(recording, refused)
 
     def _theirs(self) -> list[tuple[str, int]]:
-        paths = around.reports_of(self._output)
+        paths = framework_nsys.reports_of(self._output)
         return [(path, node_reports.size_of(path)) for path in paths]
 
     def _take_theirs(self, path: str) -> None:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from eagleray.injected.nsys import finding
+from eagleray.injected.nsys import installations
 
 
 def program(path: Path) -> str:
@@ -20,21 +20,21 @@ def program(path: Path) -> str:
 def test_where_nsys_is_found(tmp_path: Path) -> None:
     bare = {"PATH": str(tmp_path / "empty")}
     root = str(tmp_path)
-    assert finding.find_nsys("", bare, root) == ""
+    assert installations.find_nsys("", bare, root) == ""
     program(tmp_path / "opt/nvidia/nsight-systems/2023.4.1/bin/nsys")
     newest = program(tmp_path / "opt/nvidia/nsight-systems/2024.10.1/bin/nsys")
     program(tmp_path / "opt/nvidia/nsight-systems/2024.9.1/bin/nsys")
-    assert finding.find_nsys("", bare, root) == newest
+    assert installations.find_nsys("", bare, root) == newest
     program(tmp_path / "usr/local/cuda-12.4/bin/nsys")
-    assert finding.find_nsys("", bare, root) == newest
+    assert installations.find_nsys("", bare, root) == newest
     toolkit = program(tmp_path / "usr/local/cuda/bin/nsys")
-    assert finding.find_nsys("", bare, root) == toolkit
+    assert installations.find_nsys("", bare, root) == toolkit
     home = program(tmp_path / "home/bin/nsys")
-    assert finding.find_nsys("", {**bare, "CUDA_HOME": str(tmp_path / "home")}, root) == home
+    assert installations.find_nsys("", {**bare, "CUDA_HOME": str(tmp_path / "home")}, root) == home
     on_path = program(tmp_path / "path/nsys")
-    assert finding.find_nsys("", {"PATH": str(tmp_path / "path")}, root) == on_path
-    assert finding.find_nsys(home, {"PATH": str(tmp_path / "path")}, root) == home
-    assert finding.find_nsys("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
+    assert installations.find_nsys("", {"PATH": str(tmp_path / "path")}, root) == on_path
+    assert installations.find_nsys(home, {"PATH": str(tmp_path / "path")}, root) == home
+    assert installations.find_nsys("/nowhere/nsys", {"PATH": str(tmp_path / "path")}, root) == ""
 
 
 def test_no_nsys_of_a_folder_in_which_somebody_stands_is_run(
@@ -46,5 +46,5 @@ def test_no_nsys_of_a_folder_in_which_somebody_stands_is_run(
     root = str(tmp_path / "root")
     for environ in ({"PATH": "bin"}, {"PATH": os.pathsep}, {"PATH": "", "CUDA_HOME": "."}):
         for said in ("", "nsys"):
-            assert finding.find_nsys(said, environ, root) == ""
-    assert finding.find_nsys("bin/nsys", {"PATH": ""}, root) == "bin/nsys"
+            assert installations.find_nsys(said, environ, root) == ""
+    assert installations.find_nsys("bin/nsys", {"PATH": ""}, root) == "bin/nsys"

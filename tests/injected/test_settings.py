@@ -10,9 +10,13 @@ import pytest
 from eagleray.injected import settings, starting
 from eagleray.injected.file_copies import BreakpointFiles, code_files
 from eagleray.injected.hooks import runtime_env
-from eagleray.injected.matching import is_driver_selected, is_selected, rank_of
-from eagleray.injected.patterns import matchable_names
 from eagleray.injected.settings import RunSettings
+from eagleray.injected.worker_patterns import (
+    is_driver_selected,
+    is_selected,
+    matchable_names,
+    rank_of,
+)
 
 NAMES = matchable_names("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_0:3")
 

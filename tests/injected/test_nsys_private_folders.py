@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from eagleray.injected.nsys import folders, launch, node_processes
-from eagleray.injected.nsys.folders import START, held, remove_left
+from eagleray.injected.nsys import launch, node_processes, private_folders
+from eagleray.injected.nsys.private_folders import START, held, remove_left
 
-from tests.injected.watched import Talk
+from tests.injected.nsys_watcher import Talk
 from tests.ray_cluster import wait_for
 
 
@@ -71,7 +71,7 @@ def test_the_next_watcher_removes_what_a_killed_one_has_left(root: Path) -> None
 
 
 def foreign(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(folders.os, "geteuid", lambda: folder.stat().st_uid + 1)
+    monkeypatch.setattr(private_folders.os, "geteuid", lambda: folder.stat().st_uid + 1)
 
 
 def without_lock(_: pytest.MonkeyPatch, folder: Path) -> None:
@@ -132,7 +132,7 @@ def test_one_on_a_file_system_without_locks_is_never_taken_for_left(
         raise OSError("no locks available")
 
     with monkeypatch.context() as patched:
-        patched.setattr(folders.fcntl, "flock", refused)
+        patched.setattr(private_folders.fcntl, "flock", refused)
         with held(str(made(root, "a"))):
             pass
     remove_left(str(root))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from eagleray.injected import process_file
+from eagleray.injected import run_folder
 
 from tests.injected.runs import PACKAGE, Run, breakpoints
 from tests.ray_cluster import wait_for
@@ -52,13 +52,13 @@ def test_equal_pids_in_two_containers_have_proxies_of_their_own(tmp_path: Path) 
 
 
 def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
-    mine = process_file.name("proxy")
-    assert mine == process_file.name("proxy")
+    mine = run_folder.file_name("proxy")
+    assert mine == run_folder.file_name("proxy")
     assert mine.startswith(f"proxy-{os.uname().nodename}-{os.getpid()}-")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, process_file.name("proxy").encode())
+        os.write(writing, run_folder.file_name("proxy").encode())
         os._exit(0)
     os.waitpid(child, 0)
     theirs = os.read(reading, 1000).decode()
@@ -68,13 +68,13 @@ def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
 def test_drivers_of_equal_pids_each_name_their_cluster(tmp_path: Path) -> None:
     code = (
         f"from {PACKAGE} import ray_worker\n"
-        f"from {PACKAGE}.hooks import joining\n"
+        f"from {PACKAGE} import run_folder\n"
         f"from {PACKAGE}.settings import RunSettings\n"
         "import os, sys\n"
         "os.getpid = lambda: 1\n"
         "ray_worker.facts = lambda: {'gcs': sys.argv[1]}\n"
         "for _ in range(2):\n"
-        "    joining.tell_cluster(RunSettings({'folder': sys.argv[2]}))\n"
+        "    run_folder.write_driver_file(RunSettings({'folder': sys.argv[2]}))\n"
     )
     run = Run(tmp_path)
     for gcs in ("first", "second"):

@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.debug_proxy import handle
-from eagleray.injected.nsys import arguments, around, launch, node_reports, profile_creating
-from eagleray.injected.nsys.profile_creating import ProfileRequests, with_profile_request
+from eagleray.injected import helper_process
+from eagleray.injected.nsys import (
+    arguments,
+    framework_nsys,
+    launch,
+    node_reports,
+    profile_settings,
+)
 from eagleray.injected.nsys.profile_settings import (
     VARIABLE,
+    ProfileRequests,
     ProfileSettings,
     profile_request,
     read_profile_request,
+    with_profile_request,
 )
-from eagleray.injected.patterns import matchable_names
 from eagleray.injected.settings import RunSettings
+from eagleray.injected.worker_patterns import matchable_names
 
 NAMES = matchable_names("nemo_rl.models", "DTensorPolicyWorker", "policy-3")
 
@@ -49,7 +56,7 @@ def test_who_is_meant(patterns: list[str], expected: str) -> None:
     [(None, None, True), ([0, 1], 1, True), ([0, 1], 2, False), ([0], None, False)],
 )
 def test_which_ranks(ranks: list[int] | None, rank: int | None, expected: bool) -> None:
-    assert ProfileSettings({"ranks": ranks}).means_rank(rank) is expected
+    assert ProfileSettings({"ranks": ranks}).selects_rank(rank) is expected
 
 
 def settings(**more: Any) -> RunSettings:
@@ -96,7 +103,7 @@ def test_nsight_of_a_framework_stays_and_its_reports_are_taken() -> None:
     nsight = {"t": "cuda", "wait": "primary"}
     assert extended == {**given, "env_vars": {"A": "1", VARIABLE: said}, "_nsight": nsight}
     assert given["env_vars"] == {"A": "1"}
-    assert not ProfileRequests(RunSettings({})).adopts(given)
+    assert not ProfileRequests(RunSettings({})).is_by_framework(given)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +150,10 @@ def test_ray_keeps_a_nsight_that_is_copied() -> None:
     from ray.runtime_env import RuntimeEnv
 
     given = RuntimeEnv(nsight="default", env_vars={"A": "1"})
-    assert given[profile_creating.NSIGHT] == "default"
+    assert given[profile_settings.NSIGHT] == "default"
     kept = parsed(with_profile_request(given, "x"))
-    assert kept[profile_creating.NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
-    assert set(kept[profile_creating.NSIGHT]) > {"t", "o"}
+    assert kept[profile_settings.NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
+    assert set(kept[profile_settings.NSIGHT]) > {"t", "o"}
 
 
 @pytest.mark.parametrize(
@@ -249,14 +256,14 @@ def test_the_names_of_reports(known: dict[str, Any], expected: str) -> None:
     ],
 )
 def test_where_the_nsys_of_a_framework_writes(words: list[str], expected: str) -> None:
-    assert around.output_of(words, "/logs", {"RANK": "3"}, 7) == expected
+    assert framework_nsys.output_of(words, "/logs", {"RANK": "3"}, 7) == expected
 
 
 def test_which_reports_the_nsys_of_a_framework_has_written(tmp_path: Path) -> None:
     """Another worker, whose number begins with that of this one, keeps its own."""
     for name in ("w[_12.nsys-rep", "w[_12.3.nsys-rep", "w[_123.nsys-rep", "w[_12.qdstrm"):
         (tmp_path / name).touch()
-    found = around.reports_of(str(tmp_path / "w[_12"))
+    found = framework_nsys.reports_of(str(tmp_path / "w[_12"))
     assert [Path(one).name for one in found] == ["w[_12.3.nsys-rep", "w[_12.nsys-rep"]
 
 
@@ -271,14 +278,14 @@ def test_which_words_are_those_of_nsys() -> None:
         "-u",
         "a.py",
     ]
-    assert around.words_of_nsys(words) == words[1:5]
+    assert framework_nsys.words_of_nsys(words) == words[1:5]
 
 
 def test_the_nsys_of_a_framework_does_not_record_our_watcher(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environs: list[dict[str, str]] = []
-    monkeypatch.setattr(handle, "spawn", lambda *words: environs.append(words[-1]))
+    monkeypatch.setattr(helper_process, "spawn", lambda *words: environs.append(words[-1]))
     monkeypatch.setenv("LD_PRELOAD", "/opt/nsys/injection.so")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
     launch._start_watcher(str(tmp_path), {})
@@ -287,7 +294,7 @@ def test_the_nsys_of_a_framework_does_not_record_our_watcher(
 
 
 def test_a_process_with_no_nsys_round_it() -> None:
-    assert around.framework_nsys(dict(os.environ)) is None
+    assert framework_nsys.framework_nsys(dict(os.environ)) is None
 
 
 def test_what_ray_tells_its_workers(tmp_path: Path) -> None:
