@@ -1,16 +1,15 @@
-// Tokens, headers and certificates of clusters: kept by the editor, told to the sidecar.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import type { Row } from "../../extension/rows";
 import { register } from "../../extension/features/clusters";
-import { headerOf } from "../../extension/features/clusters/credentials";
+import { headerOf } from "../../extension/features/clusters/credential_boxes";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
+import type { Row } from "../../extension/rows";
 import { settled, type FakeParts } from "../fakes/parts";
 import { registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
-import { CLUSTER_ID, cluster, clustersOf } from "../workers/samples";
+import { cluster, CLUSTER_ID, clustersOf } from "../workers/samples";
 
 const ADDED = cluster({ origin: "added" });
 const ROW: Row = { row: "cluster", cluster: ADDED };

@@ -43,7 +43,8 @@ export function registerRuns(parts: Parts): readonly Registered[] {
   const feature = runs.register(parts, stops);
   const { owned, launch } = presets.register(parts, feature);
   const factory = new AdapterFactory(parts.errors);
-  registerConfigurations(new AttachConfigurations(parts, factory), launch);
+  const attaching = new AttachConfigurations(parts, factory);
+  registerConfigurations(() => Promise.resolve(attaching), launch);
   return [stops, ...feature.owned, ...owned];
 }
 

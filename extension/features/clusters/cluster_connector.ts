@@ -7,7 +7,8 @@ import type { Store } from "../../common/readable";
 import { VIEWS } from "../../contributions";
 import { longWork } from "../../dialogs";
 import type { Parts } from "../../parts";
-import { askedBy, askFor, type Credentials, type CredentialStore } from "./credentials";
+import { askedBy, askFor } from "./credential_boxes";
+import type { Credentials, CredentialStore } from "./credentials";
 import { ADD, type Cluster } from "./messages";
 
 export class ClusterConnector {

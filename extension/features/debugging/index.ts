@@ -20,7 +20,7 @@ import { StopTracker } from "./stop_tracker";
 /** What later features need of this one. */
 interface DebuggingFeature {
   readonly owned: readonly Disposable[];
-  readonly configurations: AttachConfigurations;
+  readonly configurations: () => Promise<AttachConfigurations>;
   readonly stops: StopTracker;
 }
 
@@ -66,5 +66,9 @@ export function register(parts: Parts): DebuggingFeature {
       [COMMANDS.forgetIgnored, "taking back an ignored breakpoint()", (to) => to.forgetIgnored()],
     ]),
   ];
-  return { owned, configurations: new AttachConfigurations(parts, factory), stops };
+  const configurations = lazily(async () => {
+    const { AttachConfigurations } = await import("./attach_configurations.js");
+    return new AttachConfigurations(parts, factory);
+  });
+  return { owned, configurations, stops };
 }

@@ -7,7 +7,7 @@ import { draftOf, emptyDraft } from "../runs/draft";
 import { NEW_PROFILE } from "../runs/profile_options";
 import type { RunStarter } from "../runs/run_starter";
 import { launch } from "./launch";
-import type { ReviewTexts } from "./review";
+import type { ReviewDocuments } from "./review_documents";
 import { RunWizard } from "./run_wizard";
 import { managePresets } from "./user_presets";
 
@@ -17,7 +17,7 @@ export class PresetCommands {
   constructor(
     private readonly parts: Parts,
     private readonly starting: RunStarter,
-    reviewed: ReviewTexts,
+    reviewed: ReviewDocuments,
   ) {
     this.guided = new RunWizard(parts, starting, reviewed);
   }

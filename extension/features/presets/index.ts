@@ -9,7 +9,7 @@ import type { Parts } from "../../parts";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";
-import { ReviewTexts } from "./review";
+import { ReviewDocuments } from "./review_documents";
 
 /** Commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
@@ -26,7 +26,7 @@ interface PresetsFeature {
 }
 
 export function register(parts: Parts, { starting }: RunsFeature): PresetsFeature {
-  const reviewed = new ReviewTexts();
+  const reviewed = new ReviewDocuments();
   const commands = lazily(async () => {
     const { PresetCommands } = await import("./commands.js");
     return new PresetCommands(parts, await starting(), reviewed);

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import type { Proposal } from "./messages";
+import type { ReviewDocuments } from "./review_documents";
 import {
   reviewLines,
   reviewTexts,
@@ -15,7 +15,7 @@ import {
 
 /** The user's answer to a proposal; closing the list cancels.  `check` is the result of a check of its configuration. */
 export async function review(
-  texts: ReviewTexts,
+  texts: ReviewDocuments,
   proposal: Proposal,
   check: ConfigurationCheck | undefined,
 ): Promise<ReviewAnswer> {
@@ -63,35 +63,4 @@ function pickAnswer(lines: readonly ReviewLine[]): Promise<ReviewAnswer> {
     });
     pick.show();
   });
-}
-
-const SCHEME = "eagleray-run";
-
-/** Registered from the beginning, so that a comparison that the last window left open still says what it was. */
-export class ReviewTexts implements Disposable, vscode.TextDocumentContentProvider {
-  private readonly texts = new Map<string, string>();
-  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  readonly onDidChange = this.changed.event;
-  private readonly provider: Disposable;
-
-  constructor() {
-    this.provider = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.path) ?? "This was what a run would have changed.\n";
-  }
-
-  /** Where `text` is shown from now on. */
-  put(path: string, text: string): vscode.Uri {
-    const uri = vscode.Uri.from({ scheme: SCHEME, path });
-    this.texts.set(path, text);
-    this.changed.fire(uri);
-    return uri;
-  }
-
-  dispose(): void {
-    this.provider.dispose();
-    this.changed.dispose();
-  }
 }

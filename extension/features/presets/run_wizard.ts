@@ -5,7 +5,8 @@ import { NO_PRESET, type Draft } from "../runs/draft";
 import type { RunStarter } from "../runs/run_starter";
 import { RunForm } from "./form/form";
 import type { Proposal } from "./messages";
-import { review, type ReviewTexts } from "./review";
+import { review } from "./review";
+import type { ReviewDocuments } from "./review_documents";
 import {
   agreementOf,
   checkConfiguration,
@@ -18,7 +19,7 @@ export class RunWizard {
   constructor(
     private readonly parts: Parts,
     private readonly starting: RunStarter,
-    private readonly texts: ReviewTexts,
+    private readonly texts: ReviewDocuments,
   ) {}
 
   /** From the form to the review and back, until the person starts it or leaves; the id of the run. */

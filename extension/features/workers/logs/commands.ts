@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Disposable } from "../../../common/disposables";
 import { noCluster, withEach } from "../../../common/errors";
 import { plain } from "../../../common/texts";
 import type { Parts } from "../../../parts";
@@ -9,7 +10,7 @@ import type { Row } from "../../../rows";
 import { OPEN_LOG, SEARCH_LOGS } from "../messages";
 import { workersOf, type WorkerName } from "../rows";
 import { linksTo, type LogDocuments } from "./documents";
-import type { LogFollowers } from "./followers";
+import { LogFollowers } from "./followers";
 import {
   logDocument,
   logTitle,
@@ -22,12 +23,19 @@ import {
 
 const LINES = 10_000;
 
-export class LogCommands {
+export class LogCommands implements Disposable {
+  private readonly followers: LogFollowers;
+
   constructor(
     private readonly parts: Parts,
     private readonly documents: LogDocuments,
-    private readonly followers: LogFollowers,
-  ) {}
+  ) {
+    this.followers = new LogFollowers(parts.sidecar);
+  }
+
+  dispose(): void {
+    this.followers.dispose();
+  }
 
   async open(rows: readonly Row[], stream: Stream): Promise<void> {
     const workers = await this.chosen(rows);

@@ -1,25 +1,23 @@
 /** The logs of workers: opened, followed and searched. */
 
 import { lazily, registerCommands } from "../../../commands";
-import type { Disposable } from "../../../common/disposables";
+import { Disposables, type Disposable } from "../../../common/disposables";
 import { COMMANDS } from "../../../contributions";
 import type { Parts } from "../../../parts";
 import { OPEN_LOG } from "../messages";
 import { LogDocuments } from "./documents";
-import { LogFollowers } from "./followers";
 
 export function register(parts: Parts): Disposable[] {
-  const documents = new LogDocuments(
-    async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text,
+  const owned = new Disposables();
+  const documents = owned.add(
+    new LogDocuments(async (log) => (await parts.sidecar.request(OPEN_LOG, log)).text),
   );
-  const followers = new LogFollowers(parts.sidecar);
   const commands = lazily(async () => {
     const { LogCommands } = await import("./commands.js");
-    return new LogCommands(parts, documents, followers);
+    return owned.add(new LogCommands(parts, documents));
   });
   return [
-    documents,
-    followers,
+    owned,
     ...registerCommands(parts, commands, [
       [COMMANDS.openLog, "opening a log", (to, rows) => to.open(rows, "out")],
       [COMMANDS.openErrorLog, "opening a log", (to, rows) => to.open(rows, "err")],
