@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from eagleray.adapter.sessions import attaching, dap
-from eagleray.adapter.sessions.attaching import Attaching
+from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.link import Link
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.adapter.sessions.worker_rpc import Calls
+from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachParams, AttachResult
 from eagleray.protocol.route_spec import RouteSpec
@@ -43,12 +43,12 @@ class Carried(Routes):
         return await asyncio.open_connection(sock=ours)
 
 
-def of(params: AttachParams) -> tuple[Attaching, Calls]:
-    calls = Calls()
-    return Attaching(params, calls, []), calls
+def of(params: AttachParams) -> tuple[AttachConversation, WorkerRpc]:
+    calls = WorkerRpc()
+    return AttachConversation(params, calls, []), calls
 
 
-async def converse(attempt: tuple[Attaching, Calls], routes: Routes) -> None:
+async def converse(attempt: tuple[AttachConversation, WorkerRpc], routes: Routes) -> None:
     one, calls = attempt
 
     def take(event: dap.Message) -> None:

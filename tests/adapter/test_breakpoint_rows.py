@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 
 FILE = """\
 def train(step):
@@ -32,7 +32,7 @@ def train(step):
     ],
 )
 def test_moved_breakpoint_without_code_is_refused(line: int, used: int, problem: str) -> None:
-    rows = Rows({"breakpoints": [{"line": 0}, {"line": line}, {"line": 3}]})
+    rows = BreakpointRows({"breakpoints": [{"line": 0}, {"line": line}, {"line": 3}]})
     answers = [{"verified": True, "line": used}, {"verified": True, "line": 3}]
     assert rows.refuse(answers, FILE) is bool(problem)
     answered = rows.answered([one for one in answers if one["line"] == 3 or not problem])

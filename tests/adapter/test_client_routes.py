@@ -14,7 +14,7 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
 from eagleray.common.paths import adapter_socket
 from eagleray.protocol import control, jsonlines
-from eagleray.protocol.control import Question, RouteState, SshSettings
+from eagleray.protocol.control import RouteState, SshQuestion, SshSettings
 from eagleray.protocol.route_spec import RouteSpec
 
 from tests.routes.ssh_fixtures import until
@@ -123,7 +123,7 @@ async def test_states_are_told(adapters: AdapterClient) -> None:
 
 
 async def test_questions_come_and_go(adapters: AdapterClient) -> None:
-    asked: list[Question] = []
+    asked: list[SshQuestion] = []
     over: list[int] = []
     adapters.routes.use_ssh(SshSettings("/opt/ssh", reuse=False))
     adapters.routes.asks(asked.append, over.append)

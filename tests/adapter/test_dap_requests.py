@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
-from eagleray.adapter.sessions.record import Record
+from eagleray.adapter.sessions.record import SessionRecord
 
 PASSED: list[tuple[str, Any, Any]] = [
     ("threads", None, {}),
@@ -69,7 +69,7 @@ def test_offered_capabilities_agree_with_the_table() -> None:
         *("supportsGotoTargetsRequest", "supportsStepInTargetsRequest"),
     ]
     others = ["supportsCancelRequest", "supportsReadMemoryRequest", "supportsDebuggerProperties"]
-    record = Record(capabilities=dict.fromkeys([*requests, *others], True))
+    record = SessionRecord(capabilities=dict.fromkeys([*requests, *others], True))
     offered = {name for name, value in record.offered().items() if value}
     assert {request.capability for request in TABLE.values()} - {""} == set(requests)
     assert set(requests) <= offered

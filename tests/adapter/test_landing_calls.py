@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eagleray.adapter.sessions import worker_rpc
 from eagleray.adapter.sessions.dap import Message, event
-from eagleray.adapter.sessions.worker_rpc import Calls, Prepared
+from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
 
 
 def told(call: Any, answer: Any) -> Message:
@@ -18,7 +18,7 @@ def told(call: Any, answer: Any) -> Message:
     )
 
 
-async def ask_of(calls: Calls, *events: Message, success: bool = True) -> Any:
+async def ask_of(calls: WorkerRpc, *events: Message, success: bool = True) -> Any:
     """What a call comes to when the worker sends these events and then its response."""
 
     async def ask(command: str, arguments: Message) -> Message:
@@ -37,24 +37,26 @@ async def test_the_answer_is_the_event_of_this_call() -> None:
         told(7, "{}"),
         told("x", "{}"),
     ]
-    assert await ask_of(Calls(), *noise, told(1, '{"text": "é"}'), told(1, "{}")) == {"text": "é"}
+    assert await ask_of(WorkerRpc(), *noise, told(1, '{"text": "é"}'), told(1, "{}")) == {
+        "text": "é"
+    }
 
 
 @pytest.mark.parametrize("answer", ["", "null", "[1]", "{", 3, None])
 async def test_what_is_not_an_answer_is_none(answer: Any) -> None:
-    assert await ask_of(Calls(), told(1, answer)) is None
+    assert await ask_of(WorkerRpc(), told(1, answer)) is None
 
 
 async def test_a_worker_that_refuses_or_says_nothing_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_rpc, "ANSWER_S", 0.01)
-    assert await ask_of(Calls(), success=False) is None
-    assert await ask_of(Calls()) is None
+    assert await ask_of(WorkerRpc(), success=False) is None
+    assert await ask_of(WorkerRpc()) is None
 
 
 async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
-    calls = Calls()
+    calls = WorkerRpc()
 
     async def never(command: str, arguments: Message) -> Message:
         return await asyncio.get_running_loop().create_future()
@@ -65,8 +67,8 @@ async def test_a_caller_that_gives_up_leaves_nothing_behind() -> None:
 
 
 def test_what_a_worker_says_of_itself_is_checked() -> None:
-    assert worker_rpc.prepared(None) == Prepared()
+    assert worker_rpc.read_prepared(None) == Prepared()
     odd = {"pid": "1", "rank": 3, "roots": [], "waiting": "x"}
-    assert worker_rpc.prepared(odd) == Prepared()
+    assert worker_rpc.read_prepared(odd) == Prepared()
     good = {"pid": 5, "rank": "3", "roots": {"ray": "/r"}, "waiting": 2}
-    assert worker_rpc.prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)
+    assert worker_rpc.read_prepared(good) == Prepared(5, "3", {"ray": "/r"}, 2)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.common.file_checks import FileChecks
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +27,9 @@ LOCAL = {"/home/me/proj/train.py", "/home/me/proj/lib/a.py", "/shared/x.py", "/h
 HERE = Files(LOCAL.__contains__)
 EVERYWHERE = Files(lambda _: True)
 RULES = [
-    Mapping("/tmp/pkg/lib/", "/home/me/proj/lib"),
-    Mapping("/tmp/pkg", "/home/me/proj"),
-    Mapping("/srv/model.py", "/home/me/one file.py"),
+    PathMapping("/tmp/pkg/lib/", "/home/me/proj/lib"),
+    PathMapping("/tmp/pkg", "/home/me/proj"),
+    PathMapping("/srv/model.py", "/home/me/one file.py"),
 ]
 
 TO_LOCAL = [
@@ -63,7 +63,9 @@ def test_a_local_file_that_no_rule_fits_is_named_the_same() -> None:
 
 
 def test_the_first_rule_that_fits_decides() -> None:
-    rules = PathRules([Mapping("/r", "/a"), Mapping("/r", "/b")], Files({"/b/f.py"}.__contains__))
+    rules = PathRules(
+        [PathMapping("/r", "/a"), PathMapping("/r", "/b")], Files({"/b/f.py"}.__contains__)
+    )
     assert rules.to_local("/r/f.py") == "/b/f.py"
     assert PathRules(rules.mappings, EVERYWHERE).to_local("/r/f.py") == "/a/f.py"
 
@@ -76,6 +78,6 @@ parts = st.lists(names, min_size=1, max_size=4)
 @given(root=parts, local=parts, rest=parts)
 def test_there_and_back(root: list[str], local: list[str], rest: list[str]) -> None:
     there: Callable[[list[str]], str] = lambda names: "/" + "/".join(names)  # noqa: E731
-    rules = PathRules([Mapping(there(root), there(local))], EVERYWHERE)
+    rules = PathRules([PathMapping(there(root), there(local))], EVERYWHERE)
     remote = there(root + rest)
     assert rules.to_remote(rules.to_local(remote)) == remote

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.proxy import Json, ProxyClient
-from eagleray.adapter.runs.runs import Run
+from eagleray.adapter.runs.runs import RegisteredRun
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.debug_proxy import handle, request
 from eagleray.injected.debug_proxy.listener import LONGEST
@@ -222,4 +222,4 @@ def test_run_without_a_usable_key_is_not_registered() -> None:
     nothing: Any = None
     register: Any = type("Register", (), {"secret": "an old secret", "breakpoints": []})
     with pytest.raises(ValueError, match="fromhex"):
-        Run(register, nothing, nothing)
+        RegisteredRun(register, nothing, nothing)

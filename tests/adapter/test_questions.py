@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 from eagleray.adapter.control.questions import Questions, asking
-from eagleray.protocol.control import Question
+from eagleray.protocol.control import SshQuestion
 
 
 class Window:
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[SshQuestion] = []
         self.over: list[int] = []
 
-    def question(self, question: Question) -> None:
+    def question(self, question: SshQuestion) -> None:
         self.asked.append(question)
 
     def question_over(self, question_id: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from eagleray.adapter.runs import proxy_control
 from eagleray.adapter.runs.proxy import Json, Streams
-from eagleray.adapter.runs.proxy_control import RunControl
+from eagleray.adapter.runs.proxy_control import ProxyConnection
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
 from eagleray.protocol.route_spec import DIRECT
@@ -48,7 +48,7 @@ async def test_a_lost_link_is_logged_once_however_often_it_is_tried(
     caplog.set_level(logging.INFO)
     proxy, hellos = FakeGate(), asyncio.Queue[Json]()
     made: Any = proxy
-    control = RunControl(made, Routes(no_routes), hellos.put_nowait, print, lambda: None)
+    control = ProxyConnection(made, Routes(no_routes), hellos.put_nowait, print, lambda: None)
     await control.connect()
     await hellos.get()
     proxy.failing = 50

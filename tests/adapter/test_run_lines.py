@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.protocol.runs import FileLines, Line, LineState
+from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
 
 PATH = "/home/me/a.py"
 
 
-def lines(*numbers: int) -> RunLines:
-    return RunLines([FileLines(PATH, [Line(number) for number in numbers])])
+def lines(*numbers: int) -> BreakpointTable:
+    return BreakpointTable([FileLines(PATH, [BreakpointLine(number) for number in numbers])])
 
 
 def row(line: int, verified: bool = True, **more: Any) -> dict[str, Any]:
@@ -68,9 +68,15 @@ def test_workers_that_are_gone_are_not_counted_beside_those_that_live() -> None:
 
 
 def test_only_files_that_changed_are_named() -> None:
-    asked = RunLines([FileLines("/a", [Line(1)]), FileLines("/b", [Line(1)]), FileLines("/c", [])])
+    asked = BreakpointTable(
+        [
+            FileLines("/a", [BreakpointLine(1)]),
+            FileLines("/b", [BreakpointLine(1)]),
+            FileLines("/c", []),
+        ]
+    )
     asked.answered("w1", "/a", [row(1)])
-    after = [FileLines("/a", [Line(1)]), FileLines("/d", [Line(1, log="x")])]
+    after = [FileLines("/a", [BreakpointLine(1)]), FileLines("/d", [BreakpointLine(1, log="x")])]
     assert sorted(asked.replace(after)) == ["/b", "/d"]
     assert asked.replace(after) == []
     assert [state.state for state in asked.states()] == ["verified", "pending"]

@@ -8,18 +8,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.attaching import RunAttaching
-from eagleray.adapter.runs.breakpoints import RunLines
+from eagleray.adapter.runs.attaching import RunAttachConversation
+from eagleray.adapter.runs.breakpoints import BreakpointTable
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.adapter.runs.run_process import Member
-from eagleray.adapter.runs.worker import said_by_log_point
+from eagleray.adapter.runs.run_process import RunProcess
+from eagleray.adapter.runs.worker import log_point_message
 from eagleray.adapter.sessions import dap
-from eagleray.adapter.sessions.worker_rpc import Calls
+from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
 from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
 from eagleray.protocol.route_spec import DIRECT
-from eagleray.protocol.runs import FileLines, Line
+from eagleray.protocol.runs import BreakpointLine, FileLines
 
 
 class Control:
@@ -36,12 +36,12 @@ class Control:
     def close(self) -> None: ...
 
 
-def member_of_a_run() -> Member:
-    lines = RunLines([FileLines("/a.py", [Line(1)])])
+def member_of_a_run() -> RunProcess:
+    lines = BreakpointTable([FileLines("/a.py", [BreakpointLine(1)])])
     run: Any = SimpleNamespace(lines=lines, changed=lambda: None)
     nothing: Any = None
     proxy = ProxyClient("run", SecretKey(bytes(32)), "127.0.0.1", 1, (DIRECT,))
-    return Member(run, proxy, nothing, nothing, lambda _: None)
+    return RunProcess(run, proxy, nothing, nothing, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ async def test_child_process_is_ignored_unless_asked_for(children: bool, came: l
     found: list[int] = []
     run: Any = SimpleNamespace(child=0, children=children, child_came=found.append)
     params = AttachParams("session_1", "w1", "", "Policy", "127.0.0.1", 1)
-    attaching = RunAttaching(params, Calls(), [], run)
+    attaching = RunAttachConversation(params, WorkerRpc(), [], run)
     attaching.take(dap.event("debugpyAttach", {"subProcessId": 17}))
     assert found == came
 
@@ -103,4 +103,4 @@ ENDED_AT_A_LINE = "<class 'SystemExit'> raised from within the callback set in s
 )
 def test_only_log_points_are_written_into_the_output(category: str, text: str, said: str) -> None:
     event = dap.event("output", {"category": category, "output": text})
-    assert said_by_log_point(event) == said
+    assert log_point_message(event) == said

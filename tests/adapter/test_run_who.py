@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.adapter.runs.process_info import mappings, who
-from eagleray.protocol.control import Mapping
+from eagleray.adapter.runs.process_info import mappings, read_process_info
+from eagleray.protocol.control import PathMapping
 
 
 def test_a_worker_that_says_all_of_itself() -> None:
-    one = who(
+    one = read_process_info(
         {
             "worker_id": "ab",
             "session": "s",
@@ -42,7 +42,7 @@ def test_a_worker_that_says_all_of_itself() -> None:
     ],
 )
 def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
-    found = who(said).name
+    found = read_process_info(said).name
     assert found == name if name is not None else found.isprintable()
 
 
@@ -56,13 +56,13 @@ def test_how_a_worker_is_called(said: dict[str, Any], name: str | None) -> None:
     ],
 )
 def test_what_is_no_such_value_has_its_default(said: dict[str, Any]) -> None:
-    one = who(said)
+    one = read_process_info(said)
     assert (one.pid, one.kind, one.rank, one.hold_s) == (0, "worker", "", 600.0)
     assert (one.files, one.held) == ({}, ())
 
 
 def test_a_proxy_cannot_have_us_make_any_number_of_connections() -> None:
-    assert len(who({"held": list(range(100_000))}).held) < 1000
+    assert len(read_process_info({"held": list(range(100_000))}).held) < 1000
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_a_proxy_cannot_have_us_make_any_number_of_connections() -> None:
 def test_where_files_of_the_run_lie(
     remote: str, local: str, expected: list[tuple[str, str]]
 ) -> None:
-    assert mappings({local: remote}) == [Mapping(*pair) for pair in expected]
+    assert mappings({local: remote}) == [PathMapping(*pair) for pair in expected]

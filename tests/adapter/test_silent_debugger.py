@@ -56,10 +56,10 @@ async def test_a_continue_is_done_when_a_new_link_says_that_the_worker_has_resum
         result = await workers.attach(silent.params())
         worker = workers._held[KEY].worker
         worker.stays = True
-        await workers.run_on(KEY)
+        await workers.resume(KEY)
         assert (silent.connections, states(workers)) == (2, ["stopped"])
         silent.held = set()
-        await workers.run_on(KEY)
+        await workers.resume(KEY)
         assert states(workers) == ["running"]
         assert result.socket == workers.states()[0].socket
 
@@ -119,11 +119,11 @@ async def test_attempts_go_on_until_one_succeeds(
         worker.stays = True
         silent.is_busy = True
         with pytest.raises(EaglerayError):
-            await workers.run_on(KEY)
+            await workers.resume(KEY)
         silent.is_busy, silent.held = False, set()
         while worker.debugger.link is None or worker._renewal._running:
             await asyncio.sleep(0)
-        await workers.run_on(KEY)
+        await workers.resume(KEY)
         assert states(workers) == ["running"]
 
 

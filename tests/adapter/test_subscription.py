@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.control import subscription
-from eagleray.adapter.control.server import Clients, Control
-from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.control.server import ClientCount, ControlServer
+from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions import client_writer
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.adapter_client.client import AdapterClient
@@ -36,7 +36,7 @@ class Served:
     """A registry behind a real control socket."""
 
     registry: Registry
-    runs: Runs
+    runs: RunRegistry
     changes: int = 0
 
     async def attach(self, count: int) -> None:
@@ -54,7 +54,7 @@ class Served:
 async def served() -> AsyncIterator[Served]:
     routes = Routes(no_routes)
     registry = Registry(run_folder(), SetClock(), routes)
-    runs = Runs(registry, routes)
+    runs = RunRegistry(registry, routes)
     parts: Any = SimpleNamespace(
         registry=registry,
         runs=runs,
@@ -65,7 +65,7 @@ async def served() -> AsyncIterator[Served]:
     made = Served(registry, runs)
     registry.listeners.add(made.count)
     path = adapter_socket()
-    server = await private_socket.serve(path, Control(parts, Clients()).serve)
+    server = await private_socket.serve(path, ControlServer(parts, ClientCount()).serve)
     yield made
     server.stop()
     registry.close()

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from eagleray.adapter.control.server import Clients, Control
+from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.main import _raise_limits
-from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import private_socket
 from eagleray.common.clock import SystemClock
@@ -50,7 +50,7 @@ async def burst(registry: Registry, count: int) -> None:
 async def serve(folder: Path, count: int) -> None:
     routes = Routes(no_carrier)
     registry = Registry(folder, SystemClock(), routes)
-    runs = Runs(registry, routes)
+    runs = RunRegistry(registry, routes)
     parts: Any = SimpleNamespace(
         registry=registry,
         runs=runs,
@@ -59,7 +59,7 @@ async def serve(folder: Path, count: int) -> None:
         questions=SimpleNamespace(remove=lambda *_: None),
     )
     path = folder / "adapter.sock"
-    server = await private_socket.serve(path, Control(parts, Clients()).serve)
+    server = await private_socket.serve(path, ControlServer(parts, ClientCount()).serve)
     print("serving", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     began = time.process_time()

@@ -17,7 +17,7 @@ from eagleray.features.clusters.reaching import Reaching, jobs_of
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
-from eagleray.protocol.control import OpenedSocket, Ran, RouteState
+from eagleray.protocol.control import CommandOutput, OpenedSocket, RouteState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
@@ -58,10 +58,12 @@ class FakeSite:
         self.nodes: dict[str, dict[str, object]] = {}
         self.inside: dict[str, list[dict[str, object]]] = {}
         self.asked: list[tuple[str, list[str]]] = []
-        self.answers: dict[str, Ran] = {}
+        self.answers: dict[str, CommandOutput] = {}
         self.error: EaglerayError | None = None
 
-    async def run(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def run(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         self.asked.append((ssh, argv))
         if self.error is not None:
             raise self.error
@@ -76,31 +78,31 @@ class FakeSite:
             return self._ask(argv)
         raise AssertionError(argv)
 
-    def _squeue(self, argv: list[str]) -> Ran:
+    def _squeue(self, argv: list[str]) -> CommandOutput:
         wanted = argv[argv.index("-j") + 1] if "-j" in argv else ""
         jobs = [job for job in self.jobs if wanted in ("", job.id)]
         if "-O" in argv:
-            return Ran(0, "".join(f"{job.id:20}{job.exclusive:20}\n" for job in jobs), "")
+            return CommandOutput(0, "".join(f"{job.id:20}{job.exclusive:20}\n" for job in jobs), "")
         if wanted and not jobs:
-            return Ran(1, "", "slurm_load_jobs error: Invalid job id specified")
+            return CommandOutput(1, "", "slurm_load_jobs error: Invalid job id specified")
         mark = argv[argv.index("-o") + 1].partition("%")[0]
         head = ["JOBID", "STATE", *["-"] * 9]
         rows = [head, *(job.fields() for job in jobs)]
         lines = ("".join(mark + said for said in row) + mark + "\n" for row in rows)
-        return Ran(0, "Welcome to the cluster\n" + "".join(lines), "")
+        return CommandOutput(0, "Welcome to the cluster\n" + "".join(lines), "")
 
-    def _ask(self, argv: list[str]) -> Ran:
+    def _ask(self, argv: list[str]) -> CommandOutput:
         mark, _, *names = argv[argv.index("-") + 1 :]
         rows = [{"node": n, "said": "refused", "addresses": [address(n)]} for n in names]
         said = [{**row, **self.nodes.get(str(row["node"]), {})} for row in rows]
-        return Ran(0, f"\n{mark}{json.dumps(said)}\n", "")
+        return CommandOutput(0, f"\n{mark}{json.dumps(said)}\n", "")
 
-    def _step(self, argv: list[str]) -> Ran:
+    def _step(self, argv: list[str]) -> CommandOutput:
         mark = argv[argv.index("-") + 1]
         option = next(word for word in argv if word.startswith("--nodelist="))
         names = option.partition("=")[2].split(",")
         values = ({"node": name, "found": self.inside.get(name, [])} for name in names)
-        return Ran(0, "".join(f"\n{mark}{json.dumps(value)}\n" for value in values), "")
+        return CommandOutput(0, "".join(f"\n{mark}{json.dumps(value)}\n" for value in values), "")
 
     def change(self, **changes: str) -> None:
         """The first job is so now."""

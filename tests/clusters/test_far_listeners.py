@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.remote_listeners import ASKED, is_other_users, owner_check
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import dashboard, patient
@@ -61,10 +61,10 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
     asked: list[str] = []
     unknown: list[bool] = []
 
-    async def run(ssh: str, argv: Sequence[str]) -> Ran:
+    async def run(ssh: str, argv: Sequence[str]) -> CommandOutput:
         asked.append(ssh)
         assert tuple(argv) == ASKED
-        return Ran(0, tables(line(HERE, 8265, owner[-1])), "")
+        return CommandOutput(0, tables(line(HERE, 8265, owner[-1])), "")
 
     async with dashboard() as fake, relay_to(fake.port) as relay:
         check = owner_check(run, "login", 8265, "ssh://login/http://127.0.0.1:8265", unknown.append)
@@ -97,8 +97,8 @@ async def test_a_token_is_kept_back_from_who_took_the_port_over() -> None:
 async def test_host_that_does_not_say_who_listens_is_reported() -> None:
     unknown: list[bool] = []
 
-    async def run(ssh: str, argv: Sequence[str]) -> Ran:
-        return Ran(1, "", "cat: /proc/self/status: No such file or directory\n")
+    async def run(ssh: str, argv: Sequence[str]) -> CommandOutput:
+        return CommandOutput(1, "", "cat: /proc/self/status: No such file or directory\n")
 
     await owner_check(run, "mac", 8265, "ssh://mac/http://127.0.0.1:8265", unknown.append)()
     assert unknown == [True]

@@ -12,7 +12,7 @@ from eagleray.common.clock import SetClock
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.heads import Head, Heads
 from eagleray.features.clusters.job_steps import JobSteps
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
 
@@ -99,7 +99,7 @@ async def test_a_ray_with_other_nodes_is_not_the_jobs(world: World) -> None:
 async def test_nobody_is_taken_on_trust(world: World) -> None:
     world.site.change(share="OK")
     world.site.nodes = {"node-9": ray("node-9")}
-    world.site.answers = {"srun": Ran(1, "", "srun: error: disabled here")}
+    world.site.answers = {"srun": CommandOutput(1, "", "srun: error: disabled here")}
     error = await world.refusal()
     assert error.code == "not-surely-yours"
     assert "node-9" in error.message

@@ -12,7 +12,7 @@ from eagleray.features.clusters.choices import choices, sentence
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.tools.commands import Commands
@@ -65,7 +65,7 @@ async def test_an_added_host_is_asked_and_stored(world: Around, tmp_path: Path) 
 async def test_a_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
     world.site.jobs, run = [FakeJob()], world.site.run
 
-    async def forgets(ssh: str, argv: list[str], *more: Any) -> Ran:
+    async def forgets(ssh: str, argv: list[str], *more: Any) -> CommandOutput:
         if "squeue" not in argv:
             await world.jobs.remove_host("login")
         return await run(ssh, argv, *more)

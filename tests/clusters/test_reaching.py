@@ -17,7 +17,7 @@ from eagleray.features.clusters.discovery import Machine
 from eagleray.features.clusters.handlers import Handlers
 from eagleray.features.clusters.known import Known
 from eagleray.features.clusters.terminals import Terminals
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 
@@ -315,7 +315,9 @@ async def test_two_clusters_behind_one_host(world: World) -> None:
 
 async def test_credentials_for_a_port_whose_owner_is_unknown_are_reported(world: World) -> None:
     world.around.routes.reachable = {(LOGIN, "127.0.0.1", 8265): world.relay.path}
-    world.around.site.answers["/proc/self/status"] = Ran(1, "", "cat: No such file or directory")
+    world.around.site.answers["/proc/self/status"] = CommandOutput(
+        1, "", "cat: No such file or directory"
+    )
     assert world.relay.fake is not None
     world.relay.fake.token = "secret"
     known = await world.clusters.add("ssh://login/8265", token="secret")

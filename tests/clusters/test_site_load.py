@@ -17,7 +17,7 @@ from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.stored_hosts import StoredHosts
 from eagleray.features.clusters.token_rules import TokenRules
 from eagleray.features.clusters.ways import Ways
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
 
@@ -61,7 +61,9 @@ class Hour:
 
         run_virtually(hour())
 
-    async def _counted(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 0) -> Ran:
+    async def _counted(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 0
+    ) -> CommandOutput:
         known = ("squeue", "scontrol", "srun", "python3")
         name = next(word for word in known if word in argv)
         self.at.append((name, self._clock.now() - self._began))

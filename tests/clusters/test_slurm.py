@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.tools.commands import Commands
 
@@ -72,18 +72,18 @@ async def test_a_newer_slurm_says_otherwise_who_has_its_nodes_alone(
     """Its older field says NO of all of them, and would have a stranger's Ray taken for one's own."""
     site.jobs = [FakeJob("12", exclusive=says), FakeJob("13", exclusive="NODE"), FakeJob("14")]
     assert [job.exclusive for job in await slurm.jobs("login")] == [False, True, True]
-    site.answers = {"-O": Ran(1, "", "error")}
+    site.answers = {"-O": CommandOutput(1, "", "error")}
     assert not any(job.exclusive for job in await slurm.jobs("login"))
 
 
 async def test_squeue_in_another_format_is_reported(site: FakeSite, slurm: SlurmClient) -> None:
-    site.answers = {"squeue": Ran(0, "JOBID NAME\n 1 x\n", "")}
+    site.answers = {"squeue": CommandOutput(0, "JOBID NAME\n 1 x\n", "")}
     assert (await failure(slurm.jobs("login"))).code == "slurm-failed"
 
 
 async def test_what_squeue_says_is_said(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {
-        "squeue": Ran(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
+        "squeue": CommandOutput(1, "", "slurm_load_jobs error: Unable to contact slurm controller")
     }
     assert "contact slurm controller" in (await failure(slurm.jobs("login"))).message
 
@@ -91,10 +91,12 @@ async def test_what_squeue_says_is_said(site: FakeSite, slurm: SlurmClient) -> N
 async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:
     asked: list[list[str]] = []
 
-    async def run(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def run(
+        ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         asked.append(argv)
         if argv[0] != "bash":
-            return Ran(127, "", "squeue: No such file or directory")
+            return CommandOutput(127, "", "squeue: No such file or directory")
         return await site.run(ssh, argv, stdin, limit_s)
 
     site.jobs = [FakeJob(share="OK")]
@@ -107,16 +109,16 @@ async def test_a_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> 
 
 
 async def test_no_slurm_there(site: FakeSite, slurm: SlurmClient) -> None:
-    site.answers = {"squeue": Ran(127, "", "env: squeue: No such file or directory")}
+    site.answers = {"squeue": CommandOutput(127, "", "env: squeue: No such file or directory")}
     assert (await failure(slurm.jobs("login"))).code == "no-slurm"
 
 
 async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: SlurmClient) -> None:
     assert await slurm.nodes("login", "node-[9-10]") == ["node-9", "node-10"]
     assert site.asked == []
-    site.answers = {"scontrol": Ran(0, "a1\na2\n", "")}
+    site.answers = {"scontrol": CommandOutput(0, "a1\na2\n", "")}
     assert await slurm.nodes("login", "a[1-2:odd]") == ["a1", "a2"]
-    site.answers = {"scontrol": Ran(0, "$(id)\n", "")}
+    site.answers = {"scontrol": CommandOutput(0, "$(id)\n", "")}
     assert (await failure(slurm.nodes("login", "a[1-2:odd]"))).code == "slurm-failed"
     assert await slurm.nodes("login", "--help[") == []
 
@@ -145,14 +147,18 @@ async def test_one_step_looks_into_all_nodes(site: FakeSite, slurm: SlurmClient)
 
 
 async def test_a_node_without_python_is_said(site: FakeSite, slurm: SlurmClient) -> None:
-    site.answers = {"srun": Ran(2, "", "error: execve(): python3: No such file or directory")}
+    site.answers = {
+        "srun": CommandOutput(2, "", "error: execve(): python3: No such file or directory")
+    }
     error = await failure(slurm.find_dashboards("login", "12", ["node-9"]))
     assert error.code == "job-not-looked-into"
     assert "python3" in error.message
 
 
 async def test_a_command_here() -> None:
-    async def no_ssh(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def no_ssh(
+        ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         raise AssertionError
 
     commands = Commands(no_ssh, {"PATH": "/usr/bin:/bin", "X": "1"})

@@ -8,7 +8,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.ways import via
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import Endpoint
 
@@ -39,10 +39,10 @@ async def test_a_dashboard_beyond_ssh(world: Around) -> None:
 async def test_on_the_host_itself_also_by_its_own_address(world: Around) -> None:
     """A dashboard that is bound to the address of its node refuses on localhost."""
     world.routes.reachable[(LOGIN, "login.site", 8265)] = "/u"
-    world.site.answers = {"hostname": Ran(0, "login.site\n", "")}
+    world.site.answers = {"hostname": CommandOutput(0, "login.site\n", "")}
     way = await world.ways.find_way("ssh://login/http://127.0.0.1:8265")()
     assert (way.url, way.socket) == ("http://127.0.0.1:8265", "/u")
-    world.site.answers = {"hostname": Ran(0, "$(id)\n", "")}
+    world.site.answers = {"hostname": CommandOutput(0, "$(id)\n", "")}
     with pytest.raises(EaglerayError, match="refused"):
         await world.ways.find_way("ssh://login/http://127.0.0.1:8266")()
 

@@ -14,13 +14,13 @@ from eagleray.features.clusters.stored_clusters import StoredClusters
 from eagleray.features.debugging.ignoring import Ignoring, Rule
 from eagleray.features.presets.user_presets import OwnPresets, Preset
 from eagleray.features.source_mapping.kept import KeptMappings
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 CLUSTER = "http://a:8265"
 
 
 def map_folder(file: Path) -> None:
-    KeptMappings(file).add(CLUSTER, Mapping("/there", "/here"))
+    KeptMappings(file).add(CLUSTER, PathMapping("/there", "/here"))
 
 
 def add_cluster(file: Path) -> None:
@@ -77,14 +77,14 @@ def test_torn_file_is_begun_anew(tmp_path: Path, torn: str) -> None:
     file = tmp_path / "kept.json"
     file.write_text(torn)
     map_folder(file)
-    assert KeptMappings(file).of(CLUSTER) == [Mapping("/there", "/here")]
+    assert KeptMappings(file).of(CLUSTER) == [PathMapping("/there", "/here")]
 
 
 def test_two_windows_keep_all_mappings(tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
 
     def add(number: int) -> None:
-        KeptMappings(file).add(CLUSTER, Mapping(f"/there/{number}", "/here"))
+        KeptMappings(file).add(CLUSTER, PathMapping(f"/there/{number}", "/here"))
 
     with ThreadPoolExecutor(8) as windows:
         list(windows.map(add, range(64)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 from eagleray.common.worker_errors import unknown_worker
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 
 @frozen
@@ -55,8 +55,8 @@ class List:
 class Maps:
     resolved: list[tuple[str, str, str, list[str]]] = field(factory=list)
 
-    def known(self, cluster: str) -> list[Mapping]:
-        return [Mapping("/remote", "/local")]
+    def known(self, cluster: str) -> list[PathMapping]:
+        return [PathMapping("/remote", "/local")]
 
     async def resolve(
         self, cluster: str, worker_id: str, path: str, workspace_folders: list[str]

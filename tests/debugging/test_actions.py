@@ -11,7 +11,7 @@ from eagleray.common.worker_errors import worker_unreachable
 from eagleray.features.debugging.actions import Actions
 from eagleray.features.debugging.attaching import Attaching
 from eagleray.features.debugging.ignoring import Ignoring
-from eagleray.protocol.control import Stop
+from eagleray.protocol.control import WorkerStop
 
 from tests.debugging.fakes import List, Maps, Place, Row
 from tests.fakes.adapter import STOP, FakeAdapter, state
@@ -123,7 +123,11 @@ async def test_ignore_finds_out_where_it_stands_and_lets_it_run(
     ],
 )
 async def test_what_cannot_be_ignored_is_said(
-    adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path, stop: Stop | None, code: str
+    adapter: FakeAdapter,
+    sessions: AdapterSessions,
+    own_home: Path,
+    stop: WorkerStop | None,
+    code: str,
 ) -> None:
     adapter.answers["w1"] = state("w1", stop=stop, state="stopped" if stop else "running")
     result = await actions(sessions, own_home, Row("w1")).ignore(CLUSTER, ["w1"])

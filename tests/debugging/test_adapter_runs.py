@@ -10,7 +10,13 @@ import pytest
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.records import read
-from eagleray.protocol.runs import FileLines, Line, RunRegister, RunState, RunWorkerAt
+from eagleray.protocol.runs import (
+    AdapterRunState,
+    BreakpointLine,
+    FileLines,
+    RunRegister,
+    RunWorkerAt,
+)
 
 from tests.fakes.adapter import FakeAdapter, running
 
@@ -33,7 +39,7 @@ RUN = {
     ],
     "lines": [{"path": "/a.py", "line": 3, "state": "moved", "moved_to": 4, "workers": ["w1"]}],
 }
-LINES = [FileLines("/a.py", [Line(3, condition="x")])]
+LINES = [FileLines("/a.py", [BreakpointLine(3, condition="x")])]
 
 
 @pytest.fixture
@@ -104,7 +110,7 @@ async def test_changes_and_log_points_are_told_until_the_adapter_ends(
     async with running("0.0.9") as adapter:
         await client.sessions.workers()
         adapter.say({"event": "runs", "runs": [RUN]})
-        runs: list[RunState] = await asyncio.wait_for(told.get(), 60)
+        runs: list[AdapterRunState] = await asyncio.wait_for(told.get(), 60)
         assert [run.run for run in runs] == ["r1"] == [run.run for run in client.runs.known()]
         adapter.say({"event": "run_output", "run": "r1", "worker_id": "w1", "text": "loss 1"})
         assert await asyncio.wait_for(told.get(), 60) == ("r1", "w1", "loss 1")

@@ -18,7 +18,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.common.worker_errors import worker_busy
 from eagleray.protocol import control
-from eagleray.protocol.control import AttachParams, IgnoreParams, Mapping, WorkerState
+from eagleray.protocol.control import AttachParams, IgnoreParams, PathMapping, WorkerState
 from eagleray.protocol.jsonlines import Empty
 
 from tests.fakes.adapter import FakeAdapter, running, state
@@ -96,7 +96,7 @@ async def test_a_file_mappings_and_ignored_places(
 ) -> None:
     ours.change(state("w1"))
     assert (await adapters.sessions.read_file("session_1", "w1", "/a.py")).sha256 == "00"
-    await adapters.sessions.set_mappings("session_1", "w1", [Mapping("/remote", "/local")])
+    await adapters.sessions.set_mappings("session_1", "w1", [PathMapping("/remote", "/local")])
     await adapters.sessions.ignore(IgnoreParams("session_1", "/a.py", 3))
     assert ours.asked == [
         ("read_file", {"session": "session_1", "worker_id": "w1", "path": "/a.py"}),

@@ -8,7 +8,7 @@ import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.worker_errors import worker_busy
 from eagleray.features.debugging.ignoring import Ignoring, Rule
-from eagleray.protocol.control import Stop
+from eagleray.protocol.control import WorkerStop
 
 from tests.debugging.fakes import Place, Row
 from tests.fakes.adapter import FakeAdapter, state
@@ -64,7 +64,7 @@ async def test_a_worker_whose_line_is_unknown_is_looked_at(
 async def test_one_that_stands_elsewhere_after_all_stays(
     ignoring: Ignoring, adapter: FakeAdapter
 ) -> None:
-    adapter.answers["w1"] = state("w1", stop=Stop("breakpoint", "/b.py", 1, "f", "", 1))
+    adapter.answers["w1"] = state("w1", stop=WorkerStop("breakpoint", "/b.py", 1, "f", "", 1))
     await ignoring.pass_by([Row("w1")])
     assert [op for op, _ in adapter.asked] == ["attach"]
 

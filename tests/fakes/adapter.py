@@ -14,9 +14,9 @@ from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
 from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.control import WorkerState, WorkerStop
 
-STOP = Stop("breakpoint", "/remote/train.py", 24, "train", "", 1)
+STOP = WorkerStop("breakpoint", "/remote/train.py", 24, "train", "", 1)
 
 
 def state(worker_id: str, **changes: Any) -> WorkerState:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from eagleray.adapter.sessions.worker import Worker
-from eagleray.protocol.control import AttachParams, Stop
+from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.protocol.control import AttachParams, WorkerStop
 
 
-class FakeWorker(Worker):
+class FakeWorker(WorkerSession):
     """Attaches and stops at once, or after `delay_s`."""
 
     delay_s = 0.0
@@ -16,7 +16,7 @@ class FakeWorker(Worker):
     async def attach(self) -> None:
         await asyncio.sleep(self.delay_s)
         path = f"/home/user/project/src/trainer/{self.params.name}/rollout_worker.py"
-        self._stop = Stop("breakpoint", path, 217, "PolicyWorker.train_step", "", 1)
+        self._stop = WorkerStop("breakpoint", path, 217, "PolicyWorker.train_step", "", 1)
         self.state = "stopped"
         self._changed()
 

@@ -13,7 +13,7 @@ from eagleray.features.profiling.remote_folder import FarFolder
 from eagleray.features.profiling.report_store import Gathering
 from eagleray.features.profiling.scanner import Looking
 from eagleray.features.runs.remote_files import FarFiles
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.node_commands import on_node
 from eagleray.tools.commands import Commands
@@ -85,11 +85,13 @@ async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
     job = slurm_job.id if node == "node-9" else ""
     route = RouteSpec(ssh="login", job=job, node=node if job else "")
 
-    async def over_ssh(ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def over_ssh(
+        ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         said = await asyncio.to_thread(
             adapter.control.call, "run_command", ssh=ssh, argv=argv, stdin=stdin, limit_s=limit_s
         )
-        return Ran(said["code"], said["stdout"], said["stderr"])
+        return CommandOutput(said["code"], said["stdout"], said["stderr"])
 
     files = FarFiles(Commands(over_ssh), "login", there, node, on_node(route, node))
     made = Gathering(RUN, tmp_path)

@@ -12,7 +12,7 @@ from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.own_ports import OwnPorts
 from eagleray.features.pdb.pdb import Pdb
 from eagleray.features.pdb.sessions import PdbSession
-from eagleray.protocol.control import OpenedSocket, Ran
+from eagleray.protocol.control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.rows import NodeRow
 from eagleray.routes.ssh.errors import ssh_key_refused
@@ -75,11 +75,13 @@ class Opens:
         self.asked.append(("open", host, port, probe))
         return OpenedSocket("/socket", routes[0])
 
-    async def run(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def run(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         self.asked.append(("run", ssh, *argv))
         if self.error:
             raise self.error
-        return Ran(0, "", "")
+        return CommandOutput(0, "", "")
 
 
 def _pdb(opens: Opens, *own: RouteSpec) -> Pdb:

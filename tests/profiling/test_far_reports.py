@@ -22,7 +22,7 @@ from eagleray.features.profiling.sources_of_run import SourcesOfRun
 from eagleray.features.runs.model import Kind, ProfiledWorker, ProfilePlan, RunPlan
 from eagleray.features.runs.remote_delivery import far_reports, with_far_reports
 from eagleray.features.runs.remote_files import FarFiles, FarPlace
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote_scripts import report_folder as script
 from eagleray.remote_scripts.report_folder import MOST
@@ -52,22 +52,22 @@ class Login:
 
     async def __call__(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
-    ) -> Ran:
+    ) -> CommandOutput:
         if self.node:
             assert argv[0] == "ssh" and argv[-2] == self.node
             argv = shlex.split(argv[-1])
         assert ssh == "login" and argv[:3] == ["python3", "-I", "-"]
         self.asked.append(argv[4:])
         if self.fails:
-            return Ran(255, "", self.fails)
+            return CommandOutput(255, "", self.fails)
         if self.answers is not None:
-            return Ran(0, f"motd\n{argv[3]}{self.answers}\n", "")
+            return CommandOutput(0, f"motd\n{argv[3]}{self.answers}\n", "")
         if self._real:
             return await Commands(self).run("", argv, stdin, limit_s)
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             script.main(argv[3:])
-        return Ran(0, said.getvalue(), "")
+        return CommandOutput(0, said.getvalue(), "")
 
     @property
     def pieces(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.adapter.runs.process_info import who
+from eagleray.adapter.runs.process_info import read_process_info
 from eagleray.cli import main as cli
 from eagleray.cli.profile import plan_of, preview_lines
 from eagleray.cli.profile_progress import Progress, summary
@@ -218,5 +218,9 @@ def test_a_profiled_run_on_the_wire() -> None:
 
 
 def test_what_a_proxy_says_of_nsys_is_a_word() -> None:
-    assert who({"profile": {"state": "armed"}}).profile == "armed"
-    assert who({"profile": "armed"}).profile == who({"profile": {"state": 3}}).profile == ""
+    assert read_process_info({"profile": {"state": "armed"}}).profile == "armed"
+    assert (
+        read_process_info({"profile": "armed"}).profile
+        == read_process_info({"profile": {"state": 3}}).profile
+        == ""
+    )

@@ -12,7 +12,7 @@ from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
 from eagleray.features.runs.output import Output
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.jobs import SlurmJob, state_of
 from eagleray.slurm.queue import Queue
 from eagleray.supervisor.launchers import job_output, sbatch
@@ -46,7 +46,9 @@ class FakeSlurm:
     states: list[str | None]
     files: tuple[str, ...] = ()
     lists: bool = True
-    submitted: Ran = field(factory=lambda: Ran(0, "Submitted batch job 77\n", ""))
+    submitted: CommandOutput = field(
+        factory=lambda: CommandOutput(0, "Submitted batch job 77\n", "")
+    )
     ran: list[Sequence[str]] = field(factory=list)
     looks: int = 0
     told: str = ""
@@ -61,7 +63,9 @@ class FakeSlurm:
             raise EaglerayError("slurm-failed", "Unable to contact slurm controller")
         return Queue((job(said),) if said and self.lists else (), 0.0)
 
-    async def run(self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0) -> Ran:
+    async def run(
+        self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0
+    ) -> CommandOutput:
         self.ran.append(argv)
         if "sbatch" in argv:
             self.told = stdin
@@ -72,8 +76,12 @@ class FakeSlurm:
                 f" {name}={path}"
                 for name, path in zip(("StdOut", "StdErr"), self.files, strict=False)
             )
-            return Ran(0, f"JobId=77 {said}{paths}", "") if said else Ran(1, "", FORGOTTEN)
-        return Ran(1 if "test" in argv else 0, "", "")
+            return (
+                CommandOutput(0, f"JobId=77 {said}{paths}", "")
+                if said
+                else CommandOutput(1, "", FORGOTTEN)
+            )
+        return CommandOutput(1 if "test" in argv else 0, "", "")
 
     async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
         self.started += 1
@@ -193,14 +201,14 @@ async def test_a_job_that_slurm_has_forgotten(at_once: None, output: Output) -> 
 
 
 REFUSALS = [
-    (Ran(1, "", "sbatch: error: Invalid partition"), "not-submitted"),
-    (Ran(113, "", "cd: no such"), "folder-not-there"),
-    (Ran(0, "nothing known", ""), "not-submitted"),
+    (CommandOutput(1, "", "sbatch: error: Invalid partition"), "not-submitted"),
+    (CommandOutput(113, "", "cd: no such"), "folder-not-there"),
+    (CommandOutput(0, "nothing known", ""), "not-submitted"),
 ]
 
 
 @pytest.mark.parametrize(("said", "code"), REFUSALS)
-async def test_a_batch_job_that_is_refused(output: Output, said: Ran, code: str) -> None:
+async def test_a_batch_job_that_is_refused(output: Output, said: CommandOutput, code: str) -> None:
     with pytest.raises(EaglerayError) as raised:
         await batch(FakeSlurm([], submitted=said), output).start()
     assert raised.value.code == code

@@ -16,7 +16,7 @@ from attrs import evolve
 from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import Records
 from eagleray.features.runs.remote_delivery import delivered_to
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused
 from eagleray.tools.code_copies import debugger_copy, delivered, package
@@ -152,12 +152,12 @@ class Login:
     def __init__(self, home: Path) -> None:
         self._env = {"HOME": str(home), "PATH": os.environ["PATH"]}
 
-    async def run(self, ssh: str, argv: list[str], stdin: str, limit_s: float) -> Ran:
+    async def run(self, ssh: str, argv: list[str], stdin: str, limit_s: float) -> CommandOutput:
         done = subprocess.run(
             [sys.executable if word == "python3" else word for word in argv],
             input=stdin, env=self._env, capture_output=True, text=True,
         )  # fmt: skip
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return CommandOutput(done.returncode, done.stdout, done.stderr)
 
 
 async def test_login_node_gets_the_package_and_keeps_no_old_ones(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from eagleray.features.source_mapping import local_files
 from eagleray.features.source_mapping.decision import decide
 from eagleray.features.source_mapping.mounts import Fit
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
 MODULES = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_9"
@@ -56,7 +56,7 @@ def test_same_path_that_the_workspace_knows_by_a_link(
     link.symlink_to(workspace)
     decision = decide(path, [], [str(link)], not_asked)
     assert decision.local == f"{link}/pkg/a.py"
-    assert decision.mapping == Mapping(str(workspace), str(link))
+    assert decision.mapping == PathMapping(str(workspace), str(link))
 
 
 def test_the_setting_is_before_the_same_path(workspace: Path, write: Write, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_setting_is_before_the_same_path(workspace: Path, write: Write, tmp_
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.py").touch()
-    mapping = Mapping(str(workspace), str(other))
+    mapping = PathMapping(str(workspace), str(other))
     decision = decide(path, [mapping], [str(workspace)], not_asked)
     assert (decision.how, decision.local) == ("setting", f"{other}/a.py")
 
@@ -74,16 +74,16 @@ def test_the_longest_mapping_wins_and_one_without_a_file_is_passed_over(
 ) -> None:
     write("deep/a.py")
     mappings = [
-        Mapping("/app", str(workspace / "wide")),
-        Mapping("/app/x", str(workspace / "deep")),
-        Mapping("/app/x/y", str(workspace / "gone")),
+        PathMapping("/app", str(workspace / "wide")),
+        PathMapping("/app/x", str(workspace / "deep")),
+        PathMapping("/app/x/y", str(workspace / "gone")),
     ]
     assert decide("/app/x/a.py", mappings, [], not_asked).local == f"{workspace}/deep/a.py"
 
 
 def test_a_mapping_never_leads_out_of_its_folder(workspace: Path, write: Write) -> None:
     write("secret.py")
-    mapping = Mapping("/app", str(workspace / "sub"))
+    mapping = PathMapping("/app", str(workspace / "sub"))
     assert decide("/app/../secret.py", [mapping], [], not_asked).local == ""
 
 
@@ -91,25 +91,25 @@ def test_a_kept_answer_about_a_package_holds_for_the_next_upload(
     workspace: Path, write: Write
 ) -> None:
     local = write("src/a.py")
-    mapping = Mapping(PACKAGE, str(workspace / "src"))
+    mapping = PathMapping(PACKAGE, str(workspace / "src"))
     newer = PACKAGE.replace("0a1b", "77")
     decision = decide(f"{newer}/a.py", [mapping], [], not_asked)
     assert (decision.how, decision.local) == ("setting", local)
-    assert decision.mapping == Mapping(newer, str(workspace / "src"))
+    assert decision.mapping == PathMapping(newer, str(workspace / "src"))
 
 
 def test_the_mounts_are_after_the_setting_and_before_the_same_path(
     workspace: Path, write: Write, tmp_path: Path
 ) -> None:
     path, mounted = write("a.py", "of the image\n"), write("code/a.py", "mounted\n")
-    fit = Fit(mounted, Mapping(str(workspace), f"{workspace}/code"))
+    fit = Fit(mounted, PathMapping(str(workspace), f"{workspace}/code"))
 
     def remote() -> str:
         return local_files.sha256(mounted)
 
     decision = decide(path, [], [str(workspace)], remote, [fit])
     assert (decision.how, decision.local, decision.mapping) == ("mounts", mounted, fit.mapping)
-    said = Mapping(str(workspace), str(workspace))
+    said = PathMapping(str(workspace), str(workspace))
     assert decide(path, [said], [], not_asked, [fit]).how == "setting"
 
 
@@ -119,16 +119,19 @@ def test_what_is_mounted_is_known_by_the_name_of_the_workspace(
     mounted = write("pkg/a.py")
     link = tmp_path / "home"
     link.symlink_to(workspace)
-    fit = Fit(mounted, Mapping("/workspace", str(workspace)))
+    fit = Fit(mounted, PathMapping("/workspace", str(workspace)))
     decision = decide(
         "/workspace/pkg/a.py", [], [str(link)], lambda: local_files.sha256(mounted), [fit]
     )
     assert decision.local == f"{link}/pkg/a.py"
-    assert decision.mapping == Mapping("/workspace", str(link))
+    assert decision.mapping == PathMapping("/workspace", str(link))
 
 
 def test_a_mount_chooses_no_file_of_another_content(workspace: Path, write: Write) -> None:
-    fits = [Fit(write("secret.py"), Mapping("/w", "/")), Fit("/nowhere", Mapping("/w", "/"))]
+    fits = [
+        Fit(write("secret.py"), PathMapping("/w", "/")),
+        Fit("/nowhere", PathMapping("/w", "/")),
+    ]
     for remote_hash in ("another", ""):
         assert decide("/w/secret.py", [], [], lambda h=remote_hash: h, fits).local == ""
 
@@ -137,7 +140,7 @@ def test_rays_copy_of_a_package_is_not_looked_for_in_the_mounts(
     workspace: Path, write: Write
 ) -> None:
     local = write("train.py")
-    fit = Fit(write("copy/train.py"), Mapping(PACKAGE, f"{workspace}/copy"))
+    fit = Fit(write("copy/train.py"), PathMapping(PACKAGE, f"{workspace}/copy"))
     decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked, [fit])
     assert (decision.how, decision.local) == ("working-dir", local)
 
@@ -147,14 +150,14 @@ def test_working_dir(workspace: Path, write: Write) -> None:
     write("old/train.py")
     decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked)
     assert (decision.how, decision.local) == ("working-dir", local)
-    assert decision.mapping == Mapping(PACKAGE, str(workspace))
+    assert decision.mapping == PathMapping(PACKAGE, str(workspace))
 
 
 def test_working_dir_that_is_a_folder_of_the_workspace(workspace: Path, write: Write) -> None:
     local = write("examples/ppo/train.py")
     decision = decide(f"{PACKAGE}/train.py", [], [str(workspace)], not_asked)
     assert (decision.how, decision.local) == ("working-dir", local)
-    assert decision.mapping == Mapping(PACKAGE, str(workspace / "examples/ppo"))
+    assert decision.mapping == PathMapping(PACKAGE, str(workspace / "examples/ppo"))
 
 
 def test_py_modules(workspace: Path, write: Write) -> None:
@@ -162,7 +165,7 @@ def test_py_modules(workspace: Path, write: Write) -> None:
     write("other/a.py")
     decision = decide(f"{MODULES}/verl/a.py", [], [str(workspace)], not_asked)
     assert (decision.how, decision.local) == ("working-dir", local)
-    assert decision.mapping == Mapping(MODULES, str(workspace / "src"))
+    assert decision.mapping == PathMapping(MODULES, str(workspace / "src"))
 
 
 def test_of_several_fitting_the_one_with_the_same_content(workspace: Path, write: Write) -> None:
@@ -179,7 +182,7 @@ def test_longest_suffix(workspace: Path, write: Write) -> None:
     write("verl/other/main.py")
     decision = decide("/root/verl/trainer/main.py", [], [str(workspace)], not_asked)
     assert (decision.how, decision.local) == ("suffix", local)
-    assert decision.mapping == Mapping("/root", str(workspace))
+    assert decision.mapping == PathMapping("/root", str(workspace))
 
 
 def test_two_equally_long_suffixes_ask(workspace: Path, write: Write) -> None:

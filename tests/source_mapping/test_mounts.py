@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import Fit, fits, table
-from eagleray.protocol.control import Mapping, Mounts
+from eagleray.protocol.control import Mounts, PathMapping
 
 DISK = "30 1 8:1 {root} {point} rw,relatime shared:1 - ext4 /dev/sda1 rw"
 NFS = "40 1 0:{device} {root} {point} rw - {kind} {source} rw,addr=10.0.0.1"
@@ -30,7 +30,7 @@ CASES = [
         [LAYERS, disk("/home/alice/code", "/workspace")],
         [disk("/", "/")],
         "/home/alice/code/pkg/x.py",
-        Mapping("/workspace", "/home/alice/code"),
+        PathMapping("/workspace", "/home/alice/code"),
     ),
     (
         "a disk that is mounted deeper here",
@@ -38,7 +38,7 @@ CASES = [
         [LAYERS, disk("/", "/workspace")],
         [disk("/", "/mnt/data")],
         "/mnt/data/x.py",
-        Mapping("/workspace", "/mnt/data"),
+        PathMapping("/workspace", "/mnt/data"),
     ),
     (
         "only a part of what the container has is here",
@@ -46,7 +46,7 @@ CASES = [
         [LAYERS, disk("/", "/data")],
         [disk("/code", "/home/alice/code")],
         "/home/alice/code/x.py",
-        Mapping("/data/code", "/home/alice/code"),
+        PathMapping("/data/code", "/home/alice/code"),
     ),
     (
         "a shared home, on another node and with another number",
@@ -54,7 +54,7 @@ CASES = [
         [LAYERS, nfs("fs:/export/home", "/workspace", "/alice/code", device=7)],
         [nfs("fs:/export/home", "/home")],
         "/home/alice/code/x.py",
-        Mapping("/workspace", "/home/alice/code"),
+        PathMapping("/workspace", "/home/alice/code"),
     ),
     (
         "the same server, mounted at another depth and by another version",
@@ -62,7 +62,7 @@ CASES = [
         [LAYERS, nfs("fs:/export", "/workspace", "/home/alice/code", kind="nfs")],
         [nfs("fs:/export/home/alice", "/home/alice")],
         "/home/alice/code/x.py",
-        Mapping("/workspace", "/home/alice/code"),
+        PathMapping("/workspace", "/home/alice/code"),
     ),
     (
         "a parallel file system, whose source is a list of servers",
@@ -70,7 +70,7 @@ CASES = [
         [LAYERS, nfs("10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch", "/w", "/alice", kind="lustre")],
         [nfs("10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch", "/scratch", kind="lustre")],
         "/scratch/alice/x.py",
-        Mapping("/w", "/scratch/alice"),
+        PathMapping("/w", "/scratch/alice"),
     ),
     (
         "one that has only a name",
@@ -78,7 +78,7 @@ CASES = [
         [LAYERS, nfs("gpfs0", "/w", "/alice", kind="gpfs")],
         [nfs("gpfs0", "/gpfs", kind="gpfs")],
         "/gpfs/alice/x.py",
-        Mapping("/w", "/gpfs/alice"),
+        PathMapping("/w", "/gpfs/alice"),
     ),
     (
         "names with spaces",
@@ -86,7 +86,7 @@ CASES = [
         [LAYERS, disk("/home/a\\040b", "/my\\040code")],
         [disk("/", "/")],
         "/home/a b/x.py",
-        Mapping("/my code", "/home/a b"),
+        PathMapping("/my code", "/home/a b"),
     ),
     (
         "a mount within a mount of the container",
@@ -94,7 +94,7 @@ CASES = [
         [LAYERS, disk("/home/alice", "/workspace"), disk("/scratch/sub", "/workspace/sub")],
         [disk("/", "/")],
         "/scratch/sub/x.py",
-        Mapping("/workspace/sub", "/scratch/sub"),
+        PathMapping("/workspace/sub", "/scratch/sub"),
     ),
 ]
 
@@ -108,7 +108,7 @@ def lines(*mounts: str, boot: str = "boot\n") -> Mounts:
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
 def test_where_the_file_is_here(
-    path: str, theirs: list[str], ours: list[str], local: str, mapping: Mapping
+    path: str, theirs: list[str], ours: list[str], local: str, mapping: PathMapping
 ) -> None:
     assert fits(path, table(lines(*theirs)), table(lines(*ours))) == [Fit(local, mapping)]
 

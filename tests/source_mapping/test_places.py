@@ -2,7 +2,7 @@
 
 import pytest
 from eagleray.features.source_mapping import places
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,37 +29,41 @@ def test_the_root_of_an_uploaded_package(path: str, root: str) -> None:
 @pytest.mark.parametrize(
     ("mapping", "path", "local"),
     [
-        (Mapping("/app", "/home/me/app"), "/app/x/a.py", "/home/me/app/x/a.py"),
-        (Mapping("/app/", "/home/me/app/"), "/app/x/a.py", "/home/me/app/x/a.py"),
-        (Mapping("/app", "/home/me/app"), "/application/a.py", ""),
-        (Mapping("/app/a.py", "/w/a.py"), "/app/a.py", "/w/a.py"),
-        (Mapping("/", "/mnt"), "/a.py", "/mnt/a.py"),
-        (Mapping(WORKING_DIR, "/w"), f"{WORKING_DIR.replace('0a1b', 'ffff')}/p/a.py", "/w/p/a.py"),
+        (PathMapping("/app", "/home/me/app"), "/app/x/a.py", "/home/me/app/x/a.py"),
+        (PathMapping("/app/", "/home/me/app/"), "/app/x/a.py", "/home/me/app/x/a.py"),
+        (PathMapping("/app", "/home/me/app"), "/application/a.py", ""),
+        (PathMapping("/app/a.py", "/w/a.py"), "/app/a.py", "/w/a.py"),
+        (PathMapping("/", "/mnt"), "/a.py", "/mnt/a.py"),
         (
-            Mapping(f"{WORKING_DIR}/p", "/w"),
+            PathMapping(WORKING_DIR, "/w"),
+            f"{WORKING_DIR.replace('0a1b', 'ffff')}/p/a.py",
+            "/w/p/a.py",
+        ),
+        (
+            PathMapping(f"{WORKING_DIR}/p", "/w"),
             f"{WORKING_DIR.replace('0a1b', 'f')}/p/a.py",
             "/w/a.py",
         ),
-        (Mapping(WORKING_DIR, "/w"), f"{MODULES}/p/a.py", ""),
+        (PathMapping(WORKING_DIR, "/w"), f"{MODULES}/p/a.py", ""),
     ],
 )
-def test_a_mapping_is_a_prefix_of_whole_names(mapping: Mapping, path: str, local: str) -> None:
+def test_a_mapping_is_a_prefix_of_whole_names(mapping: PathMapping, path: str, local: str) -> None:
     assert places.apply(mapping, path) == local
 
 
 @pytest.mark.parametrize(
     ("remote", "local", "folders", "mapping"),
     [
-        ("/app/x/a.py", "/home/me/w/x/a.py", ["/home/me/w"], Mapping("/app", "/home/me/w")),
-        ("/root/w/x/a.py", "/me/w/x/a.py", ["/me/w"], Mapping("/root/w", "/me/w")),
-        ("/root/w/x/a.py", "/me/w/x/a.py", [], Mapping("/root", "/me")),
-        ("/x/a.py", "/me/x/a.py", [], Mapping("/x", "/me/x")),
-        (f"{WORKING_DIR}/x/a.py", "/me/w/x/a.py", ["/me"], Mapping(WORKING_DIR, "/me/w")),
-        ("/app/b.py", "/w/a.py", ["/w"], Mapping("/app/b.py", "/w/a.py")),
+        ("/app/x/a.py", "/home/me/w/x/a.py", ["/home/me/w"], PathMapping("/app", "/home/me/w")),
+        ("/root/w/x/a.py", "/me/w/x/a.py", ["/me/w"], PathMapping("/root/w", "/me/w")),
+        ("/root/w/x/a.py", "/me/w/x/a.py", [], PathMapping("/root", "/me")),
+        ("/x/a.py", "/me/x/a.py", [], PathMapping("/x", "/me/x")),
+        (f"{WORKING_DIR}/x/a.py", "/me/w/x/a.py", ["/me"], PathMapping(WORKING_DIR, "/me/w")),
+        ("/app/b.py", "/w/a.py", ["/w"], PathMapping("/app/b.py", "/w/a.py")),
     ],
 )
 def test_the_widest_mapping_within_the_workspace(
-    remote: str, local: str, folders: list[str], mapping: Mapping
+    remote: str, local: str, folders: list[str], mapping: PathMapping
 ) -> None:
     assert places.mapping_between(remote, local, folders) == mapping
 

@@ -11,14 +11,14 @@ from eagleray.common.worker_errors import no_worker_file, worker_gone
 from eagleray.features.source_mapping import messages as wire
 from eagleray.features.source_mapping.handlers import Handlers
 from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.protocol.control import Mapping, Mounts, Stop, WorkerFile, WorkerState
+from eagleray.protocol.control import FileContent, Mounts, PathMapping, WorkerState, WorkerStop
 
 CLUSTER = "http://127.0.0.1:8265"
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
 
 
 def attached_worker(worker_id: str, cluster: str, path: str) -> WorkerState:
-    stop = Stop("breakpoint", path, 3, "train", "", 1)
+    stop = WorkerStop("breakpoint", path, 3, "train", "", 1)
     return WorkerState("s", worker_id, cluster, "w", 1, "stopped", False, 1.0, "", stop, "/s")
 
 
@@ -28,14 +28,14 @@ class FakeAdapters:
 
     attached: list[WorkerState] = field(factory=list)
     files: dict[str, str] = field(factory=dict)
-    told: dict[str, list[Mapping]] = field(factory=dict)
+    told: dict[str, list[PathMapping]] = field(factory=dict)
     gone: set[str] = field(factory=set)
     mounted: Mounts = field(factory=Mounts)
 
     async def workers(self) -> list[WorkerState]:
         return self.attached
 
-    async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None:
+    async def set_mappings(self, session: str, worker_id: str, mappings: list[PathMapping]) -> None:
         if worker_id in self.gone:
             raise worker_gone(worker_id)
         self.told[worker_id] = mappings
@@ -45,11 +45,11 @@ class FakeAdapters:
             raise worker_gone(worker_id)
         return self.mounted
 
-    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFile:
+    async def read_file(self, session: str, worker_id: str, path: str) -> FileContent:
         if path not in self.files:
             raise no_worker_file(path)
         text = self.files[path]
-        return WorkerFile(text, False, hashlib.sha256(text.encode()).hexdigest())
+        return FileContent(text, False, hashlib.sha256(text.encode()).hexdigest())
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_what_is_found_is_told_to_the_worker_and_known_for_the_next(
     assert mapping.known(CLUSTER) == []
     decision = await mapping.resolve(CLUSTER, "w1", f"{PACKAGE}/train.py", [str(workspace)])
     assert decision.local == f"{workspace}/train.py"
-    found = [Mapping(PACKAGE, str(workspace))]
+    found = [PathMapping(PACKAGE, str(workspace))]
     assert adapters.told == {"w1": found}
     assert mapping.known(CLUSTER) == found
     assert mapping.known("http://other:1") == []
@@ -104,7 +104,7 @@ async def test_the_answer_is_kept_for_the_cluster(
 ) -> None:
     adapters.attached.append(attached_worker("elsewhere", "http://other:1", "/x.py"))
     assert await mapping.set_folder(CLUSTER, "/app", str(workspace)) == [
-        Mapping("/app", str(workspace))
+        PathMapping("/app", str(workspace))
     ]
     assert set(adapters.told) == {"w1"}
     again = SourceMapping(adapters, home)
@@ -117,7 +117,7 @@ async def test_the_answer_about_a_package_is_told_for_the_workers_own_upload(
     mapping: SourceMapping, adapters: FakeAdapters, workspace: Path
 ) -> None:
     await mapping.set_folder(CLUSTER, PACKAGE.replace("0a1b", "older"), str(workspace))
-    assert adapters.told["w1"] == [Mapping(PACKAGE, str(workspace))]
+    assert adapters.told["w1"] == [PathMapping(PACKAGE, str(workspace))]
 
 
 async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
@@ -130,7 +130,7 @@ async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
     adapters.files["/workspace/verl/a.py"] = "a\n"
     decision = await mapping.resolve(CLUSTER, "w1", "/workspace/verl/a.py", [])
     assert (decision.how, decision.local) == ("mounts", f"{workspace}/verl/a.py")
-    assert adapters.told == {"w1": [Mapping("/workspace", str(workspace))]}
+    assert adapters.told == {"w1": [PathMapping("/workspace", str(workspace))]}
     adapters.gone.add("w1")
     assert (await mapping.resolve(CLUSTER, "w1", "/workspace/verl/a.py", [])).how == "none"
 
@@ -138,18 +138,18 @@ async def test_a_file_of_a_container_is_found_by_its_mounts_and_told(
 @pytest.mark.parametrize(
     ("remote", "local", "expected"),
     [
-        ("/app/verl/a.py", ".", Mapping("/app", ".")),
-        ("/app/verl/a.py", "verl/a.py", Mapping("/app", ".")),
-        ("/app/verl/a.py", "verl", Mapping("/app/verl", "verl")),
-        ("/app/unlike/b.py", "verl", Mapping("/app/unlike", "verl")),
-        ("/app/", ".", Mapping("/app", ".")),
+        ("/app/verl/a.py", ".", PathMapping("/app", ".")),
+        ("/app/verl/a.py", "verl/a.py", PathMapping("/app", ".")),
+        ("/app/verl/a.py", "verl", PathMapping("/app/verl", "verl")),
+        ("/app/unlike/b.py", "verl", PathMapping("/app/unlike", "verl")),
+        ("/app/", ".", PathMapping("/app", ".")),
     ],
 )
 async def test_folders_are_worked_out_from_an_answer_about_a_file(
-    mapping: SourceMapping, workspace: Path, remote: str, local: str, expected: Mapping
+    mapping: SourceMapping, workspace: Path, remote: str, local: str, expected: PathMapping
 ) -> None:
     (mappings,) = await mapping.set_folder(CLUSTER, remote, str(workspace / local))
-    assert mappings == Mapping(expected.remote, str(workspace / expected.local))
+    assert mappings == PathMapping(expected.remote, str(workspace / expected.local))
 
 
 async def test_an_answer_that_is_no_folder_is_refused(mapping: SourceMapping, home: Path) -> None:
@@ -164,7 +164,7 @@ async def test_a_newer_answer_replaces_an_older_one(
 ) -> None:
     await mapping.set_folder(CLUSTER, "/app", str(workspace))
     newer = await mapping.set_folder(CLUSTER, "/app", str(workspace / "verl"))
-    assert newer == [Mapping("/app", str(workspace / "verl"))]
+    assert newer == [PathMapping("/app", str(workspace / "verl"))]
 
 
 async def test_a_worker_that_ended_does_not_keep_the_others_from_being_told(
@@ -194,8 +194,8 @@ async def test_the_setting_holds_for_one_cluster_or_for_every(
 ) -> None:
     mapping.configure(
         {
-            "*": [Mapping("/every", str(workspace))],
-            CLUSTER: [Mapping("/one", str(workspace)), Mapping("/home", "~/x")],
+            "*": [PathMapping("/every", str(workspace))],
+            CLUSTER: [PathMapping("/one", str(workspace)), PathMapping("/home", "~/x")],
         }
     )
     assert [one.remote for one in mapping.known(CLUSTER)] == ["/one", "/home", "/every"]

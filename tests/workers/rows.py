@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.control import WorkerState, WorkerStop
 from eagleray.ray.rows import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
 
 CLUSTER = "http://127.0.0.1:8265"
@@ -79,7 +79,7 @@ def job_row(**other: Any) -> JobRow:
     return JobRow(**{**values, **other})
 
 
-def stop(**other: Any) -> Stop:
+def stop(**other: Any) -> WorkerStop:
     values: dict[str, Any] = {
         "reason": "breakpoint",
         "path": "/code/train.py",
@@ -88,7 +88,7 @@ def stop(**other: Any) -> Stop:
         "exception": "",
         "thread_id": 1,
     }
-    return Stop(**{**values, **other})
+    return WorkerStop(**{**values, **other})
 
 
 def worker_state(worker_id: str = "w1", **other: Any) -> WorkerState:

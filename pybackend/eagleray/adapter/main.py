@@ -13,12 +13,12 @@ from pathlib import Path
 
 from eagleray import __version__
 from eagleray.adapter import lifetime
-from eagleray.adapter.control.operations import Parts
+from eagleray.adapter.control.operations import AdapterParts
 from eagleray.adapter.control.questions import Questions
-from eagleray.adapter.control.server import Clients, Control
+from eagleray.adapter.control.server import ClientCount, ControlServer
 from eagleray.adapter.held_record import HeldRecord
 from eagleray.adapter.reachability import AdapterLock, Reachability
-from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import bounded_log, private_socket, tasks
 from eagleray.common.clock import SystemClock
@@ -51,9 +51,9 @@ def main(arguments: Sequence[str] = ()) -> int:
 async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = lifetime.IDLE_S) -> None:
     """Serves the control socket at `socket_path`, and one DAP socket per worker beside it."""
     stop = asyncio.Event()
-    clients = Clients()
+    clients = ClientCount()
     parts = _parts(clients, stop.set, idle_s)
-    control = Control(parts, clients)
+    control = ControlServer(parts, clients)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -97,15 +97,15 @@ def _raise_limits() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _parts(clients: Clients, shut_down: Callable[[], None], idle_s: float) -> Parts:
+def _parts(clients: ClientCount, shut_down: Callable[[], None], idle_s: float) -> AdapterParts:
     folder = run_folder()
     questions = Questions(lambda: clients.count > 0)
     making = TransportFactory(folder, questions.asks_for)
     routes = Routes(making, min(LINGER_S, idle_s / 2))
     registry = Registry(folder, SystemClock(), routes)
-    runs = Runs(registry, routes)
+    runs = RunRegistry(registry, routes)
     relays = Relays(routes, folder)
-    return Parts(registry, runs, routes, relays, questions, making.set_ssh, shut_down)
+    return AdapterParts(registry, runs, routes, relays, questions, making.set_ssh, shut_down)
 
 
 def _is_alone(socket_path: Path, lock: AdapterLock) -> bool:

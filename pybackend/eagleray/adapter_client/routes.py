@@ -15,25 +15,25 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.paths import adapter_socket
 from eagleray.protocol import control
 from eagleray.protocol.control import (
-    Answer,
     ClosedQuestion,
-    Leave,
+    CommandOutput,
+    LeaveRoutes,
     OpenedSocket,
     OpenSocket,
-    Question,
-    Ran,
+    QuestionAnswer,
     Reconnect,
+    RemoteCommand,
     RouteState,
     RouteStates,
-    Run,
     SshCommand,
+    SshQuestion,
     SshSettings,
 )
 from eagleray.protocol.jsonlines import Empty
 from eagleray.protocol.route_spec import RouteSpec
 
 RoutesListener = Callable[[list[RouteState]], None]
-OnQuestion = Callable[[Question], None]
+OnQuestion = Callable[[SshQuestion], None]
 OnOver = Callable[[int], None]
 
 
@@ -86,12 +86,14 @@ class AdapterRoutes:
         """This client needs these routes, and the sockets over them, no longer; starts no adapter."""
         for connection in await self._connections.reachable():
             with contextlib.suppress(EaglerayError):
-                await connection.request(control.LEAVE, Leave(routes), MEMORY_S)
+                await connection.request(control.LEAVE, LeaveRoutes(routes), MEMORY_S)
 
-    async def run(self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0) -> Ran:
+    async def run(
+        self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
+    ) -> CommandOutput:
         """Runs a command on an ssh destination, without a terminal; a failed command is no error."""
         return await (await self._connections.current()).request(
-            control.RUN_COMMAND, Run(ssh, argv, stdin, limit_s), limit_s + USER_S
+            control.RUN_COMMAND, RemoteCommand(ssh, argv, stdin, limit_s), limit_s + USER_S
         )
 
     async def argv(self, ssh: str, argv: list[str]) -> list[str]:
@@ -133,7 +135,7 @@ class AdapterRoutes:
         path, number = self._questions.pop(question_id, (None, 0))
         connection = self._connections.at(path) if path is not None else None
         if connection is not None:
-            await connection.request(control.ANSWER, Answer(number, text), MEMORY_S)
+            await connection.request(control.ANSWER, QuestionAnswer(number, text), MEMORY_S)
 
     def use_ssh(self, settings: SshSettings) -> None:
         """The user's settings, for every adapter and for connections made from now on."""
@@ -158,7 +160,7 @@ class AdapterRoutes:
         self._states[path] = event.routes
         self._listeners.tell(self.route_states())
 
-    def _on_question(self, path: Path, question: Question) -> None:
+    def _on_question(self, path: Path, question: SshQuestion) -> None:
         if self._asked is not None:
             number = next(self._question_ids)
             self._questions[number] = (path, question.id)

@@ -14,19 +14,19 @@ from eagleray.protocol import runs as protocol
 from eagleray.protocol.errors import unregistered_run
 from eagleray.protocol.jsonlines import Empty
 from eagleray.protocol.runs import (
+    AdapterRunState,
     FileLines,
     RunBreakpoints,
     RunKey,
     RunOutput,
     RunRecording,
     RunRegister,
-    RunState,
     RunStates,
     RunWorkerAt,
     RunWorkerKey,
 )
 
-RunsListener = Callable[[list[RunState]], None]
+RunsListener = Callable[[list[AdapterRunState]], None]
 OutputListener = Callable[[str, str, str], None]
 
 
@@ -35,8 +35,8 @@ class AdapterRuns:
 
     def __init__(self, connections: AdapterConnections) -> None:
         self._connections = connections
-        self._states: dict[Path, list[RunState]] = {}
-        self._listeners = Listeners[[list[RunState]]]()
+        self._states: dict[Path, list[AdapterRunState]] = {}
+        self._listeners = Listeners[[list[AdapterRunState]]]()
         self._output_listeners = Listeners[[str, str, str]]()
         connections.on_event(protocol.RUNS_EVENT, self._on_runs)
         connections.on_event(protocol.RUN_OUTPUT_EVENT, self._on_output)
@@ -72,7 +72,7 @@ class AdapterRuns:
         with contextlib.suppress(EaglerayError):
             await (await self._owner(run)).request(protocol.RUN_END, RunKey(run))
 
-    async def states(self) -> list[RunState]:
+    async def states(self) -> list[AdapterRunState]:
         """Requests every run of every adapter; starts none."""
         return [
             run
@@ -80,7 +80,7 @@ class AdapterRuns:
             for run in await _of(connection)
         ]
 
-    def known(self) -> list[RunState]:
+    def known(self) -> list[AdapterRunState]:
         """What listeners got last, without a request; [] while there is no listener."""
         return [state for states in self._states.values() for state in states]
 
@@ -112,5 +112,5 @@ class AdapterRuns:
             self._on_runs(path, RunStates([]))
 
 
-async def _of(connection: AdapterConnection) -> list[RunState]:
+async def _of(connection: AdapterConnection) -> list[AdapterRunState]:
     return (await connection.request(protocol.RUNS, Empty(), MEMORY_S)).runs

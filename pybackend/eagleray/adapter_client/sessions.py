@@ -14,16 +14,16 @@ from eagleray.protocol import control
 from eagleray.protocol.control import (
     AttachParams,
     AttachResult,
+    FileContent,
     IgnoreParams,
-    Mapping,
     Mounts,
+    PathMapping,
     ReadFile,
     SetMappings,
     WorkerChanges,
-    WorkerFile,
     WorkerKey,
-    Workers,
     WorkerState,
+    WorkerStates,
 )
 from eagleray.protocol.jsonlines import Empty
 
@@ -92,12 +92,12 @@ class AdapterSessions:
         key = WorkerKey(session, worker_id)
         await (await self._required_owner(key)).request(control.RELEASE, key)
 
-    async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None:
+    async def set_mappings(self, session: str, worker_id: str, mappings: list[PathMapping]) -> None:
         """Replaces the mappings of one worker, at once."""
         connection = await self._required_owner(WorkerKey(session, worker_id))
         await connection.request(control.SET_MAPPINGS, SetMappings(session, worker_id, mappings))
 
-    async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFile:
+    async def read_file(self, session: str, worker_id: str, path: str) -> FileContent:
         """A file as an attached worker sees it; raises `no-worker-file` if the worker can't read it."""
         connection = await self._required_owner(WorkerKey(session, worker_id))
         return await connection.request(control.READ_FILE, ReadFile(session, worker_id, path))
@@ -142,11 +142,11 @@ class AdapterSessions:
         return [
             (connection, state)
             for connection, result in zip(connections, results, strict=True)
-            if isinstance(result, Workers)
+            if isinstance(result, WorkerStates)
             for state in result.workers
         ]
 
-    def _on_workers(self, path: Path, event: Workers) -> None:
+    def _on_workers(self, path: Path, event: WorkerStates) -> None:
         self._states[path] = {}
         self._on_changes(path, WorkerChanges(event.workers, []))
 
@@ -160,4 +160,4 @@ class AdapterSessions:
 
     def _on_gone(self, path: Path) -> None:
         if self._states.get(path):
-            self._on_workers(path, Workers([]))
+            self._on_workers(path, WorkerStates([]))

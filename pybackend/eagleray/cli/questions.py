@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common import tasks
 from eagleray.common.errors import printable
-from eagleray.protocol.control import Question
+from eagleray.protocol.control import SshQuestion
 
 TERMINAL = "/dev/tty"
 
@@ -34,7 +34,7 @@ class TerminalQuestions:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    def _on_question(self, question: Question) -> None:
+    def _on_question(self, question: SshQuestion) -> None:
         task = tasks.owned(self._ask(question), "question", lambda _: self._decline(question))
         self._tasks[question.id] = task
         task.add_done_callback(lambda _: self._forget(question.id, task))
@@ -48,12 +48,12 @@ class TerminalQuestions:
         if task is not None:
             task.cancel()
 
-    def _decline(self, question: Question) -> None:
+    def _decline(self, question: SshQuestion) -> None:
         """The connection must not wait for an answer that doesn't come."""
         declining = self._routes.answer(question.id, None)
         self._tasks[question.id] = tasks.owned(declining, "no answer", tasks.only_logged)
 
-    async def _ask(self, question: Question) -> None:
+    async def _ask(self, question: SshQuestion) -> None:
         async with self._one_at_a_time:
             lines = [printable(line, 500) for line in question.prompt.splitlines()]
             prompt = f"{question.ssh}: " + "\n".join(lines).rstrip()

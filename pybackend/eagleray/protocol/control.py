@@ -37,7 +37,7 @@ class Hello:
 
 
 @dataclass(frozen=True)
-class Mapping:
+class PathMapping:
     """`remote` (a folder or file of the worker) is `local`."""
 
     remote: str
@@ -68,7 +68,7 @@ class AttachParams:
     name: str
     host: str
     port: int
-    mappings: list[Mapping] = field(default_factory=list)
+    mappings: list[PathMapping] = field(default_factory=list)
     timeout_s: float = 15.0
     routes: list[RouteSpec] = field(default_factory=lambda: [DIRECT])
     seen: bool = True
@@ -76,7 +76,7 @@ class AttachParams:
 
 
 @dataclass(frozen=True)
-class Stop:
+class WorkerStop:
     """Where a worker is stopped, as the worker names the file.  `reason` is DAP's; `exception` "ValueError: …" or ""."""
 
     reason: str
@@ -106,7 +106,7 @@ class WorkerState:
     editor: bool
     held_s: float
     rank: str
-    stop: Stop | None
+    stop: WorkerStop | None
     socket: str
     seen: bool = True
     host: str = ""
@@ -126,7 +126,7 @@ class SetMappings:
 
     session: str
     worker_id: str
-    mappings: list[Mapping]
+    mappings: list[PathMapping]
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class OpenedSocket:
 
 
 @dataclass(frozen=True)
-class Leave:
+class LeaveRoutes:
     """Routes that a client no longer needs."""
 
     routes: list[RouteSpec]
@@ -196,7 +196,7 @@ class Reconnect:
 
 
 @dataclass(frozen=True)
-class Run:
+class RemoteCommand:
     """A command on `ssh`, without a terminal; the adapter quotes its argument vector for the remote shell."""
 
     ssh: str
@@ -206,7 +206,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandOutput:
     """How a command ended; each text at most 8 MB.  `code` 255 with nothing on `stdout` is ssh's own failure."""
 
     code: int
@@ -244,7 +244,7 @@ class SshSettings:
 
 
 @dataclass(frozen=True)
-class Question:
+class SshQuestion:
     """A question of ssh.  `secret`: not shown while it is typed; a "notice" wants no answer (touch the key)."""
 
     id: int
@@ -254,7 +254,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class QuestionAnswer:
     """What the user typed; None: cancelled.  It is never stored."""
 
     id: int
@@ -262,7 +262,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Workers:
+class WorkerStates:
     """Every worker of an adapter."""
 
     workers: list[WorkerState]
@@ -277,7 +277,7 @@ class WorkerChanges:
 
 
 @dataclass(frozen=True)
-class WorkerFile:
+class FileContent:
     """The text of a worker's file, its beginning if `truncated`, and the hash of all its bytes."""
 
     text: str
@@ -316,14 +316,14 @@ class ClosedQuestion:
 
 HELLO = Operation("hello", Empty, Hello)
 ATTACH = Operation("attach", AttachParams, AttachResult)
-WORKERS = Operation("workers", Empty, Workers)
+WORKERS = Operation("workers", Empty, WorkerStates)
 # Resumes an attached or held worker; the connection stays if an editor is connected, else the worker is released.
 CONTINUE = Operation("continue", WorkerKey, Empty)
 # Resumes the worker and closes the connection.
 RELEASE = Operation("release", WorkerKey, Empty)
 # Applied at once; an `invalidated` event tells a connected editor.
 SET_MAPPINGS = Operation("set_mappings", SetMappings, Empty)
-READ_FILE = Operation("read_file", ReadFile, WorkerFile)
+READ_FILE = Operation("read_file", ReadFile, FileContent)
 MOUNTS = Operation("mounts", WorkerKey, Mounts)
 # Every attached worker of the cluster continues at that line without stopping.
 IGNORE = Operation("ignore", IgnoreParams, Empty)
@@ -331,8 +331,8 @@ SUBSCRIBE = Operation("subscribe", Empty, Empty)
 # The socket lasts as long as this control connection.
 OPEN_SOCKET = Operation("open_socket", OpenSocket, OpenedSocket)
 # This client needs these routes, and the sockets over them, no longer.
-LEAVE = Operation("leave", Leave, Empty)
-RUN_COMMAND = Operation("run_command", Run, Ran)
+LEAVE = Operation("leave", LeaveRoutes, Empty)
+RUN_COMMAND = Operation("run_command", RemoteCommand, CommandOutput)
 # The local command that runs one on an ssh destination, as a session of the shared connection.
 ARGV = Operation("argv", SshCommand, LocalCommand)
 # A new connection now, for one that is lost or degraded.
@@ -340,14 +340,14 @@ RECONNECT = Operation("reconnect", Reconnect, Empty)
 ROUTES = Operation("routes", Empty, RouteStates)
 # This client can ask the user questions: it gets QUESTION_EVENT and QUESTION_OVER_EVENT.
 ASKS = Operation("asks", Empty, Empty)
-ANSWER = Operation("answer", Answer, Empty)
+ANSWER = Operation("answer", QuestionAnswer, Empty)
 # For connections that are made from now on.
 SSH_OPTIONS = Operation("ssh_options", SshSettings, Empty)
 # Refused with code "in-use" while workers are attached or held.
 SHUTDOWN = Operation("shutdown", Empty, Empty)
 
-WORKERS_EVENT = Event("workers", Workers)
+WORKERS_EVENT = Event("workers", WorkerStates)
 CHANGES_EVENT = Event("changes", WorkerChanges)
 ROUTES_EVENT = Event("routes", RouteStates)
-QUESTION_EVENT = Event("question", Question)
+QUESTION_EVENT = Event("question", SshQuestion)
 QUESTION_OVER_EVENT = Event("question_over", ClosedQuestion)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 
 @dataclass(frozen=True)
-class Line:
+class BreakpointLine:
     """A breakpoint; `hit` as debugpy understands it ("3", ">2"), `log` is the text of a log point."""
 
     line: int
@@ -31,7 +31,7 @@ class FileLines:
     """All breakpoints of one file, by its path where the run was started."""
 
     path: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[BreakpointLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunRegister:
     breakpoints: list[FileLines] = field(default_factory=list)
     post_mortem: bool = False
     children: bool = False
-    mappings: list[Mapping] = field(default_factory=list)
+    mappings: list[PathMapping] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class LineState:
 
 
 @dataclass(frozen=True)
-class RunState:
+class AdapterRunState:
     """A run with its workers and breakpoints."""
 
     run: str
@@ -144,7 +144,7 @@ class RunKey:
 class RunStates:
     """Every run of an adapter."""
 
-    runs: list[RunState]
+    runs: list[AdapterRunState]
 
 
 @dataclass(frozen=True)

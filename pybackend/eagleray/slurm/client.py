@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm.jobs import EXCLUSIVE, SlurmJob, jobs_alone, parse_jobs, squeue_format
@@ -169,7 +169,7 @@ class SlurmClient:
         ids = {job.id for job in claimed} if checked else set()
         return [evolve(job, exclusive=job.id in alone, checked=job.id in ids) for job in jobs]
 
-    async def _squeue(self, ssh: str, query: Sequence[str]) -> Ran:
+    async def _squeue(self, ssh: str, query: Sequence[str]) -> CommandOutput:
         unset = [part for name in _SETTINGS for part in ("-u", name)]
         plain = ["env", *unset, "LC_ALL=C", "SLURM_TIME_FORMAT=%s", "squeue", *query]
         ran = await self._commands.run(ssh, plain, "", SQUEUE_S)

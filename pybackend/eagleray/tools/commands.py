@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from eagleray.common.errors import command_missing, command_slow
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.routes.commands import end
 
 # More than any answer that is asked for; the rest is thrown away.
@@ -25,7 +25,7 @@ class RunOverSsh(Protocol):
 
     async def __call__(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
-    ) -> Ran: ...
+    ) -> CommandOutput: ...
 
 
 class ArgvOverSsh(Protocol):
@@ -54,7 +54,7 @@ class Commands:
 
     async def run(
         self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 30.0
-    ) -> Ran:
+    ) -> CommandOutput:
         """How the command ended, 127 if there is none; raises what went wrong with ssh, or `command-slow`."""
         where = (ssh, argv[0])
         if where not in self._by_login_shell:
@@ -85,7 +85,9 @@ class Commands:
         """From now on a login shell looks for the command."""
         self._by_login_shell.add((ssh, command))
 
-    async def _run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> Ran:
+    async def _run(
+        self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float
+    ) -> CommandOutput:
         if ssh:
             return await self._over_ssh(ssh, list(argv), stdin, limit_s)
         return await _run_here(argv, stdin, limit_s, self._environ)
@@ -93,18 +95,18 @@ class Commands:
 
 async def _run_here(
     argv: Sequence[str], stdin: str, limit_s: float, environ: Mapping[str, str]
-) -> Ran:
+) -> CommandOutput:
     try:
         process = await _started(argv, environ)
     except OSError as error:
-        return Ran(NOT_FOUND, "", str(error))
+        return CommandOutput(NOT_FOUND, "", str(error))
     try:
         out, err = await asyncio.wait_for(_talk(process, stdin.encode()), limit_s)
     except asyncio.TimeoutError as error:
         raise command_slow(argv[0], limit_s) from error
     finally:
         await end(process)
-    return Ran(process.returncode or 0, out, err)
+    return CommandOutput(process.returncode or 0, out, err)
 
 
 async def _started(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:

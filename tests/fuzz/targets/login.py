@@ -14,7 +14,7 @@ from eagleray.features.source_mapping import places
 from eagleray.features.source_mapping.mounts import fits, table
 from eagleray.features.workers.stands import stand_of
 from eagleray.injected.nsys.installations import is_newer, parse_version
-from eagleray.protocol.control import Mapping, Mounts
+from eagleray.protocol.control import Mounts, PathMapping
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.srun import stderr
 from eagleray.routes.ssh.errors import StderrLines, forward_error
@@ -149,7 +149,7 @@ def paths(said: Any) -> None:
     if not isinstance(said, dict):
         return
     remote, local, path = (str(said.get(key, "")) for key in ("remote", "local", "path"))
-    mapping = Mapping(remote, local)
+    mapping = PathMapping(remote, local)
     if places.is_file_name(path):
         mapped = places.apply(mapping, path)
         assert (

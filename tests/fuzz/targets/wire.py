@@ -14,13 +14,13 @@ from functools import cache
 from typing import Any
 
 import cattrs
-from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.adapter.runs.process_info import mappings, who
+from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.dap import NotDap
 from eagleray.adapter.sessions.frames import Owners, fold, is_noise
 from eagleray.adapter.sessions.path_rules import PathRules
-from eagleray.adapter.sessions.record import Record
+from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.stops import stacks_told, stop_of
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
@@ -31,7 +31,7 @@ from eagleray.features.workers import messages as workers
 from eagleray.protocol import route_spec
 from eagleray.protocol.control import AttachParams, RouteState, WorkerState
 from eagleray.protocol.records import read
-from eagleray.protocol.runs import FileLines, Line, RunRegister, RunState
+from eagleray.protocol.runs import AdapterRunState, BreakpointLine, FileLines, RunRegister
 from eagleray.remote_scripts import bridge
 from eagleray.routes.ssh.mux import MuxError, _Packet
 from eagleray.wire.structure import Wire
@@ -155,7 +155,7 @@ class HomeFiles(FileChecks):
 
 def run_hello(said: Any) -> None:
     if isinstance(said, dict):
-        found = who(said)
+        found = read_process_info(said)
         assert len(found.name) <= 201 and len(found.held) <= 256 and found.hold_s > 0
         rules = PathRules(mappings(found.files), HomeFiles())
         for path in ("/pkg/a/train.py", "/pkg/a/../../etc/passwd", "/pkg/a/x/../y"):
@@ -167,7 +167,7 @@ def worker_events(said: Any) -> None:
     if not isinstance(said, list):
         return
     for one in (each for each in said if isinstance(each, dict)):
-        record = Record()
+        record = SessionRecord()
         record.stop(dict(one))
         stacks_told(dict(one))
         record.offered()
@@ -176,7 +176,7 @@ def worker_events(said: Any) -> None:
     folded = fold(frames, Owners({"ray": "/pkg/ray", "debugpy": "/pkg/debugpy"}))
     for one in frames:
         stop_of(one, folded, 1, "")
-    lines = RunLines([FileLines("/a", [Line(3)])])
+    lines = BreakpointTable([FileLines("/a", [BreakpointLine(3)])])
     lines.answered("w", "/a", frames)
     for one in frames:
         lines.changed("w", one)
@@ -186,7 +186,7 @@ def worker_events(said: Any) -> None:
 
 def protocol_records(said: Any) -> None:
     """A record that is accepted is the same when it is read again."""
-    for kind in (RunRegister, AttachParams, RunState, WorkerState, RouteState):
+    for kind in (RunRegister, AttachParams, AdapterRunState, WorkerState, RouteState):
         with contextlib.suppress(ValueError, EaglerayError):
             text = json.dumps(read(kind, said), default=vars)
             assert json.dumps(read(kind, json.loads(text)), default=vars) == text

@@ -10,32 +10,32 @@ from typing import TypeVar
 
 from eagleray import __version__
 from eagleray.adapter.control.questions import Asker, Questions
-from eagleray.adapter.runs.runs import Runs
+from eagleray.adapter.runs.runs import RunRegistry
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.protocol import control, runs
 from eagleray.protocol.control import (
-    Answer,
     AttachParams,
     AttachResult,
+    CommandOutput,
+    FileContent,
     Hello,
     IgnoreParams,
-    Leave,
+    LeaveRoutes,
     LocalCommand,
     Mounts,
     OpenedSocket,
     OpenSocket,
-    Ran,
+    QuestionAnswer,
     ReadFile,
     Reconnect,
+    RemoteCommand,
     RouteState,
     RouteStates,
-    Run,
     SetMappings,
     SshCommand,
     SshSettings,
-    WorkerFile,
     WorkerKey,
-    Workers,
+    WorkerStates,
 )
 from eagleray.protocol.errors import adapter_in_use
 from eagleray.protocol.jsonlines import Empty, Json, Operation
@@ -59,11 +59,11 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Parts:
+class AdapterParts:
     """The parts of the adapter that serve its clients."""
 
     registry: Registry
-    runs: Runs
+    runs: RunRegistry
     routes: Routes
     relays: Relays
     questions: Questions
@@ -74,7 +74,7 @@ class Parts:
 class Operations:
     """The operations of one client, by name.  `asker` is the client as one that can be asked questions."""
 
-    def __init__(self, parts: Parts, asker: Asker, subscribe: Callable[[], None]) -> None:
+    def __init__(self, parts: AdapterParts, asker: Asker, subscribe: Callable[[], None]) -> None:
         self.table: dict[str, Callable[[Json], Awaitable[object]]] = {}
         self._parts = parts
         self._registry = parts.registry
@@ -118,11 +118,11 @@ class Operations:
     async def _attach(self, params: AttachParams) -> AttachResult:
         return await self._registry.attach(replace(params, routes=params.routes or [DIRECT]))
 
-    async def _workers(self, params: Empty) -> Workers:
-        return Workers(self._registry.states())
+    async def _workers(self, params: Empty) -> WorkerStates:
+        return WorkerStates(self._registry.states())
 
     async def _continue(self, key: WorkerKey) -> Empty:
-        await self._registry.run_on(key)
+        await self._registry.resume(key)
         return Empty()
 
     async def _release(self, key: WorkerKey) -> Empty:
@@ -134,7 +134,7 @@ class Operations:
         await self._registry.set_mappings(key, params.mappings)
         return Empty()
 
-    async def _read_file(self, params: ReadFile) -> WorkerFile:
+    async def _read_file(self, params: ReadFile) -> FileContent:
         key = WorkerKey(params.session, params.worker_id)
         return await self._registry.read_file(key, params.path)
 
@@ -182,21 +182,21 @@ class Operations:
         self._parts.routes.hold(self._asker, route)
         return OpenedSocket(address, route)
 
-    async def _leave(self, params: Leave) -> Empty:
+    async def _leave(self, params: LeaveRoutes) -> Empty:
         routes = params.routes or [DIRECT]
         self._parts.relays.leave(self._asker, routes)
         for route in routes:
             self._parts.routes.let_go(self._asker, route)
         return Empty()
 
-    async def _run_command(self, params: Run) -> Ran:
+    async def _run_command(self, params: RemoteCommand) -> CommandOutput:
         route = checked(RouteSpec(ssh=params.ssh))
         self._parts.routes.hold(self._asker, route)
         ended = await self._parts.routes.run(
             route.ssh, params.argv, params.stdin.encode(), params.limit_s
         )
         texts = (text.decode("utf-8", "replace") for text in (ended.stdout, ended.stderr))
-        return Ran(ended.code, *texts)
+        return CommandOutput(ended.code, *texts)
 
     async def _argv(self, params: SshCommand) -> LocalCommand:
         carrier = self._parts.routes.hold(self._asker, checked(RouteSpec(ssh=params.ssh)))
@@ -213,7 +213,7 @@ class Operations:
         self._parts.questions.add(self._asker)
         return Empty()
 
-    async def _answer(self, params: Answer) -> Empty:
+    async def _answer(self, params: QuestionAnswer) -> Empty:
         self._parts.questions.answer(params.id, params.text)
         return Empty()
 

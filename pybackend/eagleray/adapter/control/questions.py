@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from eagleray.common.errors import printable
-from eagleray.protocol.control import Question
+from eagleray.protocol.control import SshQuestion
 from eagleray.routes.ssh.askpass import AskUser, QuestionKind
 
 # A prompt is a line or two; a banner with a login's rules may come before it.
@@ -19,7 +19,7 @@ _LONGEST_PROMPT = 4000
 class Asker(Protocol):
     """A control client that can put questions to the person."""
 
-    def question(self, question: Question) -> None: ...
+    def question(self, question: SshQuestion) -> None: ...
 
     def question_over(self, question_id: int) -> None: ...
 
@@ -31,7 +31,7 @@ asking: ContextVar[Asker | None] = ContextVar("asking", default=None)
 
 
 class _Open:
-    def __init__(self, question: Question, cause: Asker | None) -> None:
+    def __init__(self, question: SshQuestion, cause: Asker | None) -> None:
         self.question = question
         self.cause = cause
         self.asker: Asker | None = None
@@ -90,7 +90,7 @@ class Questions:
         """
         number = next(self._ids)
         text = "\n".join(printable(line, 500) for line in prompt[:_LONGEST_PROMPT].splitlines())
-        one = _Open(Question(number, destination, text.strip(), kind), cause)
+        one = _Open(SshQuestion(number, destination, text.strip(), kind), cause)
         self._open[number] = one
         self._put(one)
         try:

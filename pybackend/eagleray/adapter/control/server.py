@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from eagleray.adapter.control.operations import Operations, Parts
+from eagleray.adapter.control.operations import AdapterParts, Operations
 from eagleray.adapter.control.questions import asking
 from eagleray.adapter.control.subscription import Subscription
 from eagleray.adapter.sessions.client_writer import ClientWriter
@@ -13,7 +13,7 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import ClosedQuestion, Question
+from eagleray.protocol.control import ClosedQuestion, SshQuestion
 from eagleray.protocol.jsonlines import Json
 
 log = logging.getLogger(__name__)
@@ -36,17 +36,17 @@ _UNLIMITED = frozenset(
 _FOR_CLIENT = frozenset({control.OPEN_SOCKET.name, control.RUN_COMMAND.name, control.ARGV.name})
 
 
-class Clients:
+class ClientCount:
     """How many control clients are connected."""
 
     def __init__(self) -> None:
         self.count = 0
 
 
-class Control:
+class ControlServer:
     """Serves all control clients, which it counts in `clients`."""
 
-    def __init__(self, parts: Parts, clients: Clients) -> None:
+    def __init__(self, parts: AdapterParts, clients: ClientCount) -> None:
         self._parts = parts
         self._clients = clients
 
@@ -65,7 +65,7 @@ class Control:
 
 
 class _Client:
-    def __init__(self, parts: Parts, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, parts: AdapterParts, writer: asyncio.StreamWriter) -> None:
         self._parts = parts
         self._operations = Operations(parts, self, self._subscribe)
         self._writer = ClientWriter(writer, "A control client")
@@ -86,7 +86,7 @@ class _Client:
         self._operations.close()
         self._writer.close()
 
-    def question(self, question: Question) -> None:
+    def question(self, question: SshQuestion) -> None:
         self._send(jsonlines.event(control.QUESTION_EVENT, question))
 
     def question_over(self, question_id: int) -> None:

@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Callable
 
-from eagleray.adapter.control.operations import Parts, route_states
+from eagleray.adapter.control.operations import AdapterParts, route_states
 from eagleray.adapter.sessions.client_writer import ClientWriter
 from eagleray.common import tasks
 from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import WorkerChanges, WorkerKey, Workers
+from eagleray.protocol.control import WorkerChanges, WorkerKey, WorkerStates
 from eagleray.protocol.jsonlines import Json
 from eagleray.protocol.runs import RunOutput, RunStates
 
@@ -33,7 +33,7 @@ class Subscription:
     everything, each later one the workers that changed.
     """
 
-    def __init__(self, parts: Parts, writer: ClientWriter, send: Send) -> None:
+    def __init__(self, parts: AdapterParts, writer: ClientWriter, send: Send) -> None:
         self._parts = parts
         self._writer = writer
         self._send = send
@@ -80,7 +80,7 @@ class Subscription:
         topics, self._topics = self._topics, set()
         if self._wants_all_workers:
             self._wants_all_workers = False
-            all_workers = Workers(self._parts.registry.states())
+            all_workers = WorkerStates(self._parts.registry.states())
             self._send(jsonlines.event(control.WORKERS_EVENT, all_workers))
         elif workers:
             self._send(jsonlines.event(control.CHANGES_EVENT, self._changes(workers)))

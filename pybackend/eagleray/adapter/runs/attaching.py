@@ -14,11 +14,11 @@ from eagleray.adapter.sessions.attaching import (
     INITIALIZE,
     PREPARE_S,
     UNCAUGHT,
-    Attaching,
+    AttachConversation,
 )
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.worker_rpc import Calls, Prepared, answered
+from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc, answered
 from eagleray.common.worker_errors import worker_silent
 from eagleray.protocol.control import AttachParams
 from eagleray.routes.routes import Routes
@@ -48,11 +48,11 @@ class RunSide(Protocol):
         """A process of the worker waits for a client of its own."""
 
 
-class RunAttaching(Attaching):
+class RunAttachConversation(AttachConversation):
     """Follows a conversation that another adapter has begun, where the debug proxy has held one."""
 
     def __init__(
-        self, params: AttachParams, calls: Calls, ignored: list[list[Any]], run: RunSide
+        self, params: AttachParams, calls: WorkerRpc, ignored: list[list[Any]], run: RunSide
     ) -> None:
         super().__init__(params, calls, ignored)
         self._run = run
@@ -146,4 +146,4 @@ class RunAttaching(Attaching):
 
 
 async def _prepared(told: asyncio.Future[str] | None) -> Prepared:
-    return worker_rpc.prepared(await answered(told) if told is not None else None)
+    return worker_rpc.read_prepared(await answered(told) if told is not None else None)

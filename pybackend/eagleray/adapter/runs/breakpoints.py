@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.protocol.runs import FileLines, Line, LineState
+from eagleray.protocol.runs import BreakpointLine, FileLines, LineState
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class _Set:
     message: str
 
 
-class RunLines:
+class BreakpointTable:
     """All breakpoints of one run; a worker is known by its id."""
 
     def __init__(self, files: list[FileLines]) -> None:
-        self._files: dict[str, list[Line]] = {}
+        self._files: dict[str, list[BreakpointLine]] = {}
         self._said: dict[tuple[str, int], dict[str, _Set]] = {}
         self._ids: dict[tuple[str, int], tuple[str, int]] = {}
         self._gone: set[str] = set()
@@ -109,7 +109,7 @@ class RunLines:
         return LineState(path, line, state, moved, sorted(verified), shown)
 
 
-def _asked(line: Line) -> Message:
+def _asked(line: BreakpointLine) -> Message:
     asked: Message = {"line": line.line}
     for key, text in (
         ("condition", line.condition),

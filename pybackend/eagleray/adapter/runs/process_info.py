@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from eagleray.common.errors import printable
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 _MOST_FILES = 2000
 _LONGEST_PATH = 4096
@@ -21,7 +21,7 @@ _KINDS: dict[str, Kind] = {"driver": "driver", "child": "child"}
 
 
 @dataclass(frozen=True)
-class Who:
+class ProcessInfo:
     """`files` are paths of the worker by those of the run; `held`: what the debug proxy holds for nobody, 0 is the worker.
 
     `profile` is what nsys does with it.
@@ -42,14 +42,14 @@ class Who:
     profile: str = ""
 
 
-def who(said: dict[str, Any]) -> Who:
+def read_process_info(said: dict[str, Any]) -> ProcessInfo:
     """Reads a hello; what is missing or no such value has its default."""
     known = said.get("pid")
     pid = known if isinstance(known, int) and 0 < known < 2**32 else 0
     kind = _KINDS.get(str(said.get("kind")), "worker")
     names = (_text(said, key) for key in ("name", "class", "function"))
     held, profile = said.get("held"), said.get("profile")
-    return Who(
+    return ProcessInfo(
         worker_id=_text(said, "worker_id") or f"{kind}-{pid}",
         session=_text(said, "session"),
         pid=pid,
@@ -66,25 +66,25 @@ def who(said: dict[str, Any]) -> Who:
     )
 
 
-def mappings(files: dict[str, str]) -> list[Mapping]:
+def mappings(files: dict[str, str]) -> list[PathMapping]:
     """Where files of the run lie in the worker: each by itself, and the folders that differ as they do."""
     exact, folders = [], []
     for local, remote in files.items():
         if local != remote:
-            exact.append(Mapping(remote, local))
+            exact.append(PathMapping(remote, local))
             folder = _folders(remote, local)
             if folder is not None and folder not in folders:
                 folders.append(folder)
     return exact + folders
 
 
-def _folders(remote: str, local: str) -> Mapping | None:
+def _folders(remote: str, local: str) -> PathMapping | None:
     """`/pkg/a` is `/home/me/a` when /pkg/a/x/y.py is /home/me/a/x/y.py: without the end that both have."""
     there, here = posixpath.dirname(remote), posixpath.dirname(local)
     while posixpath.basename(there) and posixpath.basename(there) == posixpath.basename(here):
         there, here = posixpath.dirname(there), posixpath.dirname(here)
     is_root = there in ("", "/") or here in ("", "/")
-    return None if is_root else Mapping(there, here)
+    return None if is_root else PathMapping(there, here)
 
 
 def _files(said: Any) -> dict[str, str]:

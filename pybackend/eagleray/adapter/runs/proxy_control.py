@@ -24,7 +24,7 @@ _REFUSED_S = 3.0
 _LAST = ("ended", "replaced")
 
 
-class RunControl:
+class ProxyConnection:
     """Owns the connection and the task that keeps it.
 
     `on_hello` is called with what the debug proxy says first, `on_line` with all that follows, `gone` once when the

@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Literal
 
-from eagleray.adapter.runs.process_info import mappings, who
+from eagleray.adapter.runs.process_info import mappings, read_process_info
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.adapter.runs.proxy_control import RunControl
-from eagleray.adapter.runs.session import Attached, OfRun
+from eagleray.adapter.runs.proxy_control import ProxyConnection
+from eagleray.adapter.runs.session import AttachedProcess, OfRun
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 DEBUG_S = 30.0
 
 
-class Member:
+class RunProcess:
     """Owns the control connection and all that is attached behind the debug proxy; `gone` is called when it has ended.
 
     1. A worker that waits, has a line of the run in a file, or is held by its debug proxy is asked for its debugger;
@@ -42,7 +42,7 @@ class Member:
         proxy: ProxyClient,
         registry: Registry,
         routes: Routes,
-        gone: Callable[[Member], None],
+        gone: Callable[[RunProcess], None],
     ) -> None:
         self.proxy = proxy
         self._run = run
@@ -50,10 +50,10 @@ class Member:
         self._routes = routes
         self._said: dict[str, Any] = {}
         self._asked = 0
-        self._who = who({})
+        self._who = read_process_info({})
         self._problem = self._problem_code = ""
-        self._control = RunControl(proxy, routes, self._hello, self._take, lambda: gone(self))
-        self._attached: dict[int, Attached] = {}
+        self._control = ProxyConnection(proxy, routes, self._hello, self._take, lambda: gone(self))
+        self._attached: dict[int, AttachedProcess] = {}
         self._listens = asyncio.Event()
         self._is_asked = False
         self._is_left = False
@@ -149,7 +149,7 @@ class Member:
     def _hello(self, said: dict[str, Any]) -> None:
         self._said = said
         self._asked = _number(said.get("wait"))
-        self._who = who(said)
+        self._who = read_process_info(said)
         self._control.say("breakpoints", breakpoints=self._lines())
         for child in self._who.held:
             self._begin(self._attach(child))
@@ -165,7 +165,7 @@ class Member:
             self._said["files"] = line["files"]
         if event in ("waiting", "listening", "debugging", "free"):
             self._said["state"] = event
-        before, self._who = self._who.files, who(self._said)
+        before, self._who = self._who.files, read_process_info(self._said)
         if event == "listening":
             self._listens.set()
         elif event == "problem":
@@ -222,7 +222,7 @@ class Member:
     async def _attach(self, child: int) -> None:
         if child in self._attached:
             return
-        one = Attached(
+        one = AttachedProcess(
             self._run,
             self.proxy,
             self._routes,
@@ -249,7 +249,7 @@ class Member:
                 self._map(one)
                 await one.worker.set_lines(paths)
 
-    def _map(self, one: Attached) -> None:
+    def _map(self, one: AttachedProcess) -> None:
         """Files that lie elsewhere in the worker are shown as those that the run was started with."""
         worker = one.worker
         if worker is not None and worker.own_mappings != (own := mappings(self._who.files)):
@@ -257,7 +257,7 @@ class Member:
             worker.own_mappings = own
             worker.rules = PathRules([*own, *others])
 
-    def _ended(self, one: Attached) -> None:
+    def _ended(self, one: AttachedProcess) -> None:
         if self._attached.get(one.child) is one:
             del self._attached[one.child]
         if one.child == 0:

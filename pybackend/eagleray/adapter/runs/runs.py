@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.adapter.runs.process_info import Who, mappings
+from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.process_info import ProcessInfo, mappings
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.adapter.runs.run_process import Member
+from eagleray.adapter.runs.run_process import RunProcess
 from eagleray.adapter.sessions.registry import Registry
 from eagleray.common import tasks
 from eagleray.common.listeners import Listeners
@@ -17,10 +17,10 @@ from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
 from eagleray.protocol.errors import unknown_run_worker, unregistered_run
 from eagleray.protocol.runs import (
+    AdapterRunState,
     FileLines,
     RunRecording,
     RunRegister,
-    RunState,
     RunWorkerAt,
     RunWorkerKey,
 )
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 OutputListener = Callable[[str, str, str], None]
 
 
-class Run:
+class RegisteredRun:
     """One run; its members tell it what has changed."""
 
     def __init__(
@@ -39,8 +39,8 @@ class Run:
     ) -> None:
         self.register = register
         self.secret_key = SecretKey(bytes.fromhex(register.secret))
-        self.lines = RunLines(register.breakpoints)
-        self.members: dict[tuple[str, int], Member] = {}
+        self.lines = BreakpointTable(register.breakpoints)
+        self.members: dict[tuple[str, int], RunProcess] = {}
         self.calling: dict[tuple[str, int], asyncio.Task[None]] = {}
         self.changed = changed
         self._said = said
@@ -49,7 +49,7 @@ class Run:
     def children(self) -> bool:
         return self.register.children
 
-    def params(self, proxy: ProxyClient, who: Who) -> AttachParams:
+    def params(self, proxy: ProxyClient, who: ProcessInfo) -> AttachParams:
         """How a worker of the run is attached to: nobody has asked for it yet."""
         return AttachParams(
             session=who.session or self.register.session,
@@ -66,31 +66,31 @@ class Run:
     def said(self, worker_id: str, text: str) -> None:
         self._said(self.register.run, worker_id, text)
 
-    def state(self) -> RunState:
+    def state(self) -> AdapterRunState:
         workers = [state for member in self.members.values() for state in member.states()]
-        return RunState(self.register.run, workers, self.lines.states())
+        return AdapterRunState(self.register.run, workers, self.lines.states())
 
 
-class Runs:
+class RunRegistry:
     """Owns all runs, on one event loop.  `listeners` are called after changes, several at once together."""
 
     def __init__(self, registry: Registry, routes: Routes) -> None:
         self._registry = registry
         self._routes = routes
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, RegisteredRun] = {}
         self._is_telling = False
         self.listeners = Listeners[[]]()
         self.output_listeners = Listeners[[str, str, str]]()
         registry.listeners.add(lambda _: self._changed())
 
-    def states(self) -> list[RunState]:
+    def states(self) -> list[AdapterRunState]:
         return [run.state() for run in self._runs.values()]
 
     async def register(self, register: RunRegister) -> None:
         """A run, or what is new of one that is known."""
         run = self._runs.get(register.run)
         if run is None:
-            self._runs[register.run] = Run(register, self._changed, self._said)
+            self._runs[register.run] = RegisteredRun(register, self._changed, self._said)
         else:
             run.register = register
             keys = [key for member in run.members.values() for key in member.attached()]
@@ -154,20 +154,22 @@ class Runs:
             for member in run.members.values():
                 member.close()
 
-    async def _call(self, run: Run, at: RunWorkerAt) -> None:
+    async def _call(self, run: RegisteredRun, at: RunWorkerAt) -> None:
         proxy = ProxyClient(at.run, run.secret_key, at.host, at.port, tuple(at.routes))
-        member = Member(run, proxy, self._registry, self._routes, lambda one: self._gone(run, one))
+        member = RunProcess(
+            run, proxy, self._registry, self._routes, lambda one: self._gone(run, one)
+        )
         await member.connect()
         run.members[at.host, at.port] = member
         self._changed()
 
-    def _gone(self, run: Run, member: Member) -> None:
+    def _gone(self, run: RegisteredRun, member: RunProcess) -> None:
         place = (member.proxy.host, member.proxy.port)
         if run.members.get(place) is member:
             del run.members[place]
             self._changed()
 
-    def _run(self, run_id: str) -> Run:
+    def _run(self, run_id: str) -> RegisteredRun:
         if run_id not in self._runs:
             raise unregistered_run(run_id)
         return self._runs[run_id]

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from eagleray.adapter.runs.attaching import Ask
-from eagleray.adapter.runs.breakpoints import RunLines
-from eagleray.adapter.runs.process_info import Who
+from eagleray.adapter.runs.breakpoints import BreakpointTable
+from eagleray.adapter.runs.process_info import ProcessInfo
 from eagleray.adapter.runs.proxy import ProxyClient
 from eagleray.adapter.runs.proxy_stream import ProxyStream
-from eagleray.adapter.runs.worker import RunMember, RunWorker
-from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.runs.worker import RunMember, RunWorkerSession
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.registry import Registry
-from eagleray.adapter.sessions.worker import Worker
+from eagleray.adapter.sessions.worker import WorkerSession
 from eagleray.common.worker_errors import worker_gone
 from eagleray.protocol.control import AttachParams, WorkerKey
 from eagleray.routes.routes import Routes
@@ -28,19 +28,19 @@ log = logging.getLogger(__name__)
 class OfRun(Protocol):
     """What the run is told and asked by one that is attached."""
 
-    lines: RunLines
+    lines: BreakpointTable
 
     @property
     def children(self) -> bool: ...
 
-    def params(self, proxy: ProxyClient, who: Who) -> AttachParams: ...
+    def params(self, proxy: ProxyClient, who: ProcessInfo) -> AttachParams: ...
 
     def changed(self) -> None: ...
 
     def said(self, worker_id: str, text: str) -> None: ...
 
 
-class Attached(RunMember):
+class AttachedProcess(RunMember):
     """Owned by the member whose debug proxy it is behind, which `ended` tells; `worker` is there while we are attached."""
 
     def __init__(
@@ -48,14 +48,14 @@ class Attached(RunMember):
         run: OfRun,
         proxy: ProxyClient,
         routes: Routes,
-        who: Callable[[], Who],
+        who: Callable[[], ProcessInfo],
         child_came: Callable[[int], None],
-        ended: Callable[[Attached], None],
+        ended: Callable[[AttachedProcess], None],
         child: int = 0,
     ) -> None:
         self.child = child
         self.children = run.children
-        self.worker: RunWorker | None = None
+        self.worker: RunWorkerSession | None = None
         self.was_released = False
         self.params = run.params(proxy, who())
         if child:
@@ -72,7 +72,7 @@ class Attached(RunMember):
     def key(self) -> WorkerKey:
         return WorkerKey(self.params.session, self.params.worker_id)
 
-    async def attach(self, registry: Registry) -> RunWorker:
+    async def attach(self, registry: Registry) -> RunWorkerSession:
         """Attaches unless it is, as an ordinary worker of the registry; raises errors of the catalogue."""
         await registry.attach(self.params, self._make)
         if self.worker is None:
@@ -90,11 +90,11 @@ class Attached(RunMember):
 
     async def set_lines(self, ask: Ask, files: list[str] | None = None) -> None:
         """The run's lines in those of its files that the worker has, or in `files` of them (paths of the run)."""
-        asked: list[tuple[str, Rows, asyncio.Future[Message]]] = []
+        asked: list[tuple[str, BreakpointRows, asyncio.Future[Message]]] = []
         for path, remote in self._who().files.items():
             if files is not None and path not in files:
                 continue
-            rows = Rows({"breakpoints": self._run.lines.of(path)})
+            rows = BreakpointRows({"breakpoints": self._run.lines.of(path)})
             if (self._run.lines.has(path) or remote in self._set) and not self._is_of_editor(
                 remote
             ):
@@ -128,8 +128,8 @@ class Attached(RunMember):
     def _is_of_editor(self, remote: str) -> bool:
         return self.worker is not None and self.worker.has_of_editor(remote)
 
-    def _make(self, *given: Any) -> Worker:
-        self.worker = RunWorker(self, *given)
+    def _make(self, *given: Any) -> WorkerSession:
+        self.worker = RunWorkerSession(self, *given)
         return self.worker
 
 

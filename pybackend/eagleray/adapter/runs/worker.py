@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from eagleray.adapter.runs.attaching import Ask, RunAttaching, RunSide
-from eagleray.adapter.sessions.attaching import Attaching
+from eagleray.adapter.runs.attaching import Ask, RunAttachConversation, RunSide
+from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.worker import Worker
-from eagleray.adapter.sessions.worker_rpc import Calls
+from eagleray.adapter.sessions.worker import WorkerSession
+from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import AttachParams
@@ -35,7 +35,7 @@ class RunMember(RunSide, Protocol):
         """The worker is released or gone."""
 
 
-class RunWorker(Worker):
+class RunWorkerSession(WorkerSession):
     """Letting it run on keeps the connection; only the end of the run, or a release, gives it up."""
 
     def __init__(
@@ -47,14 +47,14 @@ class RunWorker(Worker):
         routes: Routes,
         clock: Clock,
         changed: Callable[[], None],
-        ended: Callable[[Worker], None],
+        ended: Callable[[WorkerSession], None],
     ) -> None:
         super().__init__(params, socket_path, ignored, routes, clock, changed, ended)
         self._member = member
         self.stays = True
 
-    def _make_attaching(self, calls: Calls) -> Attaching:
-        return RunAttaching(self.params, calls, self._ignored, self._member)
+    def _make_attaching(self, calls: WorkerRpc) -> AttachConversation:
+        return RunAttachConversation(self.params, calls, self._ignored, self._member)
 
     async def let_go(self) -> None:
         """The editor has left: the run's own lines hold again."""
@@ -91,12 +91,12 @@ class RunWorker(Worker):
         body = event.get("body") or {}
         if event.get("event") == "breakpoint" and isinstance(body.get("breakpoint"), dict):
             self._member.breakpoint_changed(body["breakpoint"])
-        if text := said_by_log_point(event):
+        if text := log_point_message(event):
             self._member.said(text)
         super()._tell(event)
 
 
-def said_by_log_point(event: Message) -> str:
+def log_point_message(event: Message) -> str:
     """Nothing for what debugpy says of itself, as that a worker was ended while it stood at a line."""
     body = event.get("body") or {}
     is_one = event.get("event") == "output" and body.get("category") == "stdout"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from eagleray.adapter.sessions import worker_rpc
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import Link
-from eagleray.adapter.sessions.worker_rpc import Calls, Prepared, answered
+from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc, answered
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import (
@@ -90,10 +90,10 @@ class _Trial:
             self._on_close(self.link)
 
 
-class Attaching:
+class AttachConversation:
     """One attempt.  `take` must get every event of the link from its beginning."""
 
-    def __init__(self, params: AttachParams, calls: Calls, ignored: list[list[Any]]) -> None:
+    def __init__(self, params: AttachParams, calls: WorkerRpc, ignored: list[list[Any]]) -> None:
         self._params = params
         self._calls = calls
         self._ignored = ignored
@@ -207,7 +207,7 @@ class Attaching:
         await self._in_time(done)
         self._refuse(await self._in_time(attach))
         told = await answered(prepared) if prepared is not None else None
-        return initialize.get("body") or {}, worker_rpc.prepared(told)
+        return initialize.get("body") or {}, worker_rpc.read_prepared(told)
 
     async def _prepared(self) -> asyncio.Future[str] | None:
         with contextlib.suppress(asyncio.TimeoutError):

@@ -13,7 +13,7 @@ from eagleray.common.breakpoint_rules import problem_of
 _NO_CODE = re.compile(r"\s*(?:(?:else|try|finally)\s*:\s*)?(?:#.*)?")
 
 
-class Rows:
+class BreakpointRows:
     """`arguments` are fit by the table of requests; a row with a problem is not sent to debugpy."""
 
     def __init__(self, arguments: Message) -> None:

@@ -46,7 +46,7 @@ _STEP: Object = {"threadId": INTEGER, "singleThread?": BOOLEAN, "granularity?": 
 
 
 @dataclass(frozen=True)
-class Request:
+class RequestRule:
     """`capability`: what says that a client may send it, "" where the protocol has none.
 
     `stopped`: debugpy answers only for a thread that has stopped.
@@ -57,13 +57,13 @@ class Request:
     stopped: bool = False
 
 
-TABLE: dict[str, Request] = {
-    "completions": Request(
+TABLE: dict[str, RequestRule] = {
+    "completions": RequestRule(
         {"frameId?": INTEGER, "text": STRING, "column": INTEGER, "line?": INTEGER},
         "supportsCompletionsRequest",
     ),
-    "continue": Request({"threadId": INTEGER, "singleThread?": BOOLEAN}),
-    "evaluate": Request(
+    "continue": RequestRule({"threadId": INTEGER, "singleThread?": BOOLEAN}),
+    "evaluate": RequestRule(
         {
             "expression": STRING,
             "frameId?": INTEGER,
@@ -74,20 +74,22 @@ TABLE: dict[str, Request] = {
             "format?": _FORMAT,
         }
     ),
-    "exceptionInfo": Request({"threadId": INTEGER}, "supportsExceptionInfoRequest", stopped=True),
-    "goto": Request(
+    "exceptionInfo": RequestRule(
+        {"threadId": INTEGER}, "supportsExceptionInfoRequest", stopped=True
+    ),
+    "goto": RequestRule(
         {"threadId": INTEGER, "targetId": INTEGER}, "supportsGotoTargetsRequest", stopped=True
     ),
-    "gotoTargets": Request(
+    "gotoTargets": RequestRule(
         {"source": _SOURCE, "line": INTEGER, "column?": INTEGER}, "supportsGotoTargetsRequest"
     ),
-    "modules": Request(
+    "modules": RequestRule(
         {"startModule?": INTEGER, "moduleCount?": INTEGER}, "supportsModulesRequest"
     ),
-    "next": Request(_STEP),
-    "pause": Request({"threadId": INTEGER}),
-    "scopes": Request({"frameId": INTEGER}),
-    "setBreakpoints": Request(
+    "next": RequestRule(_STEP),
+    "pause": RequestRule({"threadId": INTEGER}),
+    "scopes": RequestRule({"frameId": INTEGER}),
+    "setBreakpoints": RequestRule(
         {
             "source": _SOURCE,
             "breakpoints?": [_BREAKPOINT],
@@ -95,7 +97,7 @@ TABLE: dict[str, Request] = {
             "sourceModified?": BOOLEAN,
         }
     ),
-    "setExceptionBreakpoints": Request(
+    "setExceptionBreakpoints": RequestRule(
         {
             "filters": [STRING],
             "exceptionOptions?": [
@@ -103,20 +105,20 @@ TABLE: dict[str, Request] = {
             ],
         }
     ),
-    "setExpression": Request(
+    "setExpression": RequestRule(
         {"expression": STRING, "value": STRING, "frameId?": INTEGER, "format?": _FORMAT},
         "supportsSetExpression",
     ),
-    "setFunctionBreakpoints": Request(
+    "setFunctionBreakpoints": RequestRule(
         {"breakpoints": [{"name": STRING, "condition?": STRING, "hitCondition?": STRING}]},
         "supportsFunctionBreakpoints",
     ),
-    "setVariable": Request(
+    "setVariable": RequestRule(
         {"variablesReference": INTEGER, "name": STRING, "value": STRING, "format?": _FORMAT},
         "supportsSetVariable",
     ),
-    "source": Request({"source?": _SOURCE, "sourceReference": INTEGER}),
-    "stackTrace": Request(
+    "source": RequestRule({"source?": _SOURCE, "sourceReference": INTEGER}),
+    "stackTrace": RequestRule(
         {
             "threadId": INTEGER,
             "startFrame?": INTEGER,
@@ -124,11 +126,11 @@ TABLE: dict[str, Request] = {
             "format?": _FRAME_FORMAT,
         }
     ),
-    "stepIn": Request({**_STEP, "targetId?": INTEGER}),
-    "stepInTargets": Request({"frameId": INTEGER}, "supportsStepInTargetsRequest"),
-    "stepOut": Request(_STEP),
-    "threads": Request(),
-    "variables": Request(
+    "stepIn": RequestRule({**_STEP, "targetId?": INTEGER}),
+    "stepInTargets": RequestRule({"frameId": INTEGER}, "supportsStepInTargetsRequest"),
+    "stepOut": RequestRule(_STEP),
+    "threads": RequestRule(),
+    "variables": RequestRule(
         {
             "variablesReference": INTEGER,
             "filter?": STRING,

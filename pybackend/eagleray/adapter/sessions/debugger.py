@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
-from eagleray.adapter.sessions.attaching import Attaching
+from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.link import STEERING, Link
 from eagleray.adapter.sessions.stepping import Stepping
-from eagleray.adapter.sessions.worker_rpc import Calls, Prepared
+from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import debugger_gone, debugger_silent
@@ -43,14 +43,14 @@ class Debugger:
     def __init__(
         self,
         name: Callable[[], str],
-        make: Callable[[Calls], Attaching],
+        make: Callable[[WorkerRpc], AttachConversation],
         routes: Routes,
         on_event: Callable[[Message], None],
     ) -> None:
         self.link: Link | None = None
         self.prepared = Prepared()
         self.stepping = Stepping()
-        self._calls = Calls()
+        self._calls = WorkerRpc()
         self._name = name
         self._make = make
         self._routes = routes
@@ -78,7 +78,7 @@ class Debugger:
             raise
         return capabilities
 
-    async def attach_anew(self) -> Message:
+    async def reattach(self) -> Message:
         """Attaches with a new link in place of one that no longer answers.
 
         Raises `debugger-silent`, or `debugger-gone` when nothing listens at its port any more.

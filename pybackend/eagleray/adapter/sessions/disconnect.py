@@ -12,7 +12,7 @@ from enum import Enum
 from eagleray.adapter.sessions.dap import Message
 
 
-class Leaving(Enum):
+class DisconnectIntent(Enum):
     """What becomes of the worker."""
 
     RELEASE = "release"  # it runs on and we let go of it
@@ -20,7 +20,7 @@ class Leaving(Enum):
     RETURN = "return"  # it stays as it is; the same editor comes back at once
 
 
-def leaving(disconnect: Message | None) -> Leaving:
+def disconnect_intent(disconnect: Message | None) -> DisconnectIntent:
     """Judges the arguments of `disconnect`, None when the connection just ended.
 
     1. `restart`: the editor comes back.
@@ -29,9 +29,9 @@ def leaving(disconnect: Message | None) -> Leaving:
        from here; the editor asks the person.
     """
     if disconnect is None:
-        return Leaving.HOLD
+        return DisconnectIntent.HOLD
     if disconnect.get("restart") is True:
-        return Leaving.RETURN
+        return DisconnectIntent.RETURN
     if disconnect.get("suspendDebuggee") is False and disconnect.get("terminateDebuggee") is False:
-        return Leaving.RELEASE
-    return Leaving.HOLD
+        return DisconnectIntent.RELEASE
+    return DisconnectIntent.HOLD

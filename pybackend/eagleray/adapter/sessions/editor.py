@@ -15,11 +15,11 @@ from typing import Any
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.client_writer import ClientWriter
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.disconnect import Leaving, leaving
+from eagleray.adapter.sessions.disconnect import DisconnectIntent, disconnect_intent
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.sources import Sources
 from eagleray.adapter.sessions.stop_events import StopEvents
-from eagleray.adapter.sessions.worker import Worker
+from eagleray.adapter.sessions.worker import WorkerSession
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 
@@ -36,7 +36,7 @@ class Editor:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: WorkerSession,
         sources: Sources,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -50,7 +50,7 @@ class Editor:
         self._stop_events = StopEvents(worker.record.stopped)
         self._is_initialized = False
         self._live = False
-        self._left: Leaving | None = None
+        self._left: DisconnectIntent | None = None
         self._why_ended = ""
         self._answering: set[asyncio.Task[None]] = set()
         self._continuing = 0
@@ -70,7 +70,7 @@ class Editor:
         finally:
             for task in self._answering:
                 task.cancel()
-            self._leave(leaving(None))
+            self._leave(disconnect_intent(None))
             self._writer.close()
 
     def tell(self, event: Message) -> None:
@@ -85,7 +85,7 @@ class Editor:
     def end(self, why: str) -> None:
         """Ends the session; later requests of the editor are refused, with `why` if there is one."""
         if self._left is None:
-            self._left, self._why_ended = Leaving.HOLD, why
+            self._left, self._why_ended = DisconnectIntent.HOLD, why
         self._live = False
         for event in _ending(why):
             self._send(event)
@@ -202,18 +202,18 @@ class Editor:
 
     async def _disconnect(self, request: Message) -> None:
         arguments = request.get("arguments")
-        how = leaving(arguments if isinstance(arguments, dict) else {})
+        how = disconnect_intent(arguments if isinstance(arguments, dict) else {})
         is_ours = self._left is None and self._is_initialized
         self._leave(how)
         try:
-            if is_ours and how is Leaving.RELEASE:
+            if is_ours and how is DisconnectIntent.RELEASE:
                 await self._worker.let_go()
         except EaglerayError as error:
             self._send(dap.failure(request, str(error), show=True))
         else:
             self._send(dap.success(request))
 
-    def _leave(self, how: Leaving) -> None:
+    def _leave(self, how: DisconnectIntent) -> None:
         if self._left is None:
             self._left = how
             self._live = False

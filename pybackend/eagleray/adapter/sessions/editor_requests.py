@@ -8,14 +8,14 @@ from itertools import zip_longest
 
 from eagleray.adapter.sessions import dap
 from eagleray.adapter.sessions.attaching import UNCAUGHT
-from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.exceptions import for_client
 from eagleray.adapter.sessions.frames import is_noise, is_own_thread
 from eagleray.adapter.sessions.record import FileBreakpoints
 from eagleray.adapter.sessions.sources import Sources
-from eagleray.adapter.sessions.worker import Worker
+from eagleray.adapter.sessions.worker import WorkerSession
 from eagleray.common.errors import EaglerayError
 
 # Without the worker's file, a breakpoint stays where debugpy has moved it.
@@ -37,7 +37,7 @@ _SETTINGS: dict[str, tuple[Message, Message]] = {
 class EditorRequests:
     """Answers one editor's requests; knows which files that editor has named."""
 
-    def __init__(self, worker: Worker, sources: Sources) -> None:
+    def __init__(self, worker: WorkerSession, sources: Sources) -> None:
         self._worker = worker
         self._sources = sources
         self._named: set[str] = set()
@@ -135,7 +135,7 @@ class EditorRequests:
         return _answered(request, response, response.get("body") or {})
 
     async def _pass_breakpoints(self, path: str, source: Message, arguments: Message) -> Message:
-        names, asked = self._sources.names(source), Rows(arguments)
+        names, asked = self._sources.names(source), BreakpointRows(arguments)
         answers = await self._send_breakpoints(names, asked)
         first = (answers[0].get("body") or {}).get("breakpoints") or []
         if asked.has_moved_up(first):
@@ -149,7 +149,7 @@ class EditorRequests:
         self._worker.record.files[path] = FileBreakpoints(source, arguments, rows, _paths(names))
         return {**answers[0], "body": {**bodies[0], "breakpoints": rows}}
 
-    async def _send_breakpoints(self, names: list[Message], asked: Rows) -> list[Message]:
+    async def _send_breakpoints(self, names: list[Message], asked: BreakpointRows) -> list[Message]:
         rows = asked.sent()
         return await self._worker.debugger.set_breakpoints(
             {"source": name, "breakpoints": rows} for name in names

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from eagleray.common.file_checks import FileChecks
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 # Shared by all workers of this process: they have the same files.
 _FILES = FileChecks()
@@ -18,11 +18,11 @@ class PathRules:
     `to_local` uses the results of the last `look`: it never waits for a file system.
     """
 
-    def __init__(self, mappings: Iterable[Mapping] = (), files: FileChecks = _FILES) -> None:
-        self.mappings = [Mapping(_bare(m.remote), _bare(m.local)) for m in mappings]
+    def __init__(self, mappings: Iterable[PathMapping] = (), files: FileChecks = _FILES) -> None:
+        self.mappings = [PathMapping(_bare(m.remote), _bare(m.local)) for m in mappings]
         self._files = files
 
-    async def look(self, remotes: Iterable[str]) -> None:
+    async def check_files(self, remotes: Iterable[str]) -> None:
         """Looks for the local files of these files of the worker; one that can't be seen counts as missing."""
         await self._files.look(path for remote in set(remotes) for path in self._candidates(remote))
 

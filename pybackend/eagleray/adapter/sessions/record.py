@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eagleray.adapter.sessions.breakpoint_rows import Rows
+from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger
@@ -47,7 +47,7 @@ class FileBreakpoints:
 
 
 @dataclass
-class Record:
+class SessionRecord:
     """One worker's record; it outlives every editor.
 
     `files` are keyed by the editor's path.  `settings` are requests that hold until they are made anew, with
@@ -87,7 +87,7 @@ class Record:
     async def restore(self, debugger: Debugger) -> None:
         """Sets all that editors have set, after a new link; raises errors of the catalogue."""
         for file in self.files.values():
-            rows = Rows(file.arguments).sent()
+            rows = BreakpointRows(file.arguments).sent()
             named = ({"source": {"path": path}, "breakpoints": rows} for path in file.names)
             await debugger.set_breakpoints(named)
         for command, (arguments, _) in self.settings.items():

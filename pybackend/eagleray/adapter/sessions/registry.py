@@ -15,7 +15,7 @@ from eagleray.adapter.sessions.editor import Editor
 from eagleray.adapter.sessions.editor_requests import EditorRequests
 from eagleray.adapter.sessions.path_rules import PathRules
 from eagleray.adapter.sessions.sources import Sources
-from eagleray.adapter.sessions.worker import Worker
+from eagleray.adapter.sessions.worker import WorkerSession
 from eagleray.common import private_socket, tasks
 from eagleray.common.clock import Clock
 from eagleray.common.errors import EaglerayError
@@ -24,10 +24,10 @@ from eagleray.common.worker_errors import debugger_gone, unknown_worker, worker_
 from eagleray.protocol.control import (
     AttachParams,
     AttachResult,
+    FileContent,
     IgnoreParams,
-    Mapping,
     Mounts,
-    WorkerFile,
+    PathMapping,
     WorkerKey,
     WorkerState,
 )
@@ -44,10 +44,10 @@ IGNORE_S = 5.0
 _EXPECTED = (EaglerayError, asyncio.TimeoutError)
 
 
-class Held:
+class RegisteredWorker:
     """One worker with what lives as long as it does."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: WorkerSession) -> None:
         self.worker = worker
         self.sources = Sources(worker)
         self.served: private_socket.Served | None = None
@@ -66,7 +66,7 @@ class Registry:
         private_socket.remove_stale(folder, f"{self._prefix}*.sock")
         self._clock = clock
         self._routes = routes
-        self._held: dict[WorkerKey, Held] = {}
+        self._held: dict[WorkerKey, RegisteredWorker] = {}
         self._ignored: dict[str, list[list[Any]]] = {}
         self._left: dict[tuple[str, int], float] = {}
         # Called with the worker that changed, came or went, at once and at each change.
@@ -81,7 +81,7 @@ class Registry:
         return held.worker.status() if held is not None else None
 
     async def attach(
-        self, params: AttachParams, make: Callable[..., Worker] = Worker
+        self, params: AttachParams, make: Callable[..., WorkerSession] = WorkerSession
     ) -> AttachResult:
         """Attaches, or finds the worker that is attached already; a second call waits for the first."""
         key = WorkerKey(params.session, params.worker_id)
@@ -93,7 +93,7 @@ class Registry:
                 raise worker_taken(params.name)
             held.worker.seen = True
         if held is None:
-            held = self._held[key] = Held(self._new_worker(params, make))
+            held = self._held[key] = RegisteredWorker(self._new_worker(params, make))
             held.attaching = tasks.shared(self._attach(key, held), "attaching")
         if held.attaching is not None:
             # A caller that goes away must not take the worker from another one.
@@ -103,7 +103,7 @@ class Registry:
             self.listeners.tell(key)
         return AttachResult(held.worker.socket_path, held.worker.status())
 
-    async def run_on(self, key: WorkerKey) -> None:
+    async def resume(self, key: WorkerKey) -> None:
         """Lets the worker run on; we stay for an editor, and to run over breakpoints that are ignored."""
         worker = (await self._attached(key)).worker
         is_needed = worker.editor is not None or worker.stays
@@ -115,7 +115,7 @@ class Registry:
     async def release(self, key: WorkerKey) -> None:
         await (await self._attached(key)).worker.release()
 
-    async def set_mappings(self, key: WorkerKey, mappings: list[Mapping]) -> None:
+    async def set_mappings(self, key: WorkerKey, mappings: list[PathMapping]) -> None:
         """Applies new mappings to the stack and the breakpoints of an editor that is there."""
         held = await self._attached(key)
         held.worker.rules = PathRules([*held.worker.own_mappings, *mappings])
@@ -126,7 +126,7 @@ class Registry:
                 editor.tell(event)
             editor.tell({"type": "event", "event": "invalidated", "body": {"areas": ["stacks"]}})
 
-    async def read_file(self, key: WorkerKey, path: str) -> WorkerFile:
+    async def read_file(self, key: WorkerKey, path: str) -> FileContent:
         return await (await self._attached(key)).worker.read_file(path)
 
     async def mounts(self, key: WorkerKey) -> Mounts:
@@ -178,7 +178,9 @@ class Registry:
             if held.served is not None:
                 held.served.stop()
 
-    def _new_worker(self, params: AttachParams, make: Callable[..., Worker]) -> Worker:
+    def _new_worker(
+        self, params: AttachParams, make: Callable[..., WorkerSession]
+    ) -> WorkerSession:
         key = WorkerKey(params.session, params.worker_id)
         mark = hashlib.sha256(f"{params.session} {params.worker_id}".encode()).hexdigest()[:12]
         return make(
@@ -191,7 +193,7 @@ class Registry:
             self._ended,
         )
 
-    async def _attach(self, key: WorkerKey, held: Held) -> None:
+    async def _attach(self, key: WorkerKey, held: RegisteredWorker) -> None:
         worker = held.worker
         try:
             await self._wait_for_rest((worker.params.host, worker.params.port))
@@ -207,7 +209,7 @@ class Registry:
             held.attaching = None
             self.listeners.tell(key)
 
-    async def _listen(self, key: WorkerKey, held: Held, path: Path) -> bool:
+    async def _listen(self, key: WorkerKey, held: RegisteredWorker, path: Path) -> bool:
         """Serves editors at `path`; False, without a socket, if the worker has ended meanwhile."""
         served = await private_socket.serve(path, self._serve(held))
         if self._held.get(key) is not held:
@@ -221,13 +223,13 @@ class Registry:
         if rested < PORT_REST_S:
             await asyncio.sleep(PORT_REST_S - rested)
 
-    def _serve(self, held: Held) -> private_socket.Client:
+    def _serve(self, held: RegisteredWorker) -> private_socket.Client:
         async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await Editor(held.worker, held.sources, reader, writer).run()
 
         return client
 
-    def _ended(self, worker: Worker) -> None:
+    def _ended(self, worker: WorkerSession) -> None:
         key = WorkerKey(worker.params.session, worker.params.worker_id)
         self._left[worker.params.host, worker.params.port] = self._clock.now()
         held = self._held.pop(key, None)
@@ -236,7 +238,7 @@ class Registry:
         self.listeners.tell(key)
         log.info("%s is no longer ours", worker.params.name)
 
-    async def _attached(self, key: WorkerKey) -> Held:
+    async def _attached(self, key: WorkerKey) -> RegisteredWorker:
         held = self._held.get(key)
         if held is not None and held.attaching is not None:
             await asyncio.shield(held.attaching)

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable
 
 from eagleray.adapter.sessions.dap import Message
-from eagleray.adapter.sessions.worker import Worker
+from eagleray.adapter.sessions.worker import WorkerSession
 
 # debugpy numbers its own references (code without a file) from 1.
 _FIRST_REFERENCE = 1_000_000_000
@@ -15,7 +15,7 @@ _FIRST_REFERENCE = 1_000_000_000
 class Sources:
     """Translates the `source` objects of one worker; references stay valid for the worker's life."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: WorkerSession) -> None:
         self._worker = worker
         self._by_reference: dict[int, str] = {}
         self._references: dict[str, int] = {}
@@ -59,15 +59,15 @@ class Sources:
         """The worker's file behind one of our references, "" for another's."""
         return self._by_reference.get(reference, "") if isinstance(reference, int) else ""
 
-    async def look(self, sources: Iterable[object]) -> None:
+    async def check_files(self, sources: Iterable[object]) -> None:
         """Looks for the local files of the worker's `source` objects, before they are translated."""
         paths = (source.get("path") for source in sources if isinstance(source, dict))
-        await self._worker.rules.look(path for path in paths if isinstance(path, str))
+        await self._worker.rules.check_files(path for path in paths if isinstance(path, str))
 
     async def translated(self, body: Message, *keys: str) -> Message:
         """`outward_in`, after the local files have been looked up."""
         rows = (row for key in keys for row in _rows(body.get(key)))
-        await self.look(row.get("source") for row in rows)
+        await self.check_files(row.get("source") for row in rows)
         return self.outward_in(body, *keys)
 
     def outward_in(self, body: Message, *keys: str) -> Message:

@@ -35,7 +35,7 @@ class Stacks:
         self._known = {thread: fold(frames, self._owners) for thread, frames in told.items()}
         self.is_wrapped = any(is_wrapped(frames, self._owners) for frames in told.values())
 
-    def run_on(self) -> None:
+    def clear(self) -> None:
         self._known.clear()
 
     async def of(self, thread: int) -> list[Message]:

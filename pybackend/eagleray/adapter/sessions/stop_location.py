@@ -10,31 +10,31 @@ from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.adapter.sessions.stops import stop_of
 from eagleray.common import tasks
-from eagleray.protocol.control import Stop
+from eagleray.protocol.control import WorkerStop
 
 # The stack usually comes with the stop itself; a worker deep in native code may never answer a request for it.
 LIMIT_S = 5.0
 
 
-class StopLocation:
+class StopLocator:
     """Owns the question that is still open; `late(before, stop)` is called when its answer comes after all."""
 
     def __init__(
         self,
         request: Callable[[str, Message], Awaitable[Message]],
         stacks: Stacks,
-        late: Callable[[Stop, Stop], Awaitable[None]],
+        late: Callable[[WorkerStop, WorkerStop], Awaitable[None]],
     ) -> None:
         self._request = request
         self._stacks = stacks
         self._late = late
         self._asking: asyncio.Task[None] | None = None
 
-    async def of(self, body: Message, thread: int) -> Stop:
+    async def of(self, body: Message, thread: int) -> WorkerStop:
         """The stop that a `stopped` event tells of, without path and line where that isn't known in time."""
         self.close()
         unknown = stop_of(body, [], thread, "")
-        known: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        known: asyncio.Future[WorkerStop] = asyncio.get_running_loop().create_future()
 
         async def ask() -> None:
             try:
@@ -60,7 +60,7 @@ class StopLocation:
             self._asking.cancel()
             self._asking = None
 
-    async def _asked(self, body: Message, thread: int) -> Stop:
+    async def _asked(self, body: Message, thread: int) -> WorkerStop:
         fails = body.get("reason") == "exception"
         frames = await self._stacks.of(thread)
         exception = await exceptions.of_stop(self._request, body, thread) if fails else ""

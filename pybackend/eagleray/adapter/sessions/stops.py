@@ -6,7 +6,7 @@ from typing import Any
 
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.in_worker import TOLD
-from eagleray.protocol.control import Stop
+from eagleray.protocol.control import WorkerStop
 
 
 def stacks_told(body: Message) -> dict[int, list[Message]]:
@@ -15,13 +15,13 @@ def stacks_told(body: Message) -> dict[int, list[Message]]:
     return {thread: frames} if isinstance(frames, list) and isinstance(thread, int) else {}
 
 
-def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> Stop:
+def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -> WorkerStop:
     """The stop as the control protocol tells it: the person's first frame, in the worker's paths."""
     top = frames[0] if frames else {}
     source = top.get("source")
     path = source.get("path") if isinstance(source, dict) else ""
     line = top.get("line")
-    return Stop(
+    return WorkerStop(
         reason=str(body.get("reason", "")),
         path=str(path or ""),
         line=line if isinstance(line, int) else 0,
@@ -31,7 +31,7 @@ def stop_of(body: Message, frames: list[Message], thread: int, exception: str) -
     )
 
 
-def is_among(stop: Stop, places: list[list[Any]]) -> bool:
+def is_among(stop: WorkerStop, places: list[list[Any]]) -> bool:
     """Whether it stands by a breakpoint() at one of these [path, line] or [path, line, next line]."""
     if stop.reason != "breakpoint":
         return False

@@ -7,7 +7,7 @@ from typing import Protocol
 from eagleray.adapter.sessions.dap import Message
 
 
-class Watching(Protocol):
+class ConnectedEditor(Protocol):
     """Called by the worker that the editor looks at."""
 
     def tell(self, event: Message) -> None:

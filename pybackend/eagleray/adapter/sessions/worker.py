@@ -9,19 +9,19 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from eagleray.adapter.sessions import worker_process
-from eagleray.adapter.sessions.attaching import KEPT_HERE, Attaching
+from eagleray.adapter.sessions.attaching import KEPT_HERE, AttachConversation
 from eagleray.adapter.sessions.dap import Message
 from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger
 from eagleray.adapter.sessions.event_queue import EventQueue, named_files
 from eagleray.adapter.sessions.exceptions import without_note
 from eagleray.adapter.sessions.path_rules import PathRules
-from eagleray.adapter.sessions.record import Record
+from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.renewal import Renewal
 from eagleray.adapter.sessions.stacks import Stacks
-from eagleray.adapter.sessions.stop_location import StopLocation
+from eagleray.adapter.sessions.stop_location import StopLocator
 from eagleray.adapter.sessions.stops import is_among
-from eagleray.adapter.sessions.watching import Watching
-from eagleray.adapter.sessions.worker_rpc import Calls, Prepared
+from eagleray.adapter.sessions.watching import ConnectedEditor
+from eagleray.adapter.sessions.worker_rpc import Prepared, WorkerRpc
 from eagleray.adapter.sessions.worker_states import state_of
 from eagleray.common import tasks
 from eagleray.common.clock import Clock
@@ -32,14 +32,20 @@ from eagleray.common.worker_errors import (
     debugger_silent,
     no_worker_file,
 )
-from eagleray.protocol.control import AttachParams, Mapping, Stop, WorkerFile, WorkerState
+from eagleray.protocol.control import (
+    AttachParams,
+    FileContent,
+    PathMapping,
+    WorkerState,
+    WorkerStop,
+)
 from eagleray.protocol.records import read
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
 
-class Worker:
+class WorkerSession:
     """Owns the debugger of one worker, and the record of its state.
 
     `changed` is called after every change of state, `ended` once when the worker is released or gone.
@@ -55,27 +61,27 @@ class Worker:
         routes: Routes,
         clock: Clock,
         changed: Callable[[], None],
-        ended: Callable[[Worker], None],
+        ended: Callable[[WorkerSession], None],
     ) -> None:
         self.params = params
         self.socket_path = socket_path
-        self.record = Record()
+        self.record = SessionRecord()
         self.rules = PathRules(params.mappings)
-        self.own_mappings: list[Mapping] = []
+        self.own_mappings: list[PathMapping] = []
         self._events = EventQueue()
         self.debugger = Debugger(
             lambda: self.params.name, self._make_attaching, routes, self._events.put
         )
         self._renewal = Renewal(self.connect_anew)
         self._stacks = Stacks(self.debugger.request, self.record.stopped)
-        self._location = StopLocation(self.debugger.request, self._stacks, self._located)
-        self.editor: Watching | None = None
+        self._location = StopLocator(self.debugger.request, self._stacks, self._located)
+        self.editor: ConnectedEditor | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
         self._clock = clock
         self._changed = changed
         self._ended = ended
-        self._stop: Stop | None = None
+        self._stop: WorkerStop | None = None
         self._stops_known = asyncio.Event()
         self._resumed = asyncio.Event()
         self._alone_since = clock.now()
@@ -104,7 +110,7 @@ class Worker:
         before, stopped = self._stop, dict(self.record.stopped)
         self._stops_known.clear()
         try:
-            capabilities = await self.debugger.attach_anew()
+            capabilities = await self.debugger.reattach()
         except EaglerayError as error:
             if error.code == "debugger-gone":
                 await self._end({})
@@ -113,7 +119,7 @@ class Worker:
         await self.record.restore(self.debugger)
         await self._attached(capabilities, before)
 
-    async def _attached(self, capabilities: Message, before: Stop | None) -> None:
+    async def _attached(self, capabilities: Message, before: WorkerStop | None) -> None:
         self.record.capabilities = capabilities
         self._stacks.fold_by(self.prepared.roots)
         if self.prepared.waiting != 0:
@@ -124,8 +130,8 @@ class Worker:
         if self.state != "running" and self._stop is before:
             self._set_running()
 
-    def _make_attaching(self, calls: Calls) -> Attaching:
-        return Attaching(self.params, calls, self._ignored)
+    def _make_attaching(self, calls: WorkerRpc) -> AttachConversation:
+        return AttachConversation(self.params, calls, self._ignored)
 
     @property
     def prepared(self) -> Prepared:
@@ -139,11 +145,11 @@ class Worker:
         """The folded stack of a thread, in the worker's paths."""
         return await self._stacks.of(thread)
 
-    async def read_file(self, path: str) -> WorkerFile:
+    async def read_file(self, path: str) -> FileContent:
         """A file as the worker sees it; raises `no-worker-file`."""
         answer = await self.debugger.call("read_file", path)
         try:
-            return read(WorkerFile, answer)
+            return read(FileContent, answer)
         except ValueError as error:
             raise no_worker_file(path) from error
 
@@ -153,7 +159,7 @@ class Worker:
         held_s = max(0.0, self._clock.now() - self._alone_since) if is_held else 0.0
         return state_of(self, self._stop if self.state == "stopped" else None, held_s)
 
-    def watched_by(self, editor: Watching | None) -> None:
+    def watched_by(self, editor: ConnectedEditor | None) -> None:
         """An editor came (the one before it is told to end) or went."""
         before, self.editor = self.editor, editor
         self.seen = self.seen or editor is not None
@@ -168,7 +174,7 @@ class Worker:
         if self._stop is not None:
             await self._resume(self._stop)
 
-    async def _resume(self, before: Stop) -> None:
+    async def _resume(self, before: WorkerStop) -> None:
         if await self.debugger.resume(self.record.focus, self._resumed):
             if self._stop is before:
                 self._set_running()
@@ -220,7 +226,7 @@ class Worker:
 
     async def _handle(self, event: Message) -> None:
         name, body = event.get("event"), event.get("body") or {}
-        await self.rules.look(named_files(event))
+        await self.rules.check_files(named_files(event))
         if name == "stopped":
             await self._on_stopped(event)
         elif name == "continued":
@@ -254,7 +260,7 @@ class Worker:
         self._tell(event)
         self._changed()
 
-    async def _located(self, before: Stop, stop: Stop) -> None:
+    async def _located(self, before: WorkerStop, stop: WorkerStop) -> None:
         """It is known only now where the worker has stopped."""
         if self._stop is before:
             self._stop = stop
@@ -271,7 +277,7 @@ class Worker:
 
     def _set_running(self) -> None:
         self.record.run_on()
-        self._stacks.run_on()
+        self._stacks.clear()
         self._stop = None
         self._resumed.set()
         self.state = "running"

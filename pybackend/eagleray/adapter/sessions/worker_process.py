@@ -13,7 +13,7 @@ from eagleray.adapter.sessions.worker_rpc import Prepared
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import debugger_gone, worker_gone, worker_lost
 
-Seen = Literal["running", "ended", "unknown"]
+ProcessState = Literal["running", "ended", "unknown"]
 
 # The kernel closes a process's sockets a moment before it reports the process as ended.
 _END_S = 2.0
@@ -25,11 +25,11 @@ async def end_of(name: str, prepared: Prepared, event: Message) -> EaglerayError
         return worker_lost(name, event["problem"])
     if event.get("event") == "exited":
         return worker_gone(name)
-    seen = await look(prepared)
+    seen = await process_state(prepared)
     return worker_gone(name) if seen == "ended" else debugger_gone(name, seen == "running")
 
 
-async def look(prepared: Prepared) -> Seen:
+async def process_state(prepared: Prepared) -> ProcessState:
     """Whether the worker with this description still runs.
 
     1. On another machine, or in a container: unknown.

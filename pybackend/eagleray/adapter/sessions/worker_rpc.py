@@ -32,7 +32,7 @@ class Prepared:
     pid_namespace: str = ""
 
 
-class Calls:
+class WorkerRpc:
     """Runs functions of `in_worker` in one worker.
 
     `take` must get every event of the link.  The answer comes as an event, because older versions of
@@ -85,7 +85,7 @@ async def answered(answer: asyncio.Future[str]) -> dict[str, Any] | None:
     return read if isinstance(read, dict) else None
 
 
-def prepared(answer: dict[str, Any] | None) -> Prepared:
+def read_prepared(answer: dict[str, Any] | None) -> Prepared:
     """Reads the answer of `prepare`, which comes from a process that we do not trust."""
     if answer is None:
         return Prepared()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from eagleray.adapter.sessions.watching import Watching
+from eagleray.adapter.sessions.watching import ConnectedEditor
 from eagleray.adapter.sessions.worker_rpc import Prepared
-from eagleray.protocol.control import AttachParams, Stop, WorkerState
+from eagleray.protocol.control import AttachParams, WorkerState, WorkerStop
 
 
 class Attached(Protocol):
@@ -15,14 +15,14 @@ class Attached(Protocol):
     params: AttachParams
     socket_path: str
     state: Literal["attaching", "stopped", "running", "gone"]
-    editor: Watching | None
+    editor: ConnectedEditor | None
     seen: bool
 
     @property
     def prepared(self) -> Prepared: ...
 
 
-def state_of(worker: Attached, stop: Stop | None, held_s: float) -> WorkerState:
+def state_of(worker: Attached, stop: WorkerStop | None, held_s: float) -> WorkerState:
     """`stop` is where it stands, None while it runs; `held_s` how long it has stood there with no editor."""
     return WorkerState(
         session=worker.params.session,

@@ -19,7 +19,7 @@ from eagleray.features.clusters.terminals import Terminals
 
 if TYPE_CHECKING:
     from eagleray.adapter_client.routes import AdapterRoutes
-    from eagleray.protocol.control import Question
+    from eagleray.protocol.control import SshQuestion
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
@@ -200,7 +200,7 @@ def _host(seen: SeenHost) -> wire.JobHost:
     return wire.JobHost(seen.host, seen.state, seen.error.message if seen.error else "")
 
 
-def _question(asked: Question) -> wire.Question:
+def _question(asked: SshQuestion) -> wire.Question:
     return wire.Question(str(asked.id), asked.ssh, asked.prompt, asked.kind)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import CheckListener
 from eagleray.ray.errors import stranger_listens
 from eagleray.tools.processes import Listener, of_table
@@ -14,7 +14,7 @@ from eagleray.tools.processes import Listener, of_table
 # What the kernel says of the one who asks, and of all who listen.
 ASKED = ("cat", "/proc/self/status", "/proc/net/tcp", "/proc/net/tcp6")
 
-Run = Callable[[str, Sequence[str]], Awaitable[Ran]]
+Run = Callable[[str, Sequence[str]], Awaitable[CommandOutput]]
 
 
 def owner_check(

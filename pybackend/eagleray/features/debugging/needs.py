@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 
@@ -70,7 +70,7 @@ class Decision(Protocol):
 class Maps(Protocol):
     """How the files of workers are found on this machine."""
 
-    def known(self, cluster: str) -> list[Mapping]:
+    def known(self, cluster: str) -> list[PathMapping]:
         """The mappings that are known before a worker is attached."""
         ...
 

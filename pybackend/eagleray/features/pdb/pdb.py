@@ -15,7 +15,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.pdb.errors import pdb_not_followed, pdb_out_of_reach
 from eagleray.features.pdb.sessions import PdbSession, Rows, chosen, names_no_worker, sessions
 from eagleray.features.pdb.target import Target
-from eagleray.protocol.control import OpenedSocket, Ran
+from eagleray.protocol.control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
@@ -38,7 +38,7 @@ class OpensRoutes(Protocol):
 
     async def run(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
-    ) -> Ran: ...
+    ) -> CommandOutput: ...
 
 
 class Pdb:

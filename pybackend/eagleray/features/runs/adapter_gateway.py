@@ -12,15 +12,15 @@ from eagleray.features.runs.home_cluster import Home
 from eagleray.features.runs.model import Breakpoint, RunPlan, SeenLine, SeenWorker
 from eagleray.features.runs.proxy_addresses import ProxyAddress
 from eagleray.features.runs.records import Record
-from eagleray.protocol.control import Stop
+from eagleray.protocol.control import WorkerStop
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.protocol.runs import (
+    AdapterRunState,
+    BreakpointLine,
     FileLines,
-    Line,
     LineState,
     RunRecording,
     RunRegister,
-    RunState,
     RunWorkerAt,
     RunWorkerState,
 )
@@ -107,12 +107,14 @@ class OfAdapter:
 
 def _file_lines(breakpoints: Iterable[Breakpoint]) -> list[FileLines]:
     return [
-        FileLines(one.path, [Line(at.line, at.condition, at.hit, at.log) for at in one.lines])
+        FileLines(
+            one.path, [BreakpointLine(at.line, at.condition, at.hit, at.log) for at in one.lines]
+        )
         for one in breakpoints
     ]
 
 
-def _seen(state: RunState, stops: Mapping[tuple[str, str], Stop | None]) -> Seen:
+def _seen(state: AdapterRunState, stops: Mapping[tuple[str, str], WorkerStop | None]) -> Seen:
     problems = dict.fromkeys(printable(one.problem, 400) for one in state.workers if one.problem)
     return Seen(
         tuple(_worker(one, stops.get((one.session, one.worker_id))) for one in state.workers),
@@ -121,7 +123,7 @@ def _seen(state: RunState, stops: Mapping[tuple[str, str], Stop | None]) -> Seen
     )
 
 
-def _worker(one: RunWorkerState, stop: Stop | None) -> SeenWorker:
+def _worker(one: RunWorkerState, stop: WorkerStop | None) -> SeenWorker:
     return SeenWorker(
         worker_id=one.worker_id,
         pid=one.pid,

@@ -28,7 +28,7 @@ from attrs import frozen
 
 from eagleray.features.source_mapping import local_files, places
 from eagleray.features.source_mapping.mounts import Fit
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +43,12 @@ class Decision:
     how: How
     local: str = ""
     candidates: tuple[str, ...] = ()
-    mapping: Mapping | None = None
+    mapping: PathMapping | None = None
 
 
 def decide(
     path: str,
-    mappings: list[Mapping],
+    mappings: list[PathMapping],
     folders: list[str],
     remote_hash: Callable[[], str],
     mounted: Sequence[Fit] = (),
@@ -68,7 +68,7 @@ def decide(
     return decision
 
 
-def _setting(path: str, mappings: list[Mapping]) -> Decision | None:
+def _setting(path: str, mappings: list[PathMapping]) -> Decision | None:
     if not places.is_file_name(path):
         return None
     for mapping in sorted(mappings, key=lambda one: -len(one.remote)):

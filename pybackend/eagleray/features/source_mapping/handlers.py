@@ -45,7 +45,7 @@ class Handlers:
     async def configure(self, said: wire.Configure) -> None:
         self._mapping.configure(
             {
-                cluster: [control.Mapping(one.remote, one.local) for one in mappings]
+                cluster: [control.PathMapping(one.remote, one.local) for one in mappings]
                 for cluster, mappings in said.mappings.items()
             }
         )
@@ -61,5 +61,5 @@ class Handlers:
         return wire.FileText(file.text, file.truncated)
 
 
-def _mappings(cluster: str, mappings: list[control.Mapping]) -> wire.Mappings:
+def _mappings(cluster: str, mappings: list[control.PathMapping]) -> wire.Mappings:
     return wire.Mappings(cluster, [wire.Mapping(one.remote, one.local) for one in mappings])

@@ -9,7 +9,7 @@ from pathlib import Path
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.off_loop import Latest
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 # A file without a version has this format.
 FORMAT = 1
@@ -28,7 +28,7 @@ class KeptMappings:
         self._mappings = self._read()
         self._latest = Latest(self._read)
 
-    def of(self, cluster: str) -> list[Mapping]:
+    def of(self, cluster: str) -> list[PathMapping]:
         return self._mappings.get(cluster, [])
 
     async def refresh(self) -> bool:
@@ -36,7 +36,7 @@ class KeptMappings:
         before, self._mappings = self._mappings, await self._latest.get()
         return self._mappings != before
 
-    def add(self, cluster: str, mapping: Mapping) -> None:
+    def add(self, cluster: str, mapping: PathMapping) -> None:
         """The newest answer comes first and replaces an older one about the same folder."""
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with alone(self._file):
@@ -47,11 +47,13 @@ class KeptMappings:
             self._write(mappings)
         self._mappings = mappings
 
-    def _read(self) -> dict[str, list[Mapping]]:
+    def _read(self) -> dict[str, list[PathMapping]]:
         try:
             said = json.loads(self._file.read_text(encoding="utf-8"))
             return {
-                str(cluster): [Mapping(str(one["remote"]), str(one["local"])) for one in mappings]
+                str(cluster): [
+                    PathMapping(str(one["remote"]), str(one["local"])) for one in mappings
+                ]
                 for cluster, mappings in said.items()
             }
         except FileNotFoundError:
@@ -60,7 +62,7 @@ class KeptMappings:
             log.warning("can't read %s, which counts as empty: %s", self._file, error)
             return {}
 
-    def _write(self, mappings: dict[str, list[Mapping]]) -> None:
+    def _write(self, mappings: dict[str, list[PathMapping]]) -> None:
         plain = {
             cluster: [{"remote": one.remote, "local": one.local} for one in of_cluster]
             for cluster, of_cluster in mappings.items()

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from eagleray.common.paths import NETWORK_FILE_SYSTEMS
 from eagleray.features.source_mapping import places
-from eagleray.protocol.control import Mapping, Mounts
+from eagleray.protocol.control import Mounts, PathMapping
 
 # No kernel follows a longer path.
 _LONGEST_PATH = 4096
@@ -36,7 +36,7 @@ class Fit:
     """A file of this machine that the worker's path leads to, and the folders that correspond."""
 
     local: str
-    mapping: Mapping
+    mapping: PathMapping
 
 
 def table(mounts: Mounts) -> list[Mount]:
@@ -74,9 +74,9 @@ def _fit(path: str, theirs: Mount, our: Mount, ours: dict[str, Mount]) -> Fit | 
     if _at(local, ours) is not our:
         return None  # Something else was mounted over it.
     if places.below(theirs.root, our.root):
-        mapping = Mapping(theirs.point, _join(our.point, _below(theirs.root, our.root)))
+        mapping = PathMapping(theirs.point, _join(our.point, _below(theirs.root, our.root)))
     else:
-        mapping = Mapping(_join(theirs.point, _below(our.root, theirs.root)), our.point)
+        mapping = PathMapping(_join(theirs.point, _below(our.root, theirs.root)), our.point)
     return Fit(local, mapping)
 
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from eagleray.protocol.control import Mapping
+from eagleray.protocol.control import PathMapping
 
 # Where Ray unpacks working_dir and py_modules; the name of the package changes with every upload.
 _PACKAGE = re.compile(
@@ -57,7 +57,7 @@ def below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def apply(mapping: Mapping, path: str) -> str:
+def apply(mapping: PathMapping, path: str) -> str:
     """The local path of the worker's `path`, or "" where the mapping says nothing about it.
 
     A mapping of an uploaded package holds for every later upload too.
@@ -71,15 +71,15 @@ def apply(mapping: Mapping, path: str) -> str:
     return mapping.local.rstrip("/") + path.removeprefix(remote)
 
 
-def concrete(mapping: Mapping, path: str) -> Mapping:
+def concrete(mapping: PathMapping, path: str) -> PathMapping:
     """`mapping` in the form that fits `path`: of this upload, not of the one that it was made for."""
     root, mapped_root = package_root(path), package_root(mapping.remote)
     if root and mapped_root:
-        return Mapping(root + mapping.remote.removeprefix(mapped_root), mapping.local)
+        return PathMapping(root + mapping.remote.removeprefix(mapped_root), mapping.local)
     return mapping
 
 
-def mapping_between(remote: str, local: str, folders: list[str]) -> Mapping:
+def mapping_between(remote: str, local: str, folders: list[str]) -> PathMapping:
     """The widest mapping that makes `local` of `remote`, but no wider than a folder of the workspace.
 
     Wider ones would also claim files that have nothing to do with the workspace.
@@ -91,7 +91,7 @@ def mapping_between(remote: str, local: str, folders: list[str]) -> Mapping:
     root = package_root(remote)
     if root:
         agree = min(agree, remote.removeprefix(root).count("/"))
-    return Mapping(_up(remote, agree), _up(local, agree))
+    return PathMapping(_up(remote, agree), _up(local, agree))
 
 
 def _up(path: str, count: int) -> str:

@@ -20,7 +20,7 @@ from eagleray.common.worker_errors import unknown_worker
 from eagleray.features.source_mapping import local_files, mounts, places
 from eagleray.features.source_mapping.decision import Decision, decide
 from eagleray.features.source_mapping.kept import KeptMappings
-from eagleray.protocol.control import Mapping, Mounts, WorkerState
+from eagleray.protocol.control import Mounts, PathMapping, WorkerState
 
 EVERY_CLUSTER = "*"
 Verdict = Literal["same", "different", "only-worker", "only-local", "unknown"]
@@ -43,7 +43,9 @@ class AttachedWorkers(Protocol):
     """The part of `AdapterSessions` that is used here."""
 
     async def workers(self) -> list[WorkerState]: ...
-    async def set_mappings(self, session: str, worker_id: str, mappings: list[Mapping]) -> None: ...
+    async def set_mappings(
+        self, session: str, worker_id: str, mappings: list[PathMapping]
+    ) -> None: ...
     async def read_file(self, session: str, worker_id: str, path: str) -> WorkerFileText: ...
     async def mounts(self, session: str, worker_id: str) -> Mounts: ...
 
@@ -74,17 +76,19 @@ class SourceMapping:
         self._kept = KeptMappings(home / "source_mappings.json")
         self._answers = InOrder()
         self._files = FileChecks(os.path.isfile)
-        self._settings: dict[str, list[Mapping]] = {}
-        self._found: dict[str, list[Mapping]] = {}
+        self._settings: dict[str, list[PathMapping]] = {}
+        self._found: dict[str, list[PathMapping]] = {}
 
-    def configure(self, mappings: dict[str, list[Mapping]]) -> None:
+    def configure(self, mappings: dict[str, list[PathMapping]]) -> None:
         """The person's setting: by cluster id, or "*" for every cluster."""
         self._settings = {
-            cluster: [Mapping(one.remote, local_files.absolute(one.local)) for one in of_cluster]
+            cluster: [
+                PathMapping(one.remote, local_files.absolute(one.local)) for one in of_cluster
+            ]
             for cluster, of_cluster in mappings.items()
         }
 
-    def known(self, cluster: str) -> list[Mapping]:
+    def known(self, cluster: str) -> list[PathMapping]:
         """All mappings of a cluster, in the order in which they are tried."""
         return self._said(cluster) + self._found.get(cluster, [])
 
@@ -131,7 +135,7 @@ class SourceMapping:
             await self._tell(cluster, worker_id)
         return decision
 
-    async def set_folder(self, cluster: str, remote: str, local: str) -> list[Mapping]:
+    async def set_folder(self, cluster: str, remote: str, local: str) -> list[PathMapping]:
         """The person's answer, kept for the cluster and applied to its attached workers at once.
 
         `remote` may be a file: then the folders that correspond are worked out from `local`, which is the
@@ -162,7 +166,7 @@ class SourceMapping:
         file = await self._attached.read_file(worker.session, worker_id, path)
         return ReadText(file.text, file.truncated)
 
-    def _said(self, cluster: str) -> list[Mapping]:
+    def _said(self, cluster: str) -> list[PathMapping]:
         """What the person said: the setting of this cluster, the answers, the setting of every cluster."""
         return [
             *self._settings.get(cluster, []),
@@ -170,7 +174,7 @@ class SourceMapping:
             *self._settings.get(EVERY_CLUSTER, []),
         ]
 
-    def _remember(self, cluster: str, mapping: Mapping) -> None:
+    def _remember(self, cluster: str, mapping: PathMapping) -> None:
         found = self._found.setdefault(cluster, [])
         if mapping not in self.known(cluster):
             found.insert(0, mapping)
@@ -186,7 +190,7 @@ class SourceMapping:
                     # It ended meanwhile; the others are still to be told.
                     log.info("no new mappings for %s: %s", worker.worker_id, error)
 
-    def _for_worker(self, cluster: str, worker: WorkerState) -> list[Mapping]:
+    def _for_worker(self, cluster: str, worker: WorkerState) -> list[PathMapping]:
         """The adapter knows plain prefixes only, so mappings of packages are said for the worker's own upload."""
         path = worker.stop.path if worker.stop else ""
         return [places.concrete(mapping, path) for mapping in self.known(cluster)]
@@ -221,7 +225,7 @@ class SourceMapping:
             return ""
 
 
-def _answer(remote: str, local: str) -> Mapping:
+def _answer(remote: str, local: str) -> PathMapping:
     """The mapping that the person means by `remote` is `local`; blocks while it looks at files."""
     chosen = local_files.absolute(local)
     if local_files.is_file(chosen):
@@ -229,8 +233,8 @@ def _answer(remote: str, local: str) -> Mapping:
     if not Path(chosen).is_dir():
         raise not_a_folder(local)
     if not remote.endswith(".py"):
-        return Mapping(remote.rstrip("/") or "/", chosen)
+        return PathMapping(remote.rstrip("/") or "/", chosen)
     for tail in places.suffixes(remote):
         if local_files.is_file(f"{chosen}/{tail}"):
-            return Mapping(remote.removesuffix(f"/{tail}") or "/", chosen)
-    return Mapping(posixpath.dirname(remote), chosen)
+            return PathMapping(remote.removesuffix(f"/{tail}") or "/", chosen)
+    return PathMapping(posixpath.dirname(remote), chosen)

@@ -12,7 +12,7 @@ from eagleray.common.redact import redact_text
 from eagleray.features.workers.names import clean, rank_of
 from eagleray.features.workers.rows import UNKNOWN, Facts, Key, Kind, Paused, Place, Stand, State
 from eagleray.features.workers.stands import PATH_LIMIT
-from eagleray.protocol.control import Stop, WorkerState
+from eagleray.protocol.control import WorkerState, WorkerStop
 from eagleray.ray.rows import WorkerRow
 
 # debugpy adds a remark of its own to the name of an exception that was not handled.
@@ -125,7 +125,7 @@ def _stand(key: Key, state: WorkerState | None, known: Known) -> Stand:
     return stand_of_stop(state.stop)
 
 
-def stand_of_stop(stop: Stop) -> Stand:
+def stand_of_stop(stop: WorkerStop) -> Stand:
     """The adapter's word on where a worker stands, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
     place = Place(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))

@@ -26,7 +26,7 @@ from eagleray.features.runs.sbatch_arguments import (
     submission,
     variables,
 )
-from eagleray.protocol.control import Ran
+from eagleray.protocol.control import CommandOutput
 from eagleray.slurm import jobs
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import SlurmQueue
@@ -103,7 +103,7 @@ class Sbatch:
             if ran.code not in (0, _NO_FOLDER):
                 raise copy_not_there(copy, self._ssh)
 
-    async def _in_folder(self, words: Sequence[str], stdin: str = "") -> Ran:
+    async def _in_folder(self, words: Sequence[str], stdin: str = "") -> CommandOutput:
         argv = [*_IN_FOLDER, self._cwd, *words]
         return await self._commands.run(self._ssh, argv, stdin, SUBMIT_S)
 
