@@ -32,7 +32,7 @@ def states(workers: Registry) -> list[str]:
     return [worker.state for worker in workers.states()]
 
 
-@pytest.mark.parametrize("command", ["release", "run_on"])
+@pytest.mark.parametrize("command", ["release", "resume"])
 async def test_a_worker_with_a_silent_debugger_is_still_held(
     workers: Registry, command: str
 ) -> None:
