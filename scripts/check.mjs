@@ -22,6 +22,7 @@ const steps = [
     interpreter("dev"),
     ["pybackend/eagleray_start.py", "print-messages", ...(fix ? [] : ["--check"])],
   ],
+  ["reference", process.execPath, ["scripts/reference.mjs", ...(fix ? [] : ["--check"])]],
   ["tsc", inNode("tsc"), ["-p", "."]],
   ["tsc (page)", inNode("tsc"), ["-p", "extension/features/reports/page"]],
   ["eslint", inNode("eslint"), ["--max-warnings=0", ...(fix ? ["--fix"] : []), "."]],

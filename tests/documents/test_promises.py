@@ -15,25 +15,29 @@ from eagleray.adapter.sessions.dap_requests import TABLE
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 MANIFEST: dict[str, Any] = json.loads((ROOT / "package.json").read_text())
 
 
-def table(title: str) -> list[list[str]]:
-    """The rows of the table under a heading of the README, cell by cell."""
-    section = README.split(f"### {title}\n")[1].split("\n#")[0]
-    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in row] for row in rows[2:]]
+def test_the_reference_is_the_manifest() -> None:
+    done = subprocess.run(
+        ["node", "scripts/reference.mjs", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_table_of_commands_is_the_manifest() -> None:
-    titles = [command["title"] for command in MANIFEST["contributes"]["commands"]]
-    assert sorted(row[0] for row in table("Commands")) == sorted(titles)
-
-
-def test_the_table_of_settings_is_the_manifest() -> None:
-    settings = MANIFEST["contributes"]["configuration"]["properties"]
-    promised = {row[0].strip("`"): json.loads(row[1].strip("`")) for row in table("Settings")}
-    assert promised == {name: setting["default"] for name, setting in settings.items()}
+def test_the_reference_check_fails_for_a_stale_file(tmp_path: Path) -> None:
+    for part in ("scripts", "docs"):
+        (tmp_path / part).mkdir()
+    for name in ("scripts/reference.mjs", "scripts/paths.mjs", "package.json"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    stale = (ROOT / "docs" / "reference.md").read_text().replace("Show Logs", "Show the Logs")
+    (tmp_path / "docs" / "reference.md").write_text(stale)
+    done = subprocess.run(
+        ["node", "scripts/reference.mjs", "--check"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "npm run reference" in done.stderr
 
 
 def test_the_keys_are_the_manifest() -> None:
@@ -54,11 +58,25 @@ def test_every_npm_script_is_described() -> None:
     assert set(MANIFEST["scripts"]) <= named
 
 
-@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_files_that_are_named_exist(text: str) -> None:
-    named = re.findall(r"\]\(((?!http)[^)#]+)\)", text)
+def folders_of_sources() -> list[Path]:
+    """Where a path in a document may begin."""
+    package = ROOT / "pybackend" / "eagleray"
+    return [ROOT, package, package / "features", *(package / "features").iterdir()]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_files_that_are_named_exist(document: Path) -> None:
+    text = document.read_text()
+    links = re.findall(r"\]\(((?!http)[^)#]+)\)", text)
+    missing = [link for link in links if not (document.parent / link).exists()]
+    named = re.findall(r"`([\w./-]+\.(?:py|ts|mjs|json|md))`", text)
     named += re.findall(r"\b((?:scripts|tests|requirements|media)/[\w./-]+\.\w+)", text)
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    missing += [
+        name
+        for name in named
+        if "/" in name and not any((folder / name).exists() for folder in folders_of_sources())
+    ]
+    assert missing == []
 
 
 def test_the_terminal_commands_are_there() -> None:

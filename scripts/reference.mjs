@@ -1,0 +1,61 @@
+// Prints docs/reference.md from package.json: the tables of commands, keys and settings. `--check` only says whether it is
+// stale. What a command does is the last column of its row, which is kept; a new command gets one by hand.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { root } from "./paths.mjs";
+
+const file = join(root, "docs", "reference.md");
+const { contributes } = JSON.parse(readFileSync(join(root, "package.json"), "utf-8"));
+const printed = readFileSync(file, "utf-8");
+const MISSING = "TODO: say what it does.";
+
+const keys = new Map(contributes.keybindings.map(({ command, key }) => [command, key]));
+const text = `# Reference
+
+Printed from package.json by \`npm run reference\`; only the column *What it does* is written by hand.
+
+## Commands
+
+A command on a row applies to all selected rows, with one question and one message.
+
+| Command | Id | Key | What it does |
+| --- | --- | --- | --- |
+${contributes.commands.map(commandRow).join("\n")}
+
+## Settings
+
+| Setting | Default | Meaning |
+| --- | --- | --- |
+${Object.entries(contributes.configuration.properties).map(settingRow).join("\n")}
+`;
+
+if (text.includes(MISSING)) {
+  console.error(`docs/reference.md: a command has no text; search for “${MISSING}” after`);
+  console.error("`npm run reference`.");
+  process.exitCode = 1;
+}
+if (!process.argv.includes("--check")) writeFileSync(file, text);
+else if (text !== printed) {
+  console.error("docs/reference.md is stale: run `npm run reference`");
+  process.exitCode = 1;
+}
+
+function commandRow({ command, title }) {
+  const key = keys.has(command) ? `\`${keys.get(command)}\`` : "";
+  return `| ${title} | \`${command}\` | ${key} | ${meaning(command)} |`;
+}
+
+function meaning(command) {
+  const row = printed.split("\n").find((line) => line.includes(`| \`${command}\` `));
+  return row === undefined ? MISSING : row.split("|").at(-2).trim();
+}
+
+function settingRow([name, setting]) {
+  const text = setting.markdownDescription ?? setting.description;
+  const values = (setting.enum ?? []).map(
+    (value, index) => `\`${value}\`: ${setting.enumDescriptions?.[index] ?? ""}`,
+  );
+  const all = [text, ...values].join(" · ").replaceAll("\n", " ").replaceAll("|", "\\|");
+  return `| \`${name}\` | \`${JSON.stringify(setting.default)}\` | ${all} |`;
+}
